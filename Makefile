@@ -18,7 +18,7 @@ AUDIT_READY := $(AUDIT_VENV)/.ready
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
-.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints bench bench-parts bench-ros faults fuzz soak pictures demo run clean
+.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints bench bench-parts bench-ros faults fuzz soak pictures demo run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ pictures: $(READY)  ## Make the pictures of the documents
 
 demo: $(READY)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20 robots (ARGS="--duration 60")
 	$(RUN)python examples/warehouse_demo.py $(ARGS)
+
+fresh:  ## Run make demo and make test in a new, minimal Debian (needs root and debootstrap)
+	.ci/fresh
 
 run: $(READY)  ## Run a scenario without ROS and print what happened (with a window where there is a display)
 	$(RUN)fleet-sim run $(CONFIG) $(if $(DISPLAY),--gui,--headless) $(ARGS)

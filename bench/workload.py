@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.random  # here, as the goals need it and its code is no memory of the robots
 
 TIME_STEP = 0.1
 WARM_UP_STEPS = 10

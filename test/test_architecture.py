@@ -48,6 +48,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "paths",
             "spatial",
             "geometry",
+            "kernels",
             "tools",
             "config",
             "monitor",
@@ -60,7 +61,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
     (CHAIN, ["sites", "traffic"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
-    (GROUP, ["envs", "ros", "viewer", "verification"]),
+    (GROUP, ["envs", "ros", "viewer", "verification", "reports"]),
     (CHAIN, ["cli"]),
 ]
 # Modules outside the standard library that only these parts may import.
@@ -68,6 +69,7 @@ RESERVED = {
     "pybullet": {"bullet"},
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},
+    "numba": {"kernels"},
     "PIL": {"sensors", "sites", "swarm"},
     "rclpy": {"ros"},
     "fleet_sim_msgs": {"ros"},

@@ -10,28 +10,37 @@ import numpy as np
 import pytest
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.images import write_png
+from fleet_sim.images import transparent_png_bytes, write_png
 
 
 def test_a_file_holds_its_pixels(tmp_path: Path) -> None:
     rgb = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
     write_png(tmp_path / "picture.png", rgb)
-    data = (tmp_path / "picture.png").read_bytes()
+    check_png((tmp_path / "picture.png").read_bytes(), rgb, kind=2)
+    rgba = np.random.default_rng(0).integers(0, 256, (5, 7, 4), np.uint8)
+    check_png(transparent_png_bytes(rgba), rgba, kind=6)
+
+
+def check_png(data: bytes, pixels: np.ndarray, kind: int) -> None:
+    """Take a PNG file of 7 x 5 pixels apart."""
+    channels = pixels.shape[2]
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     chunks, at = {}, 8
     while at < len(data):
         (length,) = struct.unpack(">I", data[at : at + 4])
-        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
-        assert struct.unpack(">I", data[at + 8 + length : at + 12 + length]) == (zlib.crc32(kind + body),)
-        chunks[kind] = body
+        name, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        assert struct.unpack(">I", data[at + 8 + length : at + 12 + length]) == (zlib.crc32(name + body),)
+        chunks[name] = body
         at += 12 + length
-    assert struct.unpack(">II", chunks[b"IHDR"][:8]) == (7, 5)
-    lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(5, 22)
+    assert struct.unpack(">IIBBBBB", chunks[b"IHDR"]) == (7, 5, 8, kind, 0, 0, 0)
+    lines = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(5, 1 + 7 * channels)
     assert not lines[:, 0].any()
-    assert np.array_equal(lines[:, 1:].reshape(5, 7, 3), rgb)
+    assert np.array_equal(lines[:, 1:].reshape(5, 7, channels), pixels)
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 4), np.uint8), np.zeros((4, 4, 3))])
 def test_what_is_no_picture_is_refused(tmp_path: Path, wrong: np.ndarray) -> None:
+    with pytest.raises(InvalidValueError, match="rgba: expected uint8 of shape"):
+        transparent_png_bytes(wrong[..., :3])
     with pytest.raises(InvalidValueError, match="shape"):
         write_png(tmp_path / "picture.png", wrong)

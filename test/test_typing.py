@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ast
 from importlib import import_module
+from importlib.machinery import ModuleSpec, SourcelessFileLoader
 from pathlib import Path
 
 import pytest
 
+from fleet_sim.exports import lazy
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fleet_sim"
-LAZY = ["fleet_sim", "fleet_sim.battery", "fleet_sim.envs", "fleet_sim.models", "fleet_sim.sites", "fleet_sim.swarm"]
+LAZY = [
+    *("fleet_sim", "fleet_sim.battery", "fleet_sim.envs", "fleet_sim.models", "fleet_sim.orders", "fleet_sim.sites"),
+    *("fleet_sim.swarm", "fleet_sim.traffic"),
+]
 
 ABSTRACT = """
 from abc import ABC, abstractmethod
@@ -126,20 +132,23 @@ def test_a_registry_gives_back_what_it_holds(tmp_path: Path) -> None:
 def test_typed_imports_and_lazy_names_are_the_same(package: str) -> None:
     path = SOURCE.joinpath(*package.split(".")[1:], "__init__.py")
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    (table,) = (
-        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES"
-    )
-    lazily = {f"{package}.{home}.{name}" for home, names in ast.literal_eval(table).items() for name in names.split()}
     (typed,) = (
         node.body for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     )
-    imported = set()
+    module, imported = import_module(package), set()
     for node in typed:
-        assert isinstance(node, ast.ImportFrom)
+        assert isinstance(node, ast.ImportFrom) and node.module is not None
         for alias in node.names:
             assert alias.asname == alias.name, f"write `{alias.name} as {alias.name}`: else it is no public name"
-            imported.add(f"{node.module}.{alias.name}")
-    assert imported == lazily
+            assert getattr(module, alias.name) is getattr(import_module(node.module), alias.name)
+            imported.add(alias.name)
+    assert imported == set(module.__all__) <= set(dir(module))
+
+
+def test_lazy_names_without_sources_are_refused() -> None:
+    spec = ModuleSpec("bare", SourcelessFileLoader("bare", "bare.pyc"))
+    with pytest.raises(ImportError, match="bare: its names are read from its source, which is missing"):
+        lazy({"__name__": "bare", "__spec__": spec})
 
 
 def test_every_package_with_lazy_names_is_tested() -> None:

@@ -11,69 +11,6 @@ from fleet_sim.exports import lazy
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "actions": (
-        "Action Drop DropAction DropPhase JointAction JointTrajectoryAction MoveAction MoveTo Pick PickAction "
-        "PickPhase PoseAction TrajectoryCause Until Wait WaitAction describe_action parse_action_goal "
-        "register_action"
-    ),
-    "core.acknowledgement": "CommandAck",
-    "core.checkpoint": "Checkpoint",
-    "core.command_log": "CommandLog LoggedCommand record_commands replay_commands",
-    "core.commands": (
-        "Attach CancelActions Call Clear Command ExecuteAction FollowPath Navigate Remove Reset "
-        "RestoreState SaveState SetJoints SetPoses SetVelocity Spawn Stop"
-    ),
-    "core.log_level": "LogLevelManager",
-    "core.pipeline": "Phase System",
-    "core.robot_model": "RobotModel",
-    "core.snapshot": "Snapshot",
-    "core.world": "World",
-    "entities.agent": "Agent",
-    "entities.agent_manager": "AgentManager",
-    "entities.dispatch": "FleetCommandDispatcher",
-    "entities.grid": "GridSpawnParams",
-    "entities.indices": "resolve_joint_index resolve_link_index",
-    "entities.manager": "SimObjectManager",
-    "entities.motor_params": "MotorParams",
-    "entities.plugins": "AgentPlugin",
-    "entities.shape_params": "ShapeParams",
-    "entities.sim_object": "SimObject",
-    "entities.spawn_params": "AgentSpawnParams ControllerParams SimObjectSpawnParams",
-    "errors": (
-        "ConfigError DuplicateNameError FleetSimError InvalidValueError MissingDependencyError StaleHandleError "
-        "StateError UnknownNameError"
-    ),
-    "geometry": "Path Pose",
-    "meshes.limits": "MeshLimits",
-    "models": (
-        "KNOWN_MODELS ModelEntry RobotProfile add_search_path auto_detect_profile detect_robot_type "
-        "discover_models get_search_paths list_all_models load_robot_model register_model remove_search_path "
-        "resolve_model resolve_urdf unregister_model"
-    ),
-    "kinematics.params": "IKParams",
-    "config.modes": (
-        "ActionCause ActionStatus CollisionDetectionMethod CollisionMode ControllerMode MotionMode MovementDirection "
-        "PosePhase SpatialHashCellSizeMode"
-    ),
-    "monitor": "DataMonitor MonitorFigures TerminalMonitor",
-    "motion.controller": "AgentController",
-    "motion.controllers": ("GoalController Patrol RandomWalk create_controller list_controllers register_controller"),
-    "motion.law": "MotionLaw",
-    "motion.laws": "register_motion_law",
-    "config.params": "SimulationParams",
-    "facade.pacing": "RunReport",
-    "plugins": "SimPlugin",
-    "queries": "Near RayHits SpatialQueries",
-    "sensors": (
-        "Batch CameraReading CameraSensorParams ContactParams ForceTorqueParams ImuParams Lidar3dParams LidarParams "
-        "OccupancyGrid OdometryParams RangeParams Reading Sensor SensorKind SensorParams draw_scans list_sensors "
-        "occupancy_grid register_sensor"
-    ),
-    "simulation": "MultiRobotSimulationCore",
-    "swarm.world": "RectangularWorld World_from_config",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.actions import Action as Action
     from fleet_sim.actions import Drop as Drop
@@ -152,6 +89,7 @@ if TYPE_CHECKING:
     from fleet_sim.errors import FleetSimError as FleetSimError
     from fleet_sim.errors import InvalidValueError as InvalidValueError
     from fleet_sim.errors import MissingDependencyError as MissingDependencyError
+    from fleet_sim.errors import PlanError as PlanError
     from fleet_sim.errors import StaleHandleError as StaleHandleError
     from fleet_sim.errors import StateError as StateError
     from fleet_sim.errors import UnknownNameError as UnknownNameError
@@ -214,4 +152,4 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.world import RectangularWorld as RectangularWorld
     from fleet_sim.swarm.world import World_from_config as World_from_config
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())

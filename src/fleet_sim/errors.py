@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 LONGEST_SHOWN = 200
 """Characters of a given value in a message."""
-
 
 LONGEST_MESSAGE = 4000
 """Characters of a message; of a longer one, which repeats what was given, the middle is left out."""
@@ -81,6 +81,10 @@ class StateError(FleetSimError, RuntimeError):
     """A call is not allowed in the present state (inside a step, while running, after closing)."""
 
 
+class PlanError(FleetSimError, ValueError):
+    """A planner has no plan, or one that robots must not drive: which robot, at which step, and why."""
+
+
 def brief(value: object) -> str:
     """Return `value` for a message, shortened: an answer must not be as long as what was sent."""
     try:
@@ -91,13 +95,21 @@ def brief(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
+def closest(given: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like `given`, None if none is like it."""
+    if len(given) > LONGEST_SHOWN:
+        # Nothing is like a long text, and finding that out would take long.
+        return None
+    close = difflib.get_close_matches(given, sorted(known), n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" with the closest known name, else a list of known names, or "" if there are none."""
     names = sorted(str(name) for name in known)
-    # Nothing is close to a long text, and finding that out would take long.
-    close = difflib.get_close_matches(given, names, n=1, cutoff=0.6) if len(given) <= LONGEST_SHOWN else []
+    close = closest(given, names)
     if close:
-        return f" Did you mean {close[0]!r}?"
+        return f" Did you mean {close!r}?"
     if not names:
         return ""
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
@@ -107,6 +119,27 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for an unknown name `given` of a `kind` of thing."""
     return UnknownNameError(f"unknown {kind} {brief(given)}.{did_you_mean(str(given), known)}")
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str | None:
+        """The name."""
+
+
+AnyNamed = TypeVar("AnyNamed", bound=Named)
+
+
+def named(kind: str, name: str, things: Iterable[AnyNamed]) -> AnyNamed:
+    """Return the first of `things` called `name`; raises UnknownNameError with the closest name."""
+    known = []
+    for thing in things:
+        if thing.name == name:
+            return thing
+        known.append(thing.name or "")
+    raise unknown_name(kind, name, known)
 
 
 def missing_extra(module: str, extra: str, purpose: str) -> MissingDependencyError:

@@ -26,13 +26,24 @@ def write_png(path: str | Path, rgb: Bytes) -> None:
 
 def png_bytes(rgb: Bytes) -> bytes:
     """Return `rgb` (H, W, 3) uint8 as the content of a PNG file; raises InvalidValueError as `write_png` does."""
-    if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8:
-        raise InvalidValueError(f"rgb: expected uint8 of shape (H, W, 3), got {rgb.dtype} of shape {rgb.shape}")
-    height, width, _ = rgb.shape
+    return _encoded(rgb, "rgb", 3)
+
+
+def transparent_png_bytes(rgba: Bytes) -> bytes:
+    """Return `rgba` (H, W, 4) uint8, the last its opacity, as the content of a PNG file; raises InvalidValueError."""
+    return _encoded(rgba, "rgba", 4)
+
+
+def _encoded(pixels: Bytes, what: str, channels: int) -> bytes:
+    if pixels.ndim != 3 or pixels.shape[2] != channels or pixels.dtype != np.uint8:
+        wanted = f"uint8 of shape (H, W, {channels})"
+        raise InvalidValueError(f"{what}: expected {wanted}, got {pixels.dtype} of shape {pixels.shape}")
+    height, width, _ = pixels.shape
     # In PNG, each row of pixels starts with its filter type; 0 means none.
-    lines = np.zeros((height, 1 + 3 * width), np.uint8)
-    lines[:, 1:] = rgb.reshape(height, 3 * width)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    lines = np.zeros((height, 1 + channels * width), np.uint8)
+    lines[:, 1:] = pixels.reshape(height, channels * width)
+    # Colours are of type 2, with opacity of type 6.
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
     data = zlib.compress(lines.tobytes(), 6)
     return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
 

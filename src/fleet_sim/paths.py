@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from fleet_sim.errors import ConfigError, did_you_mean
@@ -62,6 +63,16 @@ def is_file(path: str | Path) -> bool:
 def is_folder(path: str | Path) -> bool:
     """Return whether there is such a folder, in the same way."""
     return os.path.isdir(path)
+
+
+def beside(source: str, given: str, exists: Callable[[Path], bool] = is_file) -> str:
+    """Return the path `given` in the folder of the file `source` where there is such a file, else unchanged.
+
+    What a file names is looked for beside it first, so that it works from any working folder. A name in place of a path
+    stays one; `source` may be empty.
+    """
+    candidate = Path(source).parent / given
+    return str(candidate) if source and given and exists(candidate) else given
 
 
 def expanded(path: str | Path) -> Path:

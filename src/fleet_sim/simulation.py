@@ -31,7 +31,6 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.features import Features
 from fleet_sim.core.inbox import Inbox
-from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.pipeline import Phase, Pipeline, System, each_step
 from fleet_sim.core.ports import Parts
 from fleet_sim.core.profiler import Profiler
@@ -40,7 +39,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
 from fleet_sim.entities.dispatch import FleetCommandDispatcher
 from fleet_sim.entities.entries import fill_scenario
-from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.errors import StateError
 from fleet_sim.facade.collisions import CollisionQueries
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.documented import DocumentedNames
@@ -52,6 +51,7 @@ from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import State
 from fleet_sim.facade.step_events import StepEvents
 from fleet_sim.facade.update import Update
+from fleet_sim.facade.used_params import follow_changes, used
 from fleet_sim.facade.view import View
 from fleet_sim.kinematics.links import WorldLinks
 from fleet_sim.models.search_paths import checked_folder
@@ -74,10 +74,7 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def __init__(self, params: SimulationParams | None = None, collision_color: Sequence[float] | None = None) -> None:
         """Build an empty simulation. PyBullet is loaded at once with `gui`, otherwise at its first use."""
-        if params is not None and not isinstance(params, SimulationParams):
-            raise InvalidValueError(f"expected SimulationParams, got {params!r}; see from_dict() and from_yaml()")
-        self.params = params or SimulationParams(gui=False)
-        LogLevelManager.set_log_level(self.params.log_level)
+        self.params = used(params)
         self._build_world()
         self._build_engine()
         self._build_features()
@@ -85,6 +82,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self._build_services(collision_color)
         self._list_systems()
         self._closed = False
+        self._settle()
         if self.params.gui:
             self.view.connect()
             self.view.configure()
@@ -113,7 +111,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.clock = Clock(params.timestep)
         self.guard = FaultGuard(raise_on_fault=params.raise_on_fault, max_failures=params.max_failures)
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
-        self.world.physics = params.physics
+        self.world.physics, self.world.gravity = params.physics, params.gravity
         self.world.block_on_collision_default = params.block_on_collision
         self.world.extent = params.world_extent
         self.world.model_paths = tuple(str(checked_folder(folder, "model_paths")) for folder in params.model_paths)
@@ -223,8 +221,9 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.monitor,
             self.view,
             self.snapshots,
-            owner=self,
+            self,
         )
+        follow_changes(params, self.guard, collisions, self.view)
 
     def _list_systems(self) -> None:
         """The step, in order."""

@@ -22,7 +22,7 @@ def test_help_shows_examples_that_parse() -> None:
     done = fleet_sim_command("--help")
     assert done.returncode == 0
     examples = re.findall(r"^  fleet-sim ([a-z]+)", done.stdout, re.MULTILINE)
-    assert set(examples) == {"run", "swarm", "evolve", "models", "check", "schema", "bench", "verify", "site"}
+    assert set(examples) == {"new", "run", "swarm", "evolve", "models", "check", "schema", "bench", "verify", "site"}
     for command in set(examples):
         assert fleet_sim_command(command, "--help").returncode == 0
 

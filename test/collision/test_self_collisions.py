@@ -142,12 +142,13 @@ def test_a_motored_arm_at_rest_is_not_pushed_by_its_own_shapes(make_sim: Make) -
     assert [sim.state_hash() for _ in range(4) if sim.step_once() is None] == hashes
 
 
-def test_where_it_cannot_act_it_is_refused(make_sim: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", ["sdf", "SDF"])
+def test_where_it_cannot_act_it_is_refused(make_sim: Make, tmp_path: Path, suffix: str) -> None:
     sim = make_sim(physics=True)
     box = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
     with pytest.raises(fs.InvalidValueError, match="a shape has no links"):
         sim.spawn(fs.AgentSpawnParams(box, box, self_collision=True))
-    file = tmp_path / "two.sdf"
+    file = tmp_path / f"two.{suffix}"
     link = "<link name='{0}'><inertial><mass>1</mass></inertial></link>"
     file.write_text(f"<sdf version='1.6'><model name='two'>{link.format('a')}</model></sdf>")
     with pytest.raises(fs.InvalidValueError, match="URDF files only"):

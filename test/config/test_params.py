@@ -43,7 +43,7 @@ DEFAULTS: dict[str, Any] = {
     "enable_floor": True,
     "camera_config": CameraParams(),
     "camera_budget": None,
-    "model_paths": [],
+    "model_paths": (),
     "window_width": 1024,
     "window_height": 768,
     "monitor_width": 200,
@@ -172,4 +172,3 @@ def test_a_changed_copy_leaves_the_original() -> None:
     params = SimulationParams(seed=1)
     assert replace(params, seed=2).seed == 2
     assert params.seed == 1
-    assert SimulationParams().model_paths is not SimulationParams().model_paths

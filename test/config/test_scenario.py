@@ -55,6 +55,10 @@ def test_a_scenario_has_sections() -> None:
 def test_an_unknown_section_is_named_with_its_file() -> None:
     with pytest.raises(ConfigError, match=r"f.yaml: simulatoin: unknown section. Did you mean 'simulation'"):
         check_sections({"simulatoin": {}}, source="f.yaml")
+    with pytest.raises(ConfigError, match=r"f.yaml: simulations: unknown section. Did you mean 'simulation'"):
+        SimulationParams.from_dict({"simulations": {}}, source="f.yaml")
+    with pytest.raises(ConfigError, match=r"robtos: unknown section. Did you mean 'robots'"):
+        SimulationParams.from_dict({"robtos": []})
     with pytest.raises(ConfigError, match=r"swarn: unknown section. Did you mean 'swarm'"):
         SimulationParams.from_dict({"swarn": {}, "robots": []})
 

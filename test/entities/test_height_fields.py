@@ -151,11 +151,11 @@ def test_a_shape_is_given_only_what_it_has() -> None:
     triangle: dict[str, Any] = {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "indices": [[0, 1, 2]]}
     for kind in ("box", "heightfield", None):
         for given in (triangle, {"mesh_path": "hall.obj"}):
-            with pytest.raises(fs.InvalidValueError, match="mesh_path, vertices and indices: are of a mesh"):
+            with pytest.raises(fs.InvalidValueError, match="mesh_path, vertices and indices: for a mesh only"):
                 fs.ShapeParams(kind, **given).to_geometry()
-    with pytest.raises(fs.InvalidValueError, match="of a heightfield, not of a shape without a shape_type"):
+    with pytest.raises(fs.InvalidValueError, match="for a heightfield only, not for a shape without a shape_type"):
         fs.ShapeParams(heights=[[0, 1], [1, 0]]).to_geometry()
-    with pytest.raises(fs.InvalidValueError, match="mesh_scale: is of a mesh; field_size"):
+    with pytest.raises(fs.InvalidValueError, match="mesh_scale: for a mesh only, not for a heightfield"):
         fs.ShapeParams("heightfield", heights=[[0, 1], [1, 0]], mesh_scale=(2, 2, 2)).to_geometry()
 
 
@@ -170,7 +170,7 @@ def test_wrong_height_fields_are_refused(sim: Sim) -> None:
         spawn(heights=[[0, 1], [1, 0]], height_image="hill.png")
     with pytest.raises(fs.InvalidValueError, match="there is no file"):
         spawn(height_image="nothing.png")
-    with pytest.raises(fs.InvalidValueError, match="are of a heightfield, not of a box"):
+    with pytest.raises(fs.InvalidValueError, match="for a heightfield only, not for a box"):
         spawn(shape_type="box", heights=[[0, 1], [1, 0]])
     with pytest.raises(fs.ConfigError, match="at least 2 lines of 2 numbers"):
         spawn(heights=[[0, 1]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pybullet
@@ -12,6 +13,7 @@ import pybullet_data
 import pytest
 
 import fleet_sim as fs
+from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.models import load_robot_model
 
 Sim = fs.MultiRobotSimulationCore
@@ -115,18 +117,26 @@ def test_what_is_not_taken_is_said_once_by_name(
         make_sim().load_world(world_file)
     (line,) = caplog.messages
     assert line.endswith("not taken: light 'sun'; physics 'fast'; plugin 'a', 'b'")
-    caplog.clear()
-    with caplog.at_level(logging.WARNING, "fleet_sim"):
-        fs.SimObject.from_sdf(str(world_file), make_sim())
-    assert "gravity (0.0, 0.0, -9.8)" in caplog.text
 
 
-def test_another_gravity_is_refused_with_physics(make_sim: MakeSim, world_file: Path) -> None:
+def spawn_entry(sim: Sim, world_file: Path) -> Any:
+    return spawn_entries(sim.world, fs.SimObject, [{"name": "hall", "sdf": str(world_file)}], path="objects")
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        lambda sim, world_file: sim.load_world(world_file),
+        lambda sim, world_file: fs.SimObject.from_sdf(str(world_file), sim),
+        spawn_entry,
+    ],
+)
+def test_another_gravity_is_refused_with_physics(make_sim: MakeSim, world_file: Path, load: Any) -> None:
     world_file.write_text(WORLD.replace("-9.8<", "-1.6<"))
-    with pytest.raises(fs.InvalidValueError, match=r"set simulation.gravity: \[0.0, 0.0, -1.6\]"):
-        make_sim(physics=True).load_world(world_file)
-    assert make_sim(physics=True, gravity=(0.0, 0.0, -1.6)).load_world(world_file)
-    assert make_sim().load_world(world_file)
+    with pytest.raises(fs.FleetSimError, match=r"set simulation.gravity: \[0.0, 0.0, -1.6\]"):
+        load(make_sim(physics=True), world_file)
+    assert load(make_sim(physics=True, gravity=(0.0, 0.0, -1.6)), world_file)
+    assert load(make_sim(), world_file)
 
 
 def test_from_sdf_takes_a_place_and_a_prefix(make_sim: MakeSim, world_file: Path) -> None:
@@ -167,7 +177,7 @@ def test_a_scenario_names_a_world(world_file: Path) -> None:
         ]
         assert sim.get_object("hall_crate").get_pose().x == 13.0
     for key, value in (("mass", 3.0), ("shape", {"shape_type": "box"}), ("urdf_path", "shelf")):
-        with pytest.raises(fs.ConfigError, match=rf"objects\[0\].{key}: does not go with sdf"):
+        with pytest.raises(fs.ConfigError, match=rf"objects\[0\].{key}: cannot be combined with sdf"):
             Sim.from_dict({"simulation": {"gui": False}, "objects": [{**entry, key: value}]})
     with pytest.raises(fs.ConfigError, match="model to skip"):
         Sim.from_dict({"simulation": {"gui": False}, "objects": [{**entry, "skip_models": ["grund"]}]})

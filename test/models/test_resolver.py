@@ -164,6 +164,17 @@ def test_relative_meshes_and_plain_suffixes_of_xacro(tmp_path: Path) -> None:
         assert geometry.mesh_path == str(tmp_path / "meshes" / "m.obj") and geometry.mesh_scale == (2.0, 1.0, 1.0)
 
 
+def test_capital_letters_make_no_other_format(tmp_path: Path) -> None:
+    pytest.importorskip("xacro")
+    # Without elements of xacro, so that only the ending tells what it is.
+    file = tmp_path / "bot.XACRO"
+    file.write_text(
+        '<robot name="bot" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="part_${1 + 1}"/></robot>'
+    )
+    assert fleet_sim.load_robot_model(file).base_name == "part_2"
+    assert resolve_urdf(str(file)).endswith(".urdf")
+
+
 def test_xacro_files_are_expanded_with_their_arguments(tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     file = tmp_path / "bot.urdf.xacro"

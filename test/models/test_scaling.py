@@ -75,7 +75,7 @@ def test_a_scenario_scales_and_shapes_are_not_scaled() -> None:
     with fs.MultiRobotSimulationCore.from_dict({"simulation": {"gui": False}, "robots": [entry]}) as sim:
         assert sim.world.shapes[int(sim.world.shape_id[sim.get_object("arm").row])].scale == 0.5
         box = fs.ShapeParams("box")
-        with pytest.raises(fs.InvalidValueError, match="global_scaling: is of descriptions"):
+        with pytest.raises(fs.InvalidValueError, match="global_scaling: for robot descriptions"):
             sim.spawn(fs.SimObjectSpawnParams(box, box, global_scaling=2.0))
     with pytest.raises(fs.FleetSimError, match="global_scaling"):
         fs.AgentSpawnParams(urdf_path="arm6", global_scaling=0.0)

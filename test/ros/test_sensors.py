@@ -22,10 +22,11 @@ from sensor_msgs.msg import Imu, LaserScan, PointCloud2  # noqa: E402
 from fleet_sim.ros.names import Frames  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
 from fleet_sim.ros.sensors.frames import sensor_transform  # noqa: E402
-from fleet_sim.ros.sensors.imu import imu_message, imu_template  # noqa: E402
+from fleet_sim.ros.sensors.imu import ImuTopic, imu_message  # noqa: E402
 from fleet_sim.ros.sensors.map import grid_to_msg  # noqa: E402
 from fleet_sim.ros.sensors.points import points_message  # noqa: E402
 from fleet_sim.ros.sensors.scan import scan_message  # noqa: E402
+from fleet_sim.ros.templates import stamped_template  # noqa: E402
 
 NOW = 12_345_678_901
 SCENARIO = """
@@ -66,7 +67,8 @@ def test_a_cloud() -> None:
 
 def test_imus() -> None:
     params = fs.ImuParams(accel_noise=0.1, orientation_noise=0.01)
-    template = imu_template([imu_message(params, f"{name}/imu", 0.04) for name in ("a", "robot")])
+    messages = [imu_message(params, f"{name}/imu", 0.04) for name in ("a", "robot")]
+    template = stamped_template(messages, ImuTopic.fields)
     values = np.arange(20.0).reshape(2, 10) + 0.5
     template.write_stamp(NOW)
     template.write("orientation", values[:, :4])

@@ -68,6 +68,18 @@ def test_free_cells_are_those_where_nothing_stands(hall: Path) -> None:
     sim.close()
 
 
+def test_what_stands_elsewhere_changes_no_free_cells(hall: Path) -> None:
+    def places(seed: int, *others: dict[str, Any]) -> list[Any]:
+        with run(hall, objects=[*others, at("cart", "free", count=3, seed=seed)]) as sim:
+            return [sim.get_object(f"cart_{index}").get_pose().position for index in range(3)]
+
+    alone = places(0)
+    assert places(1) != alone
+    cells = [(x + 0.5, y + 0.5) for x in range(1, 5) for y in range(1, 3)]
+    x, y = next(cell for cell in cells if (*cell, 0.0) not in alone)
+    assert places(0, {"name": "box", "pose": [x, y, 0.0], **BOX}) == alone
+
+
 @pytest.mark.parametrize("what", ["seed", "clearance"])
 def test_settings_of_free_cells_are_refused_elsewhere(hall: Path, what: str) -> None:
     with pytest.raises(fs.ConfigError, match=f"{what}: it is for free cells"):

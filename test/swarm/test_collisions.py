@@ -128,7 +128,12 @@ def test_what_does_not_collide_passes_through() -> None:
 
 
 def test_a_crowd_ends_up_without_overlap() -> None:
-    spawner = {"type": "circle", "n": 60, "radius": 1.5, "agent": mover(0, 0, agent_radius=0.2, controller=None)}
+    spawner = {
+        "type": "circle",
+        "n": 60,
+        "radius": 1.5,
+        "agent": mover(0, 0, agent_radius=0.2, controller=None, position=None),
+    }
     world = world_of(steps=200, spawners=[spawner])
     x, y = world.everyone.positions.T
     gaps = np.hypot(x[:, None] - x, y[:, None] - y)[np.triu_indices(60, 1)]

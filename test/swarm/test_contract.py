@@ -169,8 +169,9 @@ def test_metrics_give_numbers_and_begin_anew(cls: type[Any]) -> None:
     assert np.isfinite(first).all()
     if not isinstance(metric, CrowdMetric):
         return
-    # A team that nobody is in has no value.
-    lonely = registry.make("metric", spec_of(cls, name="lonely", team="nobody"), Metric)
+    # A team that nobody is in any more has no value.
+    world.remove([world.spawn({"type": "MazeAgent", "team": "gone"})])
+    lonely = registry.make("metric", spec_of(cls, name="lonely", team="gone"), Metric)
     world.add_metric(lonely)
     world.step()
     assert np.isnan(lonely.value)

@@ -163,7 +163,7 @@ def test_what_cannot_be_copied_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_spawning_goes_on_after_going_back() -> None:
-    spawner = {"type": "uniform", "n": 2, "mode": "repeat", "interval": 0.3, "agent": agent(Wild)}
+    spawner = {"type": "uniform", "n": 2, "mode": "repeat", "interval": 0.3, "agent": {**agent(Wild), "position": None}}
     world = RectangularWorld({"time_step": 0.1, "spawners": [spawner], "seed": 4})
     world.setup()
 

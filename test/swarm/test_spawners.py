@@ -193,3 +193,31 @@ def test_later_spawns_without_room_are_tried_when_they_are_due_and_counted(mode:
             sim.step_once()
         assert dict(sim.guard.counts) == {"spawner": faults}
         assert not sim.agents
+
+
+@pytest.mark.parametrize("kind", ["UniformAgentSpawner", "GridAgentSpawner", "DonutAgentSpawner", "FixedAgentSpawner"])
+def test_a_position_of_agents_that_a_spawner_places_is_refused(kind: str) -> None:
+    agent = {"type": "MazeAgent", "position": [1, 1]}
+    more = {"positions": [[2, 2]]} if kind == "FixedAgentSpawner" else {"n": 1}
+    world = RectangularWorld({"spawners": [{"type": kind, "agent": agent, **more}]})
+    with pytest.raises(ConfigError, match=r"agent\.position: this spawner chooses the positions of its agents"):
+        world.setup()
+
+
+def test_a_position_counts_where_a_spawner_has_none() -> None:
+    agent = {"type": "MazeAgent", "position": [1, 2]}
+    assert spawned(type="PointAgentSpawner", n=1, agent=agent).everyone.positions.tolist() == [[1.0, 2.0]]
+    world = RectangularWorld({"spawners": [{"type": "PointAgentSpawner", "agent": agent, "position": [2, 2]}]})
+    with pytest.raises(ConfigError, match="position: is given twice"):
+        world.setup()
+
+
+def test_a_position_beside_a_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    spawner = {
+        "type": "CsvAgentSpawner",
+        "agent": {"type": "MazeAgent", "position": [1, 1]},
+        "file": tmp_path / "a.csv",
+    }
+    with pytest.raises(ConfigError, match=r"agent\.position: the columns x and y say where agents are"):
+        RectangularWorld({"spawners": [spawner]}).setup()

@@ -213,3 +213,32 @@ def test_tables_of_agents_as_files(tmp_path: Path) -> None:
     world = spawned(type="csv", file=tmp_path / "sheet.csv")
     assert world.everyone.positions.tolist() == [[1, 2], [3, 4]]
     assert world.agent_named("anna").angle == pytest.approx(0.5)
+
+
+# ---- one for a list of one -------------------------------------------------------------------------------------------
+
+
+def test_one_entry_stands_for_a_list_of_one() -> None:
+    sensor = {"type": "BinaryFOVSensor", "theta": 0.5}
+    region = {"type": "DetectionRegion", "agent_radius": 1.0, "position": [2, 2], "target_teams": "red"}
+    given: dict[str, Any] = {
+        "agents": {**AGENT, "name": "one", "team": "red", "sensors": sensor},
+        "spawners": {"type": "PointAgentSpawner", "agent": AGENT},
+        "objects": region,
+        "goals": {"type": "CylinderGoal", "position": [5, 5], "radius": 0.5},
+        "metrics": {"type": "SubGroup", "metric": "average_speed", "include_teams": "red", "exclude_names": "two"},
+    }
+    world, listed = world_of(**given), world_of(**{key: [value] for key, value in given.items()})
+    for one in (world, listed):
+        one.evaluate(3)
+        assert (len(one.population), len(one.objects), len(one.goals), len(one.metrics)) == (2, 1, 1, 1)
+        assert isinstance(one.population[0].sensors[0].sensor, BinaryFOVSensor)
+    assert world.sim.state_hash() == listed.sim.state_hash()
+    assert world_of(agents=AGENT, metrics="circliness").metrics[0].name == "Circliness"
+
+
+def test_what_is_wrong_with_one_entry_is_said_as_of_the_first() -> None:
+    with pytest.raises(FleetSimError, match=r"metrics\[0\].*Did you mean 'Circliness'"):
+        world_of(metrics="Circlines")
+    with pytest.raises(FleetSimError, match=r"agents\[0\]\.angl: unknown key"):
+        world_of(agents={**AGENT, "angl": 1})

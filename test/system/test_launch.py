@@ -75,7 +75,7 @@ def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
     assert "2D Goal Pose, then press and drag on the ground: robot_3 drives there" in output
     started = next(line for line in output.splitlines() if "RVIZ" in line)
     assert "fleet.rviz" in started
-    for name in ("/fleet/markers", "/robot_3/plan", "/robot_3/goal_pose"):
+    for name in ("/clock", "/fleet/markers", "/robot_3/plan", "/robot_3/goal_pose"):
         assert f":=/left{name}" in started
 
 

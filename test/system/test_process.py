@@ -24,6 +24,28 @@ def test_a_signal_ends_it_well(tmp_path: Path, number: int) -> None:
         assert "Traceback" not in process.output()
 
 
+def test_a_signal_before_the_first_step_ends_it_well(tmp_path: Path) -> None:
+    program = tmp_path / "late.py"
+    program.write_text(
+        "import os, signal, sys, time\n"
+        "from fleet_sim.ros import main, node\n"
+        "class Late(node.FleetSimNode):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.run, self.simulation.run_simulation = self.simulation.run_simulation, self.run_late\n"
+        "    def run_late(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        while not self.simulation.control.is_stopping:\n"
+        "            time.sleep(0.001)\n"
+        "        self.run()\n"
+        "main.FleetSimNode = Late\n"
+        "sys.exit(main.main())\n"
+    )
+    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+    assert process.wait() == 0
+    assert "broken off" not in process.output()
+
+
 def test_more_signals_on_its_way_out_change_nothing(tmp_path: Path) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=1") as (process, client):
         states = client.listen(FleetState, "/fleet/states")

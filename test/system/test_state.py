@@ -7,17 +7,21 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped, Twist
 from nav_msgs.msg import Odometry
 from node_program import LATCHED, Client, NodeProcess, running
 from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
+import fleet_sim
+from fleet_sim import MultiRobotSimulationCore
 from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState, RobotState
 from fleet_sim_msgs.srv import Load, Save, SendFleetCommand, Spawn
 
@@ -144,6 +148,38 @@ objects:
         assert [marker.color.r for marker in arrays[-1].markers] == [1.0, 0.0]
 
 
+def test_markers_of_a_robot_with_joints_are_its_links_where_they_are(tmp_path: Path) -> None:
+    scenario = """
+simulation: {timestep: 0.05, target_rtf: 5.0, gui: false}
+robots:
+  - {name: arm, urdf_path: arm6, use_fixed_base: true}
+  - {name: panda, urdf_path: panda, pose: [3, 0, 0], use_fixed_base: true}
+"""
+    (tmp_path / "arms.yaml").write_text(scenario)
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'arms.yaml'}") as (_, client):
+        arrays = client.listen(MarkerArray, "/fleet/markers")
+        with MultiRobotSimulationCore.from_yaml(tmp_path / "arms.yaml") as sim:
+            models = [robot.robot_model for robot in sim.agents]
+            rows = [robot.row for robot in sim.agents for _ in robot.robot_model.visuals]
+            links = [part.link for model in models for part in model.visuals]
+            poses = sim.world.link_poses(np.array(rows), np.array(links))
+        parts = [part.geometry for model in models for part in model.visuals]
+        client.until(lambda: arrays and len(arrays[-1].markers) == len(parts), "markers")
+        for marker, part, place, turn in zip(arrays[-1].markers, parts, *poses, strict=True):
+            at = fleet_sim.Pose(place.tolist(), turn.tolist()) * fleet_sim.Pose(part.position, part.orientation)
+            position = marker.pose.position
+            assert (position.x, position.y, position.z) == pytest.approx(at.position, abs=1e-6)
+            if marker.type == Marker.MESH_RESOURCE:
+                assert marker.mesh_resource == Path(part.mesh_path).resolve().as_uri()
+        assert {marker.type for marker in arrays[-1].markers} >= {Marker.CYLINDER, Marker.MESH_RESOURCE}
+        # One link of the arm turns, and its markers with it.
+        before = [marker.pose.position for marker in arrays[-1].markers]
+        client.publisher(JointState, "/arm/joint_commands").publish(JointState(name=["joint_2"], position=[0.6]))
+        moved = lambda: [m.pose.position != at for m, at in zip(arrays[-1].markers, before, strict=True)]  # noqa: E731
+        client.until(lambda: any(moved()), "markers that move")
+        assert not moved()[0] and not any(moved()[len(models[0].visuals) :])
+
+
 def test_collisions_begin_and_end(fleet: Running) -> None:
     _, client = fleet
     collisions = client.listen(Collisions, "/fleet/collisions", LATCHED)
@@ -215,6 +251,13 @@ def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path) -> None:
         client.until(lambda: odoms, "odometry")
         assert odoms[0].header.frame_id == "left/robot_0/odom"
         assert math.isclose(odoms[0].pose.pose.orientation.w, 1.0)
+        with running(tmp_path / "right.log", "-p", "robots:=1", "-r", "__ns:=/right"):
+            clocks = {side: client.listen(Clock, f"/{side}/clock") for side in ("left", "right")}
+            client.until(lambda: all(len(times) > 20 for times in clocks.values()), "both clocks")
+            for times in clocks.values():
+                stamps = [time.clock.sec * 10**9 + time.clock.nanosec for time in times]
+                assert stamps == sorted(stamps)
+            assert client.node.count_publishers("/clock") == 0
 
 
 def test_an_empty_world_has_a_fleet_of_none_until_robots_come(tmp_path: Path) -> None:

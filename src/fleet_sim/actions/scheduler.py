@@ -167,6 +167,7 @@ class ActionScheduler:
         self._woken.update(self._timers.due(self._world.clock.tick))
         if not self._woken and not self._polled:
             return
+        # Woken rows are ordered by id, not by row: rows are reused, and a run must not depend on that.
         rows = self._woken | self._polled
         # A new set: what is woken while actions run waits for the next step.
         self._woken = set()
@@ -188,6 +189,7 @@ class ActionScheduler:
                 call, what = partial(action.begin, agent, self._canceller(row, action)), "action start"
             else:
                 call, what = partial(action.proceed, agent, dt), "action update"
+            # Its own commands to its robot must not cancel it, see `_acting`.
             step = self._call(row, action, call, f"{what} of {type(action).__name__}")
             # Its own code has ended it, or a handler has: continue with what runs now, if anything does.
             if self._running.get(row) is not action:

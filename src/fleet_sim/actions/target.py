@@ -52,6 +52,7 @@ def row_of_target(world: World, target: Target) -> int:
 
 
 def _row_of_number(world: World, number: int) -> int:
+    # PyBullet's numbers and our own are both small and count from 0, so a plain number often exists as both.
     body_row = world.bodies.row_of_body(number)
     try:
         object_row = world.index.row_of(number)

@@ -47,6 +47,7 @@ class ActionTimers:
         """Remove the timers of actions that have ended; late ones would accumulate."""
         self._heap = [timer for timer in self._heap if self._running.get(timer[2]) is timer[3]]
         heapq.heapify(self._heap)
+        # Doubled, so that tidying up costs a constant time per timer on average.
         self._limit = max(_LEAST_LIMIT, 2 * len(self._heap))
 
     def save(self) -> list[Timer]:

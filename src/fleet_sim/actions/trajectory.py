@@ -65,6 +65,7 @@ class JointTrajectoryAction(Action):
         if not count or len(set(joint_names)) != count:
             raise InvalidValueError(f"joint_names: expected at least one, each once, got {list(joint_names)!r}")
         self.joint_names = tuple(joint_names)
+        # Copies: the caller may change his arrays while the action runs.
         self.times = as_floats(times, (None,), "times in s").copy()
         if not len(self.times) or self.times[0] < 0.0 or (np.diff(self.times) <= 0.0).any():
             raise InvalidValueError(f"times: expected numbers of at least 0, each larger than the last, got {times!r}")
@@ -113,6 +114,7 @@ class JointTrajectoryAction(Action):
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Compare actual with desired positions and command the next ones."""
         now = agent.world.clock.time
+        # Times of ticks and sums of times differ by rounding; so do the comparisons below.
         if now < self._first - 1e-9:
             return Until(time=self._first)
         if self.end_reached(now):
@@ -214,6 +216,7 @@ class JointTrajectoryAction(Action):
             # A step before the piece ends: each command is for the end of the step in which it is given.
             return Until(time=max(begin + span - dt, now + dt))
         wanted, _ = self.desired(now + dt)
+        # The velocity that leads from where the joints are, not from where they should be: errors do not add up.
         joint_steering.give_joint_velocities(world, slots, (wanted - world.joints.position[slots]) / dt, self.max_force)
         return None
 

@@ -151,6 +151,7 @@ class TransferAction(ArmTarget, DeclaredAction):
             self.complete()
             return None
         self.phase = self.phases[4]
+        # Backwards: in front of the object there may be no room to turn round.
         until = self._drive(agent, self._away, MovementDirection.BACKWARD)
         if until is None:
             self.complete()

@@ -29,6 +29,7 @@ class WaitAction(DeclaredAction):
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Check whether the time has passed."""
         end = (self.start_time or 0.0) + self.duration
+        # The time of a tick may be short of the sum by rounding.
         if agent.world.clock.time >= end - 1e-9:
             self.complete()
         return Until(time=end)

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING
 
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "battery": "Battery",
-    "commands": "SetCharging",
-    "settings": "BatterySettings",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.battery.battery import Battery as Battery
     from fleet_sim.battery.commands import SetCharging as SetCharging
     from fleet_sim.battery.settings import BatterySettings as BatterySettings
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())

@@ -1,4 +1,4 @@
-"""All batteries of a simulation: how they drain and charge, and what they keep their robots from."""
+"""All batteries of a simulation: draining, charging, and stopping robots whose battery is empty."""
 
 from __future__ import annotations
 

@@ -87,6 +87,7 @@ class BatteryInterface(Interface):
             return
         table, template = _battery_columns(self.bridge.sim.world), self._template
         energy, capacity, voltages = table.energy[rows], table.full_energy[rows], table.voltage[rows]
+        # BatteryState counts in Ah: the energy at the nominal voltage.
         charge = energy / (JOULES_PER_WATT_HOUR * voltages)
         template.write_stamp(now)
         template.write("flow", np.column_stack([table.power[rows] / voltages, charge]))

@@ -1,4 +1,4 @@
-"""The section `battery` of a scenario: what holds for all batteries."""
+"""The section `battery` of a scenario: settings common to all batteries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 class BatterySection(Section[MultiRobotSimulationCore]):
     """Reads the section. The battery of a robot is in the robot's entry."""
 
-    doc = "What holds for all batteries; that of a robot is in its entry."
+    doc = "Settings common to all batteries; those of one robot are in its entry."
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of BatterySectionSettings."""

@@ -1,4 +1,4 @@
-"""What is written under `battery:`, in the entry of a robot and as a section of a scenario."""
+"""The settings under `battery:`, in the entry of a robot and as a section of a scenario."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.told_shapes import simple_geometry
 from fleet_sim.core.robot_model import BASE, LinkGeometry, RobotModel
-from fleet_sim.core.shapes import Geometry, Vector
+from fleet_sim.core.shapes import Geometry
 from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.models.body import model_of_body
 from fleet_sim.spatial import poses
@@ -44,7 +45,7 @@ def count_own(mirror: BulletMirror) -> tuple[int, int]:
 
 
 def _count_gears(mirror: BulletMirror) -> int:
-    """Return how many constraints hold mimic joints to their leaders: those are made anew with their bodies."""
+    """Return how many constraints hold mimic joints to their leaders: which are created again with their bodies."""
     world = mirror.world
     rows = world.rows[mirror.bodies.table.body[world.rows] != NO_BODY]
     rows = rows[world.robots.mimics[rows] & world.robots.motors[rows]]
@@ -54,7 +55,7 @@ def _count_gears(mirror: BulletMirror) -> int:
 def _visuals(client: BulletClient, body: int) -> tuple[LinkGeometry, ...]:
     found: list[LinkGeometry] = []
     for _, link, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
-        geometry = _geometry(client, kind, sizes)
+        geometry = simple_geometry(client, kind, sizes)
         file = Path(name.decode(errors="replace"))
         if kind == client.GEOM_MESH and file.suffix.lower() in FORMATS and file.is_file():
             geometry = Geometry(ShapeKind.MESH, mesh_path=str(file.resolve()), mesh_scale=sizes)
@@ -72,25 +73,12 @@ def _link_shapes(client: BulletClient, body: int, link: int) -> list[LinkGeometr
     shapes: list[LinkGeometry] = []
     for _, _, kind, sizes, _, position, orientation in found:
         place, turn = poses.compose(centre, turned, np.array([position]), np.array([orientation]))
-        geometry = _geometry(client, kind, sizes)
+        geometry = simple_geometry(client, kind, sizes)
         if geometry is None:
             return [LinkGeometry(link, _box_around(client, body, link))]
         posed = replace(geometry, position=tuple(place[0].tolist()), orientation=tuple(turn[0].tolist()))
         shapes.append(LinkGeometry(link, posed))
     return shapes
-
-
-def _geometry(client: BulletClient, kind: int, sizes: Vector) -> Geometry | None:
-    first, second, third = sizes
-    if kind == client.GEOM_BOX:
-        return Geometry(ShapeKind.BOX, half_extents=(0.5 * first, 0.5 * second, 0.5 * third))
-    if kind == client.GEOM_SPHERE:
-        return Geometry(ShapeKind.SPHERE, radius=first)
-    if kind == client.GEOM_CYLINDER:
-        return Geometry(ShapeKind.CYLINDER, height=first, radius=second)
-    if kind == client.GEOM_CAPSULE:
-        return Geometry(ShapeKind.CAPSULE, height=first, radius=second)
-    return None
 
 
 def _box_around(client: BulletClient, body: int, link: int) -> Geometry:

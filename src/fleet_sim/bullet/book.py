@@ -7,7 +7,7 @@ from functools import partial
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
-from fleet_sim.core.contacts import TouchPoint
+from fleet_sim.core.contacts import Contact
 
 
 class BulletBook:
@@ -61,6 +61,6 @@ class BulletBook:
         apply()
         mirror.forces.add(apply)
 
-    def contacts(self, row: int) -> list[TouchPoint]:
-        """Return the contacts of the entity in the last step, each with the rows and links that touch."""
+    def contacts(self, row: int) -> list[Contact]:
+        """Return the contacts of the entity in the last step of physics."""
         return self._queries.contacts(row)

@@ -6,12 +6,14 @@ import functools
 import importlib
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fleet_sim.arrays import as_float, as_floats
+from fleet_sim.bullet import engine_log
 from fleet_sim.errors import StateError, missing_extra
 
 SUBSTEP = 1.0 / 240.0
@@ -24,8 +26,12 @@ _OWN_CALLS = {"connect": "connect()", "disconnect": "close()", "resetSimulation"
 
 def bullet_module() -> Any:
     """Import pybullet and return it; raises MissingDependencyError naming the extra that installs it."""
+    loaded = sys.modules.get("pybullet")
+    if loaded is not None:
+        return loaded
     try:
-        return importlib.import_module("pybullet")
+        with engine_log.logged():
+            return importlib.import_module("pybullet")
     except ImportError as error:
         raise missing_extra("pybullet", "bullet", "Physics, cameras and exact contacts") from error
 
@@ -186,6 +192,8 @@ class BulletClient:
         if not callable(value) or isinstance(value, type):
             return value
         bound = functools.partial(value, physicsClientId=self.connect())
+        if name.startswith("load"):
+            bound = functools.partial(_logged, bound)
         if name in _LISTING:
             bound = functools.partial(self._listed, bound)
         # Stored on the instance, so that the next access does not call __getattr__.
@@ -217,6 +225,12 @@ class BulletClient:
         for name in self._bound:
             self.__dict__.pop(name, None)
         self._bound.clear()
+
+
+def _logged(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function that reads a file, which the engine comments on."""
+    with engine_log.logged():
+        return function(*args, **kwargs)
 
 
 def _connect(module: Any, method: int, options: str) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.told_shapes import ShapeColour, shape_colours
 from fleet_sim.core.world import World
 
 
@@ -21,8 +22,8 @@ class BodyColours:
         self._bodies = bodies
         self.said: set[int] = set()
         """Object ids of entities whose looks were changed in PyBullet alone, which was said."""
-        self._own: dict[int, tuple[int, list[tuple[int, int, list[float]]]]] = {}
-        """Of painted rows: when the body was made, and link, number on the link and colour of each of its shapes."""
+        self._own: dict[int, tuple[int, list[ShapeColour]]] = {}
+        """Of painted rows: when the body was made, and its shapes with the colours they had then."""
 
     def refresh(self, rows: Rows) -> None:
         """Write the changed colours of `rows`, which must have bodies that can be seen."""
@@ -44,14 +45,11 @@ class BodyColours:
             shown = own if colour[0] < 0.0 else colour
             self._client.changeVisualShape(body, link, shapeIndex=number, rgbaColor=shown)
 
-    def _shapes(self, row: int, body: int, made: int) -> list[tuple[int, int, list[float]]]:
-        """Return link, number on the link and own colour of each visual shape of `body`."""
+    def _shapes(self, row: int, body: int, made: int) -> list[ShapeColour]:
+        """Return the visual shapes of `body` with their own colours."""
         known = self._own.get(row)
         if known is not None and known[0] == made:
             return known[1]
-        shapes: list[tuple[int, int, list[float]]] = []
-        for entry in self._client.getVisualShapeData(body):
-            number = sum(link == entry[1] for link, _, _ in shapes)
-            shapes.append((entry[1], number, list(entry[7])))
+        shapes = shape_colours(self._client, body)
         self._own[row] = (made, shapes)
         return shapes

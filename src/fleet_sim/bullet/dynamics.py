@@ -1,6 +1,6 @@
 """Dynamics of bodies: materials of the columns, and what users set with changeDynamics.
 
-Both are written again when a body is made anew.
+Both are written again when a body is created again.
 """
 
 from __future__ import annotations

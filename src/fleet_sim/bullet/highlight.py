@@ -31,6 +31,11 @@ class Highlight:
         self._shown: dict[int, int] = {}
         self._look = 0
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether any body has the colour."""
+        return bool(self._shown)
+
     def show(self, rows: Iterable[int]) -> None:
         """Colour `rows` and no others."""
         if not self._mirror.client.connected:

@@ -157,7 +157,7 @@ class BulletMirror:
         return int(self.bodies.table.body[row])
 
     def tell_body(self, row: int) -> int:
-        """Return the PyBullet body of `row` to someone who may look at it without asking again.
+        """Return the PyBullet body of `row` to a caller who may use it later without asking again.
 
         From now on PyBullet keeps up with that row as it does with all of them after `hand_out`.
         """

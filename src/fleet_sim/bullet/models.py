@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.mesh_files import renew_meshes
 from fleet_sim.bullet.shapes import check_file
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import UNIT_QUATERNION
@@ -62,6 +63,8 @@ def load_model(
         flags |= client.URDF_USE_INERTIA_FROM_FILE
     if self_collision and mass > 0.0:
         flags |= client.URDF_USE_SELF_COLLISION | client.URDF_USE_SELF_COLLISION_EXCLUDE_PARENT
+    if model is not None:
+        renew_meshes(client, model)
     options = {"useFixedBase": fixed, "flags": flags, "globalScaling": shape.scale}
     body = _only_body(client, path, position.tolist(), orientation.tolist(), **options)
     loaded = LoadedModel(body, *inertial_frame(client, body))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.told_shapes import simple_geometry
 from fleet_sim.core.shapes import BodyShape, Geometry, Vector, seen_as
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.models.height_fields import height_field_file
@@ -138,7 +139,7 @@ class OwnShapes:
     # ---- what PyBullet tells -----------------------------------------------------------------------------------------
 
     def _told(self, body: int) -> BodyShape | None:
-        """Return the shape of a body that nobody saw being made, None unless it is a simple one."""
+        """Return the shape of a body of unknown origin, None unless it is a simple one."""
         client = self._client
         shapes = client.getCollisionShapeData(body, -1)
         if len(shapes) != 1:
@@ -147,20 +148,13 @@ class OwnShapes:
         # In the frame of the centre of mass, whose place in the base frame is known.
         information = client.getDynamicsInfo(body, -1)
         at, turn = poses.compose(*(np.array([part]) for part in (*information[3:5], position, orientation)))
-        placed = Geometry(ShapeKind.NONE, position=tuple(at[0].tolist()), orientation=tuple(turn[0].tolist()))
-        size = tuple(float(number) for number in sizes)
-        forms: dict[int, tuple[ShapeKind, dict[str, Any]]] = {
-            client.GEOM_BOX: (ShapeKind.BOX, {"half_extents": _three(tuple(0.5 * side for side in size))}),
-            client.GEOM_SPHERE: (ShapeKind.SPHERE, {"radius": size[0]}),
-            client.GEOM_CYLINDER: (ShapeKind.CYLINDER, {"height": size[0], "radius": size[1]}),
-            client.GEOM_CAPSULE: (ShapeKind.CAPSULE, {"height": size[0], "radius": size[1]}),
-        }
-        if kind not in forms:
+        geometry = simple_geometry(client, kind, sizes)
+        if geometry is None:
             return None
-        name, values = forms[kind]
         drawn = client.getVisualShapeData(body)
         colour = _four(drawn[0][7]) if drawn else (1.0, 1.0, 1.0, 1.0)
-        collision = replace(placed, kind=int(name), rgba=colour, **values)
+        place, rotation = tuple(at[0].tolist()), tuple(turn[0].tolist())
+        collision = replace(geometry, rgba=colour, position=place, orientation=rotation)
         return BodyShape(collision, collision)
 
 

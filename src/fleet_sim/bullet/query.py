@@ -15,7 +15,7 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.models import inertial_frame
 from fleet_sim.bullet.own_shapes import PARAMETERS
 from fleet_sim.bullet.takeover import TAKEN_OVER, body_of, check_steppable
-from fleet_sim.core.contacts import TouchPoint, Vector
+from fleet_sim.core.contacts import Contact, Vector
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import BodyShape
 from fleet_sim.errors import InvalidValueError, StateError
@@ -249,7 +249,7 @@ class BulletQueries:
         upper = np.array([box[1] for box in boxes], np.float64).reshape(-1, 3)
         return lower, upper
 
-    def contacts(self, row: int) -> list[TouchPoint]:
+    def contacts(self, row: int) -> list[Contact]:
         """Return the contact points of the entity in `row` in the last step of physics, in the engine's order."""
         mirror = self.mirror
         body = int(mirror.bodies.table.body[row])
@@ -257,9 +257,10 @@ class BulletQueries:
             return []
         # Without `ensure`: these are the contacts of the last step, whatever was written since.
         points = mirror.client.getContactPoints(bodyA=body) or ()
-        others = mirror.rows_of_bodies([point[2] for point in points]).tolist()
+        rows = mirror.rows_of_bodies([point[2] for point in points]).tolist()
+        others = [None if row < 0 else self.world.handles[row] for row in rows]
         return [
-            TouchPoint(other, point[3], point[4], point[6], point[7], point[8], point[9], _friction(point))
+            Contact(other, point[3], point[4], point[6], point[7], point[8], point[9], _friction(point))
             for other, point in zip(others, points, strict=True)
         ]
 

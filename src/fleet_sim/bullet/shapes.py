@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.mesh_files import mesh_version
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.meshes import primitives
@@ -28,13 +29,16 @@ _INVISIBLE = Geometry(ShapeKind.BOX, half_extents=(1e-4, 1e-4, 1e-4), rgba=(1.0,
 
 
 class ShapeCache:
-    """Shape ids by geometry, for one client. The cache is cleared when the client begins a new epoch."""
+    """Shape ids by geometry and version of its mesh file, for one client.
+
+    The cache is cleared when the client begins a new epoch.
+    """
 
     def __init__(self, client: BulletClient) -> None:
         self._client = client
         self._epoch = client.epoch
         self._collisions: dict[tuple[Any, ...], int] = {}
-        self._visuals: dict[Geometry, int] = {}
+        self._visuals: dict[tuple[Geometry, int], int] = {}
 
     def collision(self, geometry: Geometry | None) -> int:
         """Return the collision shape of `geometry`, -1 for none; raises InvalidValueError for an unusable mesh."""
@@ -43,7 +47,8 @@ class ShapeCache:
             return NO_SHAPE
         # Without the colour, which does not matter for collisions.
         key = (geometry.kind, geometry.half_extents, geometry.radius, geometry.height, geometry.mesh_path,
-               geometry.mesh_scale, geometry.position, geometry.orientation, geometry.concave)  # fmt: skip
+               geometry.mesh_scale, geometry.position, geometry.orientation, geometry.concave,
+               mesh_version(self._client, geometry))  # fmt: skip
         shape = self._collisions.get(key)
         if shape is None:
             shape = self._collisions[key] = self._make_collision(geometry)
@@ -57,9 +62,10 @@ class ShapeCache:
         self._renew()
         if geometry is None or geometry.kind == ShapeKind.NONE:
             geometry = _INVISIBLE
-        shape = self._visuals.get(geometry)
+        key = geometry, mesh_version(self._client, geometry)
+        shape = self._visuals.get(key)
         if shape is None:
-            shape = self._visuals[geometry] = self._make_visual(geometry)
+            shape = self._visuals[key] = self._make_visual(geometry)
         return shape
 
     def _renew(self) -> None:

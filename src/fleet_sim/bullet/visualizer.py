@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Rows
-from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.bullet.told_shapes import ShapeColour, shape_colours
 from fleet_sim.errors import ConfigError, did_you_mean
 
 TRANSPARENT = 0.3
-
-Colour = tuple[int, int, tuple[float, ...]]
-"""Link, index among the link's shapes, rgba."""
 
 _DEFAULTS = {
     "enable_shadows": True,
@@ -39,7 +35,7 @@ class Visualizer:
         self.collisions_shown = False
         self.structures_transparent = False
         self._structures: Rows = np.empty(0, np.int64)
-        self._colours: dict[tuple[int, int], list[Colour]] = {}
+        self._colours: dict[tuple[int, int], list[ShapeColour]] = {}
         """Colours of faded bodies by (epoch, object id)."""
 
     def configure(self, params: Mapping[str, bool], structures: Rows | None = None) -> None:
@@ -108,23 +104,12 @@ class Visualizer:
         if colours is None:
             if alpha == 1.0:
                 return
-            colours = self._colours[key] = _colours_of(client, body)
+            colours = self._colours[key] = shape_colours(client, body)
         for link, index, colour in colours:
             faded = (*colour[:3], colour[3] * alpha)
             client.changeVisualShape(body, link, shapeIndex=index, rgbaColor=faded)
         if alpha == 1.0:
             del self._colours[key]
-
-
-def _colours_of(client: BulletClient, body: int) -> list[Colour]:
-    # PyBullet wants a shape's number within its link, but lists shapes without it.
-    counts: Counter[int] = Counter()
-    colours: list[Colour] = []
-    for shape in client.getVisualShapeData(body):
-        link = int(shape[1])
-        colours.append((link, counts[link], tuple(shape[7])))
-        counts[link] += 1
-    return colours
 
 
 def visualizer_keys() -> dict[str, Any]:

@@ -19,6 +19,26 @@ def not_negative(text: str) -> int:
     return _whole(text, 0)
 
 
+# A range such as 1-9999999999 is a mistake, and its list would fill the memory.
+MOST_SEEDS = 10_000
+
+
+def seeds(text: str) -> list[int]:
+    """Return the seeds in a text such as "1-20" or "1,4,7-9"; raises ArgumentTypeError as `positive` does."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        begin = _whole(first.strip(), 0)
+        end = _whole(last.strip(), begin) if dash else begin
+        if end - begin + 1 + len(found) > MOST_SEEDS:
+            raise argparse.ArgumentTypeError(f"at most {MOST_SEEDS} seeds at once, got {text!r}")
+        found += range(begin, end + 1)
+    repeated = next((seed for seed in found if found.count(seed) > 1), None) if len(set(found)) < len(found) else None
+    if repeated is not None:
+        raise argparse.ArgumentTypeError(f"seed {repeated} is given twice in {text!r}")
+    return found
+
+
 def check_png(path: str) -> None:
     """Raise InvalidValueError where no PNG file can be written to `path`."""
     file = Path(path)

@@ -72,6 +72,7 @@ def measure(robots: int, steps: int, motion: str) -> Result:
     spawn = time.perf_counter() - start
     for agent in agents[::2]:
         x, y, z = agent.get_pose().position
+        # So far away that none arrives while steps are measured.
         agent.set_goal(Pose((x + 1e4, y, z)))
     # The first steps also pay for first use of caches and for acceleration; they are measured but not counted. The
     # median is not moved by a step in which the machine did something else.

@@ -48,6 +48,7 @@ def check(config: Mapping[str, Any], source: str) -> None:
     settings = with_implied_settings(config, source=source)
     check_entries(config, source=source)
     params = SimulationParams.from_dict(settings, source=source)
+    # After reading them: a scenario with a window must be checkable where there is no display.
     params.gui = params.monitor = False
     with MultiRobotSimulationCore(params) as sim:
         fill_scenario(sim, settings, source=source)

@@ -25,6 +25,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--processes",
         type=positive,
+        # None where it is not known.
         default=os.cpu_count() or 1,
         metavar="N",
         help="worker processes (default: one per processor)",
@@ -54,6 +55,7 @@ def execute(args: argparse.Namespace) -> int:
         outcome = evolve(search, log=log, processes=args.processes, report=line.show)
     except KeyboardInterrupt:
         print(f"\nstopped; the same command continues from {log}", file=sys.stderr)
+        # As shells report a program that ended by SIGINT: 128 + 2.
         return 130
     line.end()
     write_best(search, outcome, output)

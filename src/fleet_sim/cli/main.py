@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, run, schema, site, swarm, verify
+from fleet_sim.cli import bench, check, evolve, models, new, report, run, schema, site, swarm, traffic, verify
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
 
@@ -33,11 +33,14 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
     instances_of(Subcommand, "a module or an object with `add(commands)`"),
     group="fleet_sim.subcommand",
     built_in={
+        "new": new,
         "run": run,
         "swarm": swarm,
         "evolve": evolve,
         "models": models,
         "site": site,
+        "traffic": traffic,
+        "report": report,
         "check": check,
         "schema": schema,
         "bench": bench,
@@ -47,6 +50,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
 """Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
 
 EXAMPLES = """examples:
+  fleet-sim new my_fleet                           write a scenario to begin with, with comments
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
@@ -57,6 +61,8 @@ EXAMPLES = """examples:
   fleet-sim bench --robots 1000 10000              measure the step on this machine
   fleet-sim verify                                 check that runs here are the same, bit for bit, as elsewhere
   fleet-sim site show office.map --picture a.png   show a building; convert and generate write one
+  fleet-sim traffic run a.map --planner pibt --robots 500 --seconds 600 --json run.json
+                                                   let robots drive by a planner; `report` makes a page of it
   fleet-sim models render arm6 arm6.png            list, show or render the robot models
 """
 
@@ -76,6 +82,8 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()
     for command in {**ours, **theirs}.values():
         command.add(commands)
+    for subparser in commands.choices.values():
+        subparser.set_defaults(parser=subparser)
     return parser
 
 
@@ -86,6 +94,7 @@ def interrupted_by_sigterm() -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    # Python allows signal handlers in the main thread only; tests and other programs call `main` from others.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -102,7 +111,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Wrong usage exits with 2, as argparse does.
     """
     argv = sys.argv[1:] if argv is None else argv
-    args = build_parser(argv).parse_args(argv)
+    args, unknown = build_parser(argv).parse_known_args(argv)
+    if unknown:
+        # The subcommand's own parser shows its usage, with the options that there are.
+        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     # Configurations may name classes in modules of the working directory, as with `python -m`; the script `fleet-sim`
     # does not have that folder on its path.
     if os.getcwd() not in sys.path:
@@ -110,6 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with interrupted_by_sigterm():
             code: int = args.command(args)
+        # Here, where a closed pipe is handled, and not at the end of the interpreter.
         sys.stdout.flush()
     except FleetSimError as error:
         print(f"fleet-sim: error: {error}", file=sys.stderr)

@@ -16,6 +16,7 @@ from fleet_sim.models import (
 )
 from fleet_sim.spatial.shapes import ShapeKind
 
+# By PyBullet's numbers.
 _JOINT_TYPES = ("revolute", "prismatic", "spherical", "planar", "fixed")
 
 

@@ -8,18 +8,15 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fleet_sim.cli.arguments import check_png
+from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
-
-if TYPE_CHECKING:
-    from fleet_sim.simulation import MultiRobotSimulationCore
 
 
 def add(commands: Any) -> None:
@@ -28,7 +25,11 @@ def add(commands: Any) -> None:
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
     parser.add_argument("--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless")
     parser.add_argument("--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
+    seeding = parser.add_mutually_exclusive_group()
+    seeding.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
+    seeding.add_argument(
+        "--seeds", type=seeds, metavar="LIST", help="run once with each seed, as in 1-20 or 1,5,9, and print a table"
+    )
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
@@ -49,10 +50,13 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+    if args.seeds:
+        return execute_seeds(args)
     config = configuration(args)
     if args.picture:
         check_png(args.picture)
     # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.cli.summary import RunSummary
     from fleet_sim.simulation import MultiRobotSimulationCore
 
     # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
@@ -60,6 +64,7 @@ def execute(args: argparse.Namespace) -> int:
     sim = MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
     if args.monitor:
         sim.setup_monitor(monitor_output())
+    outcome = RunSummary(sim)
     start = time.perf_counter()
     try:
         sim.run_simulation()
@@ -68,14 +73,48 @@ def execute(args: argparse.Namespace) -> int:
     finally:
         sim.update_monitor()
         sim.close_monitor()
-    print(summary(sim, time.perf_counter() - start))
+    print("\n".join(outcome.lines(time.perf_counter() - start)))
     if args.picture:
-        write_png(args.picture, sim.take_picture(1024, 768).rgb)
+        write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
     sim.close()
     return 0
+
+
+def execute_seeds(args: argparse.Namespace) -> int:
+    """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
+    for option in ("picture", "monitor"):
+        if getattr(args, option):
+            raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
+    from fleet_sim.cli.summary import RunSummary
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+    logging.basicConfig(format="%(levelname)s: %(message)s")
+    for number, seed in enumerate(args.seeds):
+        config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
+        with MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config))) as sim:
+            if not sim.params.duration:
+                raise ConfigError("--seeds needs runs that end; give them a --duration")
+            outcome = RunSummary(sim)
+            report = sim.run_simulation()
+            values = {"seed": str(seed), **outcome.figures(report.wall_time)}
+            if args.hash:
+                values["state hash"] = sim.state_hash()
+        if number == 0:
+            print("  ".join(f"{name:>{width(name)}}" for name in values))
+        # Each line as soon as it is known, as runs may be long.
+        print("  ".join(f"{value:>{width(name)}}" for name, value in values.items()), flush=True)
+        if report.reason == "interrupted":
+            print("stopped by Ctrl-C")
+            break
+    return 0
+
+
+def width(heading: str) -> int:
+    """Return how wide a column of the table is."""
+    return max(len(heading), 9)
 
 
 def monitor_output() -> MonitorOutput:
@@ -110,12 +149,3 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
 
 def _has_no_display() -> bool:
     return sys.platform.startswith("linux") and not os.environ.get("DISPLAY")
-
-
-def summary(sim: MultiRobotSimulationCore, seconds: float) -> str:
-    """Return one line with what was simulated and how fast."""
-    factor = f"{sim.sim_time / seconds:.1f} times real time" if seconds > 0 else "at once"
-    return (
-        f"{len(sim.agents)} robots, {sim.step_count} steps, {sim.sim_time:.2f} s simulated in {seconds:.2f} s"
-        f" ({factor}), {sim.collision_count} collisions"
-    )

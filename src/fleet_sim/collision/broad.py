@@ -26,7 +26,15 @@ def auto_cell_size(lower: Floats, upper: Floats) -> float:
     extents = np.maximum(np.maximum(upper[:, 0] - lower[:, 0], upper[:, 1] - lower[:, 1]), upper[:, 2] - lower[:, 2])
     # The sum is finite only if all are: no mask is needed in the usual case.
     finite = extents if np.isfinite(extents.sum()) else extents[np.isfinite(extents)]
-    return max(2.0 * float(np.median(finite)), MIN_AUTO_CELL_SIZE) if len(finite) else MIN_AUTO_CELL_SIZE
+    return max(2.0 * _median(finite), MIN_AUTO_CELL_SIZE) if len(finite) else MIN_AUTO_CELL_SIZE
+
+
+def _median(numbers: Floats) -> float:
+    """Return the median. `np.median` would load numpy.ma, a megabyte of code that nothing else here needs."""
+    middle = len(numbers) // 2
+    low = middle if len(numbers) % 2 else middle - 1
+    ordered = np.partition(numbers, (low, middle))
+    return float(0.5 * (ordered[low] + ordered[middle]))
 
 
 def candidate_pairs(

@@ -44,6 +44,9 @@ class CollisionSystem:
         self.ignore_static = ignore_static
         self.broad = broad
         self.count = 0
+        """Collisions that started so far."""
+        self.static_count = 0
+        """Those of them with a static body."""
         self.breakdown: dict[str, float] = {}
         self._world = world
         self._solve = solve
@@ -88,9 +91,18 @@ class CollisionSystem:
         if self._changed or engine or versions != self._checked_versions:
             self._changed, self._checked_versions = False, versions
             started, ended = self._pairs.update(self.find())
-            self.count += len(started)
+            self._count(started)
             self._started = started
             self._ended = ended if not len(self._ended) else np.concatenate((self._ended, ended))
+
+    def _count(self, started: Ints) -> None:
+        if len(started):
+            self.count += len(started)
+            self.static_count += int(np.count_nonzero(self._world.collision_rules.static_mask()[started].any(axis=1)))
+
+    def restart_count(self) -> None:
+        """Count from 0 again."""
+        self.count = self.static_count = 0
 
     def emit(self, dt: float) -> None:
         """Emit an event for each pair that started or ended, once per pair."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
-from fleet_sim.config.scenario import as_scenario, check_sections, is_scenario
+from fleet_sim.config.scenario import as_scenario, check_sections, check_spelling, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import (
     EXTENT,
@@ -18,7 +18,8 @@ from fleet_sim.gate.bounds import (
     MOST_PIXELS,
     MOST_SUBSTEPS,
 )
-from fleet_sim.settings import Checked, load_mapping, read, setting
+from fleet_sim.paths import beside, is_folder
+from fleet_sim.settings import Checked, UsedSettings, load_mapping, names_of, read, setting
 
 LogLevel = Literal["debug", "info", "warn", "error", "critical"]
 Vector = tuple[float, float, float]
@@ -40,8 +41,10 @@ class CameraParams(Checked):
 
 
 @dataclass
-class SimulationParams(Checked):
+class SimulationParams(UsedSettings):
     """The settings of a simulation; checked when constructed and at each assignment.
+
+    A simulation has a copy, `sim.params`. Live settings can be changed there at any time; the others are refused.
 
     `collision_detection_method` None is replaced by CLOSEST_POINTS with physics off and HYBRID with physics on. Raises
     ConfigError naming the setting, what was given and what is allowed.
@@ -49,11 +52,13 @@ class SimulationParams(Checked):
 
     # Time
     timestep: float = setting(1 / 240, above=0, high=LONGEST_STEP, unit="s", doc="Simulated time of one step.")
-    target_rtf: float = setting(1.0, low=0, doc="Target real-time factor; 0 = as fast as possible.")
-    duration: float = setting(0.0, low=0, unit="s", doc="Simulated time after which a run ends; 0 = never.")
-    max_steps_per_frame: int = setting(10, low=1, doc="Maximum number of steps between two updates of the window.")
+    target_rtf: float = setting(1.0, low=0, live=True, doc="Target real-time factor; 0 = as fast as possible.")
+    duration: float = setting(0.0, low=0, unit="s", live=True, doc="Simulated time after which a run ends; 0 = never.")
+    max_steps_per_frame: int = setting(
+        10, low=1, live=True, doc="Maximum number of steps between two updates of the window."
+    )
     max_sleep_frames: float = setting(
-        4.0, above=0, doc="Maximum sleep between two polls of window events, in frame periods."
+        4.0, above=0, live=True, doc="Maximum sleep between two polls of window events, in frame periods."
     )
     seed: int = setting(0, low=0, doc="Seed of all random streams; the same seed gives the same run.")
 
@@ -72,8 +77,8 @@ class SimulationParams(Checked):
     engine_visuals: bool = setting(
         True, doc="Load visual shapes into the engine. false: bodies load faster, but only OpenGL cameras see them."
     )
-    model_paths: list[str] = setting(
-        factory=list, doc="Folders searched first for robot models by name and for the packages of their meshes."
+    model_paths: tuple[str, ...] = setting(
+        (), doc="Folders searched first for robot models by name and for the packages of their meshes."
     )
     world_extent: float = setting(
         EXTENT,
@@ -86,17 +91,18 @@ class SimulationParams(Checked):
         "demand", doc="When moved poses are written to the engine: in each step, or on demand when it is queried."
     )
     keep_initial_state: bool = setting(True, doc="Save the state at the start of the run so that it can be restored.")
-    raise_on_fault: bool = setting(False, doc="Re-raise exceptions from user callbacks and plugins.")
+    raise_on_fault: bool = setting(False, live=True, doc="Re-raise exceptions from user callbacks and plugins.")
     max_failures: int = setting(
         100,
         low=0,
+        live=True,
         doc="Exceptions in a row after which a callback, plugin, controller, sensor or ROS publisher is switched off "
         "until a reset; 0 = never.",
     )
 
     # Collisions
     collision_check_frequency: float | None = setting(
-        None, low=0, unit="Hz", doc="Collision checks per simulated second; null = in each step, 0 = never."
+        None, low=0, unit="Hz", live=True, doc="Collision checks per simulated second; null = in each step, 0 = never."
     )
     collision_detection_method: CollisionDetectionMethod | None = setting(
         None, doc="How collisions are detected; null = closest_points with physics off, hybrid with physics on."
@@ -121,15 +127,17 @@ class SimulationParams(Checked):
 
     # Window
     gui: bool = setting(True, doc="Open a window.")
-    gui_min_fps: float = setting(30, above=0, unit="Hz", doc="Minimum update rate of the window.")
+    gui_min_fps: float = setting(30, above=0, unit="Hz", live=True, doc="Minimum update rate of the window.")
     window_width: int = setting(1024, low=1, high=MOST_PIXELS, unit="pixels", doc="Width of the window.")
     window_height: int = setting(768, low=1, high=MOST_PIXELS, unit="pixels", doc="Height of the window.")
-    camera_config: CameraParams = setting(factory=CameraParams, aliases=("camera",), doc="The window's camera.")
-    enable_collision_shapes: bool = setting(False, doc="Show collision shapes.")
-    enable_structure_transparency: bool = setting(False, doc="Draw static bodies transparent.")
-    enable_shadows: bool = setting(True, doc="Draw shadows.")
-    enable_gui_panel: bool = setting(False, doc="Show the panels of the engine's window.")
-    enable_collision_color_change: bool = setting(False, doc="Colour bodies while they collide.")
+    camera_config: CameraParams = setting(
+        factory=CameraParams, aliases=("camera",), live=True, doc="The window's camera."
+    )
+    enable_collision_shapes: bool = setting(False, live=True, doc="Show collision shapes.")
+    enable_structure_transparency: bool = setting(False, live=True, doc="Draw static bodies transparent.")
+    enable_shadows: bool = setting(True, live=True, doc="Draw shadows.")
+    enable_gui_panel: bool = setting(False, live=True, doc="Show the panels of the engine's window.")
+    enable_collision_color_change: bool = setting(False, live=True, doc="Colour bodies while they collide.")
 
     # Monitor, logging, profiling
     monitor: bool = setting(True, doc="Show figures of the run; needs gui and enable_monitor_gui.")
@@ -138,10 +146,12 @@ class SimulationParams(Checked):
     monitor_height: int = setting(290, low=1, high=MOST_PIXELS, unit="pixels", doc="Height of the monitor's window.")
     monitor_x: int = setting(-1, low=-1, unit="pixels", doc="Left edge of the monitor's window; -1 = automatic.")
     monitor_y: int = setting(-1, low=-1, unit="pixels", doc="Top edge of the monitor's window; -1 = automatic.")
-    log_level: LogLevel = setting("warn", doc="Minimum level of messages that are logged.")
-    enable_time_profiling: bool = setting(False, doc="Log the time of each part of a step.")
-    profiling_interval: int = setting(100, low=1, unit="steps", doc="Number of steps between two profiling lines.")
-    enable_memory_profiling: bool = setting(False, doc="Also log memory use in profiling lines.")
+    log_level: LogLevel = setting("warn", live=True, doc="Minimum level of messages that are logged.")
+    enable_time_profiling: bool = setting(False, live=True, doc="Log the time of each part of a step.")
+    profiling_interval: int = setting(
+        100, low=1, unit="steps", live=True, doc="Number of steps between two profiling lines."
+    )
+    enable_memory_profiling: bool = setting(False, live=True, doc="Also log memory use in profiling lines.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -172,10 +182,17 @@ class SimulationParams(Checked):
         simulation adds them. Raises ConfigError naming `source` and the key path.
         """
         config = as_scenario(config) if isinstance(config, Mapping) else config
-        if not isinstance(config, Mapping) or not is_scenario(config):
+        if not isinstance(config, Mapping):
             return read(cls, config, source=source)
+        if not is_scenario(config):
+            check_spelling(config, names_of(cls), source=source)
+            return read(cls, config, source=source)._beside(source)
         check_sections(config, source=source)
-        return read(cls, config.get("simulation", {}), source=source, path="simulation")
+        return read(cls, config.get("simulation", {}), source=source, path="simulation")._beside(source)
+
+    def _beside(self, source: str) -> SimulationParams:
+        self.model_paths = tuple(beside(source, folder, is_folder) for folder in self.model_paths)
+        return self
 
     @classmethod
     def from_config(cls, path: str | Path = "config.yaml") -> SimulationParams:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from fleet_sim.config.sections import Section
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.settings import Checked, object_schema, read, setting
+from fleet_sim.settings import UsedSettings, object_schema, read, setting
 
 Group = Literal["commands", "state", "description", "actions", "sensors"]
 RATE = "Hz"
@@ -29,7 +29,7 @@ _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
 
 
 @dataclass
-class RateParams(Checked):
+class RateParams(UsedSettings):
     """Publishing rates, per second of simulation time; null: in each step, 0: never."""
 
     clock: float | None = setting(100.0, low=0, unit=RATE, doc="Rate of /clock.")
@@ -50,7 +50,7 @@ class RateParams(Checked):
 
 
 @dataclass
-class RosParams(Checked):
+class RosParams(UsedSettings):
     """The `ros:` section of a scenario."""
 
     per_robot: Any = setting(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from fleet_sim.config.ros_params import RosSection
 from fleet_sim.config.sections import SECTIONS, Section
-from fleet_sim.errors import ConfigError, did_you_mean
+from fleet_sim.errors import ConfigError, closest, did_you_mean
 
 OWN_SECTIONS: Mapping[str, str] = {
     "simulation": "The settings of the simulation.",
@@ -38,6 +38,16 @@ def check_sections(config: Mapping[str, object], *, source: str = "") -> None:
         if name not in OWN_SECTIONS and name not in SECTIONS:
             hint = did_you_mean(str(name), section_names())
             raise ConfigError(f"unknown section.{hint}", source=source, path=str(name))
+
+
+def check_spelling(config: Mapping[str, object], settings: Collection[str], *, source: str = "") -> None:
+    """Raise ConfigError if an unknown key of `config`, which has no section, is more like one than like a setting."""
+    for name in config:
+        if name not in settings:
+            sections = section_names()
+            close = closest(str(name), [*settings, *sections])
+            if close in sections:
+                raise ConfigError(f"unknown section. Did you mean {close!r}?", source=source, path=str(name))
 
 
 def check_entries(config: Mapping[str, Any], *, source: str = "") -> None:

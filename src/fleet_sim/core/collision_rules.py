@@ -116,7 +116,7 @@ class Carrying(CollisionRule):
         self._bodies = bodies
 
     def allows(self, first: Rows, second: Rows) -> Bools | None:
-        """Return which pairs do not carry one another."""
+        """Return which pairs are not a carrier and its load."""
         if not np.count_nonzero(self._bodies.parent != NO_ROW):
             return None
         held_mask = self._bodies.parent != NO_ROW

@@ -89,6 +89,7 @@ class ColumnTable:
             return
         for name, spec, old in list(self.columns()):
             new = spec.allocate(capacity)
+            # Copied into a new array, not resized in place: views of the old one may still be in use.
             new[: self.capacity] = old
             setattr(self, name, new)
         self.capacity = capacity

@@ -12,7 +12,8 @@ from fleet_sim.arrays import Bools, Rows
 class DriveRule(ABC):
     """A reason why a robot may not drive, besides a fixed base and being carried. A feature adds one to the world.
 
-    The rule only rejects commands; its feature must stop robots that are already driving.
+    The rule only rejects commands; its feature must stop robots that are already driving. A feature that moves robots
+    itself hears of stops by `stopped`.
     """
 
     reason: ClassVar[str]
@@ -21,6 +22,10 @@ class DriveRule(ABC):
     @abstractmethod
     def refuses(self, rows: Rows) -> Bools:
         """Return which of `rows` (N,) may not drive now."""
+
+    def stopped(self, rows: Rows, *, stay: bool) -> None:
+        """Hear that `rows` (N,) were stopped: to `stay` where they are, or because what moved them has ended."""
+        return
 
 
 class DriveRules:
@@ -32,6 +37,10 @@ class DriveRules:
     def add(self, rule: DriveRule) -> None:
         """Apply `rule` from now on."""
         self._rules.append(rule)
+
+    def remove(self, rule: DriveRule) -> None:
+        """Apply `rule` no longer."""
+        self._rules.remove(rule)
 
     def __iter__(self) -> Iterator[DriveRule]:
         return iter(self._rules)

@@ -103,7 +103,7 @@ class FaultGuard:
 
 
 class GuardedPart:
-    """One piece of user code. A success begins its count of faults anew."""
+    """One piece of user code. A success resets its count of faults."""
 
     __slots__ = ("_age", "_failures", "_guard", "_what")
 

@@ -25,6 +25,7 @@ class FreeRows:
 
     def take(self, count: int) -> list[int]:
         """Take the next `count` rows; there must be as many."""
+        # A slice from -0 would be the whole stack.
         taken = self._stack[-count:][::-1] if count else []
         del self._stack[len(self._stack) - count :]
         return taken

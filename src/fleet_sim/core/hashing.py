@@ -25,6 +25,7 @@ def _key(label: str) -> np.uint64:
 
 
 def _mixed(words: Words) -> Words:
+    # A finaliser as in SplitMix64: each bit of the input changes about half of the bits of the output.
     words = (words ^ (words >> np.uint64(32))) * _MIX_A
     words = (words ^ (words >> np.uint64(29))) * _MIX_B
     return words ^ (words >> np.uint64(32))
@@ -41,6 +42,7 @@ def _words(values: AnyArray) -> Words:
 
 def _words_of(spec: Column, values: AnyArray, key_of_row: Words) -> Words:
     """Return the values of a column as words (N, K); rows that they refer to count by their names."""
+    # Rows depend on the order of spawning, names do not.
     return key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
 
 

@@ -32,6 +32,7 @@ def give_joint_velocities(
     limits = joints.max_velocity[slots]
     speeds = np.clip(velocities, -limits, limits)
     _command(world, slots, AT_VELOCITY, speeds, forces)
+    # A motor at velocity 0 would yield slowly to a load; at a position it does not.
     hold_joints(world, slots[speeds == 0.0])
 
 
@@ -64,6 +65,7 @@ def give_joint_curves(world: World, slots: Ints, coefficients: Floats, begin: fl
 def hold_joints(world: World, slots: Ints) -> None:
     """Hold joints at their present positions."""
     joints = world.joints
+    # The present position is the target, so a joint that is held has also arrived.
     joints.target[slots] = joints.position[slots]
     _command(world, slots, HOLD, 0.0, None)
     # With motors it is what the engine measured: such a joint comes to rest in its own time.

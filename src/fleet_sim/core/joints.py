@@ -123,7 +123,7 @@ class JointPool(JointColumns):
         return slots
 
     def find_followers(self) -> None:
-        """Find the followers anew, after some were added or removed."""
+        """Find the followers again, after some were added or removed."""
         self.followers = np.flatnonzero(self.leader[: self.used] != NO_ROW)
 
     def release(self, robots: RobotColumns, rows: Rows) -> None:
@@ -180,6 +180,7 @@ class JointPool(JointColumns):
         """Return the first slots of `number` runs of `count` slots each."""
         free = self._free.get(count, [])
         again = min(number, len(free)) if count else 0
+        # Of the same length, so that a reused run fits exactly.
         starts = [free.pop() for _ in range(again)]
         fresh = number - again
         first = self.used

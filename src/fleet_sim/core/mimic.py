@@ -28,6 +28,7 @@ def led_positions(model: RobotModel, positions: Floats) -> Floats:
     led = positions.copy()
     for mimic in model.mimics:
         follower, leader = places_of(model, mimic)
+        # Leaders follow nobody: chains of followers were resolved when the model was read.
         led[follower] = mimic.multiplier * led[leader] + mimic.offset
     return led
 
@@ -72,6 +73,7 @@ def link(world: World, slots: Ints, model: RobotModel) -> None:
         own, led_by = slots[:, follower], slots[:, leader]
         joints.leader[own], joints.multiplier[own], joints.offset[own] = led_by, mimic.multiplier, mimic.offset
         joints.max_velocity[own] = abs(mimic.multiplier) * joints.max_velocity[led_by]
+        # The leader's limits bound the follower too; limits of its own could tear the two apart.
         joints.lower[own], joints.upper[own] = -np.inf, np.inf
     joints.find_followers()
 

@@ -8,7 +8,7 @@ from enum import Enum
 from time import perf_counter
 
 from fleet_sim.core.world import World
-from fleet_sim.errors import DuplicateNameError, StateError, unknown_name
+from fleet_sim.errors import DuplicateNameError, StateError, named, unknown_name
 
 
 class Phase(Enum):
@@ -82,12 +82,8 @@ class Pipeline:
 
     def remove(self, name: str) -> None:
         """Remove the system called `name`; raises UnknownNameError."""
-        for system in self._systems:
-            if system.name == name:
-                self._systems.remove(system)
-                self._changed()
-                return
-        raise unknown_name("system", name, [system.name for system in self._systems])
+        self._systems.remove(named("system", name, self._systems))
+        self._changed()
 
     def _changed(self) -> None:
         self.times = {system.name: self.times.get(system.name, 0.0) for system in self._systems}

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.config.modes import ActionCause
+from fleet_sim.core.contacts import Contact
 
 
 class ActionBook(Protocol):
@@ -74,8 +75,8 @@ class BodyBook(Protocol):
     def twist(self, row: int, torque: Floats) -> None:
         """Turn the entity with `torque` (3,) in Nm, world frame, for the next step."""
 
-    def contacts(self, row: int) -> list[Any]:
-        """Return the contacts of the entity in the last step, each with the rows and links that touch."""
+    def contacts(self, row: int) -> list[Contact]:
+        """Return the contacts of the entity in the last step of physics."""
 
 
 class LinkBook(Protocol):

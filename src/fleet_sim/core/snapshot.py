@@ -94,6 +94,7 @@ def take_snapshot(world: World, pairs: Ints, names: Sequence[str]) -> Snapshot:
         joint_starts=_frozen(np.concatenate([[0], np.cumsum(world.robots.joint_count[rows])])),
         joint_positions=_frozen(world.joints.position[slots]),
         joint_velocities=_frozen(world.joints.velocity[slots]),
+        # Without pairs of an entity that was removed since the last check.
         collisions=_frozen(collisions[(collisions != NO_ROW).all(axis=1)]),
         colors=_frozen(world.look.rgba[rows]),
         features={

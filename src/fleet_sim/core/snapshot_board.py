@@ -1,4 +1,4 @@
-"""SnapshotBoard: hands one snapshot at a time to all who read the world from outside the step."""
+"""SnapshotBoard: shares one snapshot at a time with all readers outside the step."""
 
 from __future__ import annotations
 

@@ -94,6 +94,7 @@ class WaypointPool:
             return
         # Half must be free after compacting, or the next few paths would compact again.
         if self.live + total > capacity // 2:
+            # Doubled, so that adding a waypoint costs a constant time on average.
             capacity = max(2 * capacity, 2 * (self.live + total))
         # One copy to the front of new arrays both grows and reclaims.
         rows = np.flatnonzero(motion.path_length)

@@ -73,6 +73,7 @@ class World(ConnectedParts, BodyColumns):
         self.in_step = False
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
+        self.gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
         self.block_on_collision_default = False
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
@@ -87,7 +88,7 @@ class World(ConnectedParts, BodyColumns):
         self._rows: Rows = NO_ROWS
         self._rows_version = 0
         self.bounds_version = 0
-        """Counts how often AABBs were computed anew, by whoever asked for them."""
+        """Counts how often AABBs were recomputed."""
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 
@@ -137,6 +138,7 @@ class World(ConnectedParts, BodyColumns):
         count = len(names)
         if count > len(self.free_rows):
             needed = self.capacity + count - len(self.free_rows)
+            # Doubled, so that spawning one by one costs a constant time on average.
             self.grow(max(2 * self.capacity, needed))
         taken = self.free_rows.take(count)
         rows = np.array(taken, np.int64)
@@ -195,7 +197,7 @@ class World(ConnectedParts, BodyColumns):
         self.version += 1
 
     def _still_live(self, rows: Rows, generations: Ints) -> tuple[Rows, Ints]:
-        """Return the rows that called code has not removed meanwhile."""
+        """Return the rows that were not removed by code called since."""
         live_mask = self.alive[rows] & (self.generation[rows] == generations)
         return rows[live_mask], generations[live_mask]
 

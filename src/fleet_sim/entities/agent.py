@@ -148,7 +148,7 @@ class Agent(EndEffectorHandle, PowerHandle):
         self._world.actions.cancel(self.row, "stopped", ActionCause.CANCELLED)
         if self._world.robots.joint_count[self.row]:
             self.stop_joints()
-        drive.stop(self._world, np.array([self.row]))
+        drive.stop(self._world, np.array([self.row]), stay=True)
 
     def require_mobile(self) -> None:
         """Raise StateError unless this agent can move now."""
@@ -314,7 +314,7 @@ class Agent(EndEffectorHandle, PowerHandle):
         attachments.follow_rows(self._world, np.array([self.row]))
 
     def carried(self) -> None:
-        """Hear that something carries the robot from now on: it stops, and its actions are cancelled."""
+        """Called when something starts to carry the robot: it stops, and its actions are cancelled."""
         self._world.actions.cancel(self.row, "the robot was picked up")
         drive.stop(self._world, np.array([self.row]))
 

@@ -40,6 +40,7 @@ def attach(
     Raises InvalidValueError for a cycle and StateError if the child is already carried.
     """
     ancestor = parent
+    # Carriers may be carried themselves, so the whole chain upwards is looked at.
     while ancestor != NO_ROW:
         if ancestor == child:
             raise InvalidValueError(
@@ -84,6 +85,7 @@ def detach(world: World, child: int, *, dynamic: bool) -> None:
     """Detach `child` at its present pose; with `dynamic` the physics engine moves it again."""
     world.parent[child] = NO_ROW
     world.parent_link[child] = BASE
+    # What is put down does not slide on with the velocity of its carrier.
     world.velocity[child] = 0.0
     world.angular_velocity[child] = 0.0
     world.dynamic[child] = dynamic
@@ -113,6 +115,7 @@ def place(world: World, children: Rows) -> None:
     arms = quaternions.rotate(turns, world.attach_position[children])
     world.position[children] = frames + arms
     world.orientation[children] = quaternions.multiply(turns, world.attach_orientation[children])
+    # A rigid body: the velocity of a point is v + w x r.
     spins = world.angular_velocity[parents]
     world.velocity[children] = world.velocity[parents] + quaternions.cross(spins, arms)
     world.angular_velocity[children] = spins

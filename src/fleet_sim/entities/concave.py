@@ -1,4 +1,4 @@
-"""Who may have a concave collision mesh: what never moves, as the engine cannot move one."""
+"""Which entities may have a concave collision mesh: those that never move, as the engine cannot move one."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class FleetCommandDispatcher:
     def _(self, command: c.Stop) -> CommandAck:
         to = Recipients(self._world, command.names or self._everyone())
         to.reject_others_than_robots()
-        self._stop(to, "stopped by command")
+        self._stop(to, "stopped by command", stay=True)
         return self._ack(command, to)
 
     @_apply.register
@@ -163,6 +163,7 @@ class FleetCommandDispatcher:
         points, turns = to.poses(command.positions, command.orientations)
         if len(to.rows):
             world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
+            # Within a step, what is carried follows at the end of phase 1 anyway.
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)
         return self._ack(command, to)
@@ -276,10 +277,11 @@ class FleetCommandDispatcher:
         for row in self._world.actions.busy(to.rows).tolist():
             self._world.actions.cancel_base(row, reason)
 
-    def _stop(self, to: Recipients, reason: str) -> None:
+    def _stop(self, to: Recipients, reason: str, *, stay: bool = False) -> None:
         world = self._world
         for row in world.actions.busy(to.rows).tolist():
             world.actions.cancel(row, reason, ActionCause.CANCELLED)
         if len(to.rows):
-            drive.stop(world, to.rows)
+            drive.stop(world, to.rows, stay=stay)
+            # Stop is for the whole robot: its joints stop, too.
             hold_joints(world, world.joints.slots(world.robots, to.rows))

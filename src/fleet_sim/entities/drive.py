@@ -42,6 +42,7 @@ def start_paths(
         # Copies: the arrays may be those of a command, which is logged and replayed as it was given.
         positions, orientations = positions.copy(), orientations.copy()
         positions[flat_mask, 2] = world.position[owners[flat_mask], 2]
+        # Only the yaw of the goal counts: a robot that stands tilted keeps its tilt.
         orientations[flat_mask] = _turned_to(world.orientation[owners[flat_mask]], orientations[flat_mask])
     steering.give_paths(
         world,
@@ -75,9 +76,14 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
     world.motion.blocked_by[rows] = NO_ROW
 
 
-def stop(world: World, rows: Rows) -> None:
-    """Stop the robots in `rows` at once; goals and commands are dropped."""
+def stop(world: World, rows: Rows, *, stay: bool = False) -> None:
+    """Stop the robots in `rows` at once; goals and commands are dropped.
+
+    `stay` tells features that drive robots themselves to leave them where they are until they are sent on.
+    """
     steering.halt(world, rows)
+    for rule in world.drive_rules:
+        rule.stopped(rows, stay=stay)
     # Wheels with motors would go on turning at their last velocity.
     wheels = world.joints.slots(world.robots, rows)
     wheels = wheels[world.joints.wheel_rate[wheels] != 0.0]

@@ -13,6 +13,7 @@ from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities.joint_handle import JointHandle
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
+from fleet_sim.kinematics.null_space import check_ik_params
 from fleet_sim.kinematics.params import ORIENTATION_TOLERANCE, IKParams
 from fleet_sim.kinematics.reaching import DEFAULT_PARAMS, Reach, default_end_effector, reach
 from fleet_sim.spatial import quaternions
@@ -42,6 +43,8 @@ class EndEffectorHandle(JointHandle):
     def ik_params(self, value: IKParams | None) -> None:
         if value is not None and not isinstance(value, IKParams):
             raise InvalidValueError(f"ik_params: expected IKParams or None, got {value!r}")
+        if value is not None:
+            check_ik_params(self._model(), value)
         self._world.joints.ik_params[self.row] = value or DEFAULT_PARAMS
 
     def get_end_effector_pose(self, end_effector_link: int | str | None = None) -> Pose:

@@ -15,7 +15,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.grid import GridSpawnParams
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file
-from fleet_sim.entities.shape_params import Vector
+from fleet_sim.entities.shape_params import TURN, Vector
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectSpawnParams, read_spawn_params
 from fleet_sim.entities.spawning import remove, spawn_each, spawn_many
@@ -23,6 +23,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
 from fleet_sim.gate.remote import own_files
 from fleet_sim.models.generated import cache_folder
+from fleet_sim.paths import beside
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial import quaternions
 
@@ -58,7 +59,7 @@ class Arrangement(Checked):
     """What the entry of a scenario says beyond spawn parameters: a shape in short, and where there are several."""
 
     shape: Shapes = setting(None, doc="Visual and collision shape in one, or a list of them.")
-    yaw: float = setting(0.0, unit="rad", doc="Heading, with a pose of three numbers.")
+    yaw: float = setting(0.0, low=-TURN, high=TURN, unit="rad", doc="Heading, with a pose of three numbers.")
     grid: GridEntry | None = setting(None, doc="Spawn many; their names are <name>_<i>.")
     at: PlacesEntry | None = setting(
         None, doc="Spawn on places of the site; if there may be several, their names are <name>_<i>."
@@ -173,6 +174,7 @@ def read_entries(entries: object, cls: type[SimObject], *, source: str, path: st
             raise ConfigError(f"must be a mapping, got {item!r}", source=source, path=where)
         entry = read_spawn_params(kind, item, source, where)
         _check_sdf_entry(entry, source, where)
+        _look_beside(entry, source)
         params = cls.params_class(**{field.name: getattr(entry, field.name) for field in fields(cls.params_class)})
         if entry.shape is not None:
             params.visual_shape = params.visual_shape or entry.shape
@@ -181,17 +183,28 @@ def read_entries(entries: object, cls: type[SimObject], *, source: str, path: st
     return pairs
 
 
+def _look_beside(entry: Any, source: str) -> None:
+    """Let the files that an entry names be those in the folder of its scenario, where there are such files."""
+    shapes = [entry.shape, entry.visual_shape, entry.collision_shape]
+    owners = [entry, *(part for shape in shapes for part in (shape if isinstance(shape, list) else [shape]))]
+    for owner in owners:
+        for key in ("urdf_path", "sdf", "mesh_path", "height_image"):
+            given = getattr(owner, key, None)
+            if isinstance(given, str) and (found := beside(source, given)) != given:
+                setattr(owner, key, found)
+
+
 def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
     """Raise ConfigError where an entry with `sdf` has settings that no model of the file would get."""
     if getattr(entry, "sdf", None) is None:
         if getattr(entry, "skip_models", None):
-            raise ConfigError("goes with sdf, a file of several models", source=source, path=f"{where}.skip_models")
+            raise ConfigError("needs sdf, a file of several models", source=source, path=f"{where}.skip_models")
         return
     plain = ObjectEntry(name=entry.name, initial_pose=entry.initial_pose, sdf=entry.sdf, skip_models=entry.skip_models)
     for field in fields(ObjectEntry):
         if getattr(entry, field.name) != getattr(plain, field.name):
             raise ConfigError(
-                "does not go with sdf: the models are as the file says; only name, pose, yaw and skip_models do",
+                "cannot be combined with sdf: its models are as in the file; only name, pose, yaw and skip_models can",
                 source=source,
                 path=f"{where}.{field.name}",
             )
@@ -199,7 +212,7 @@ def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
 
 def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
     if getattr(entry, "sdf", None) is not None:
-        found = read_world_file(entry.sdf, world.model_paths)
+        found = read_world_file(entry.sdf, world)
         models = params_of_world(
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )
@@ -231,6 +244,7 @@ def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[
         _check_vacant(world, points)
     turns = quaternions.multiply(quaternions.from_yaws(headings), np.tile(pose.orientation, (len(points), 1)))
     alone = at.count is None and len(points) == 1
+    # A `count` of 1 is numbered too: a script that changes the count finds the same names.
     names = [entry.name] if alone else [f"{entry.name}_{index}" for index in range(len(points))]
     return spawn_many(world, cls, params, points, turns, names)
 

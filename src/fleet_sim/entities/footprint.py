@@ -24,6 +24,7 @@ def footprint_radius(world: World, row: int) -> float:
     """
     rows = np.array([row])
     group = [row]
+    # What is carried may carry something itself.
     while len(rows := children_of(world, rows)):
         group += rows.tolist()
     return max(_reach(world, member, world.position[row]) for member in group)
@@ -38,6 +39,7 @@ def _reach(world: World, row: int, middle: np.ndarray) -> float:
     offset = world.position[row] + quaternions.rotate(turn, world.shape_position[row][None])[0] - middle
     turn = quaternions.multiply(turn, world.shape_orientation[row][None])
     upright = abs(quaternions.rotate(turn, np.array([[0.0, 0.0, 1.0]]))[0, 2]) > 1.0 - 1e-9
+    # Tilted cylinders and capsules count as the boxes around them: a little too large is safe.
     if kind == ShapeKind.SPHERE or (kind in _ROUND and upright):
         return trig.hypot_of(float(offset[0]), float(offset[1])) + float(world.radius[row])
     corners = offset + quaternions.rotate(np.repeat(turn, 8, axis=0), _CORNERS * world.half_extents[row])

@@ -79,6 +79,7 @@ class GridSpawnParams:
         return np.asarray(np.array(self.offset) + np.array(self.spacing) * (coordinates + lowest))
 
 
+# The two forms of a mapping; they only tell the reader of settings which keys belong together.
 @dataclass
 class _RangeForm:
     x_min: int

@@ -15,7 +15,7 @@ def resolve_link_index(entity: SimObject, link: int | str) -> int:
 def resolve_joint_index(entity: SimObject, joint: int | str) -> int:
     """Return the index of a joint given by name or index, fixed joints included.
 
-    Raises UnknownNameError for a joint that there is not, StateError for a body without joints.
+    Raises UnknownNameError for an unknown joint, StateError for a body without joints.
     """
     model = entity.world.model_of(entity.row)
     if model is None or not model.num_joints:

@@ -131,6 +131,10 @@ class JointHandle(JointReadings):
         """
         params = MotorParams(position_gain, velocity_gain, max_velocity, max_force)
         self._require_motors()
+        if not params.is_given:
+            raise InvalidValueError(
+                "set_motors: nothing to set; give position_gain, velocity_gain, max_velocity or max_force"
+            )
         world, model = self._world, self._model()
         if joints is None:
             slots = world.joints.slots(world.robots, np.array([self.row]))

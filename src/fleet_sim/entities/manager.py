@@ -16,7 +16,7 @@ from fleet_sim.entities.grid import GridSpawnParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_each, spawn_groups, spawn_many
-from fleet_sim.errors import ConfigError, InvalidValueError, StateError, did_you_mean, unknown_name
+from fleet_sim.errors import ConfigError, InvalidValueError, StateError, did_you_mean, named, unknown_name
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import load_mapping
 
@@ -106,10 +106,7 @@ class BaseManager(Generic[Handle]):
 
     def get_object(self, name: str) -> Handle:
         """Return the entity called `name`; raises UnknownNameError."""
-        for handle in self.objects:
-            if handle.name == name:
-                return handle
-        raise unknown_name("object", name, [handle.name or "" for handle in self.objects])
+        return named("object", name, self.objects)
 
     def add_object(self, obj: Handle) -> None:
         """Add an entity of the same simulation to the group."""

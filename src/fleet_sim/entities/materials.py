@@ -1,14 +1,12 @@
-"""Materials of bodies for the physics engine, and their contacts."""
+"""Materials of bodies for the physics engine, and pushes on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import as_float, as_floats
-from fleet_sim.core.contacts import TouchPoint, Vector
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.concave import check_mass
@@ -17,19 +15,6 @@ from fleet_sim.gate.bounds import LARGEST_MASS
 
 MATERIAL = ("friction", "rolling_friction", "restitution", "linear_damping", "angular_damping")
 """The columns of materials."""
-
-
-class Contact(NamedTuple):
-    """A point where an entity touches another, as in TouchPoint; `other` is its handle, None for the floor."""
-
-    other: object | None
-    link: int
-    other_link: int
-    position: Vector
-    normal: Vector
-    distance: float
-    normal_force: float
-    friction: Vector
 
 
 def checked_material(values: Mapping[str, float]) -> dict[str, float]:
@@ -83,9 +68,3 @@ def _check_moved(world: World, row: int) -> None:
             f"forces do not move {world.label(row)!r}: it is kinematic. The engine moves what has a mass and is not "
             "carried, with physics on"
         )
-
-
-def contacts_of(world: World, row: int) -> list[Contact]:
-    """Return the contacts of the entity in `row` in the last step of physics."""
-    found: list[TouchPoint] = world.bodies.contacts(row)
-    return [Contact(None if point.other < 0 else world.handles[point.other], *point[1:]) for point in found]

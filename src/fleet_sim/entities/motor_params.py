@@ -97,6 +97,7 @@ def plan_motors(
 def give_motors(world: World, slots: Ints, params: MotorParams) -> None:
     """Set what `params` has of the motors of the joints in `slots` (K,); followers of other joints have none."""
     joints = world.joints
+    # Joints that mimic others have no motor.
     own = slots[joints.leader[slots] == NO_ROW]
     columns = {
         "position_gain": joints.position_gain,
@@ -112,6 +113,7 @@ def give_motors(world: World, slots: Ints, params: MotorParams) -> None:
     for control, limit in ((AT_VELOCITY, joints.max_velocity), (AT_FORCE, joints.force_limit)):
         running = own[joints.control[own] == control]
         joints.command[running] = np.clip(joints.command[running], -limit[running], limit[running])
+    # Marks the motors, so that the engine gets the new values.
     joints.motor_behind[own] = True
 
 

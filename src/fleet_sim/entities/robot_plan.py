@@ -18,6 +18,7 @@ from fleet_sim.entities.motor_params import MotorPlan, plan_motors
 from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.entities.wheels import Wheels, find_wheels
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.kinematics.null_space import check_ik_params
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ class RobotPlan:
 def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:
     """Check the joint settings in `params` against `model`; raises InvalidValueError and UnknownNameError."""
     count, mimics = len(model.movable), params.mimic_joints and bool(model.mimics)
+    if params.ik_params is not None:
+        check_ik_params(model, params.ik_params)
     limited_mask = model.limited_mask[model.movable]
     lower = np.where(limited_mask, model.lower[model.movable], -np.inf)
     upper = np.where(limited_mask, model.upper[model.movable], np.inf)
@@ -141,4 +144,5 @@ def _start_motors(world: World, rows: Rows, model: RobotModel) -> None:
     limited_mask = np.tile(model.limited_mask[model.movable], len(rows))
     joint_steering.hold_joints(world, slots[limited_mask])
     free = slots[~limited_mask]
+    # PyBullet's joints begin with a motor that brakes; commanding a force of 0 releases it.
     joint_steering.give_joint_forces(world, free, np.zeros(len(free)))

@@ -13,6 +13,7 @@ import numpy as np
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.robot_model import BASE, LinkGeometry, RobotModel
 from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.world import World
 from fleet_sim.entities.shape_params import ShapeParams, ShapeType
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.errors import InvalidValueError, unknown_name
@@ -39,28 +40,27 @@ _PLAIN: dict[int, ShapeType] = {
 }
 
 
-def read_world_file(
-    path: str | Path, search_paths: Sequence[str | Path] = (), *, takes_gravity: bool = False
-) -> SdfWorld:
-    """Return what an SDF or world file holds, given by path or by the name of a model; raises InvalidValueError.
+def read_world_file(path: str | Path, world: World) -> SdfWorld:
+    """Return what an SDF or world file holds, given by path or by the name of a model, for `world`.
 
-    What of it is left out is logged in one line; so is its gravity, unless the caller `takes_gravity`.
+    What of it is left out is logged in one line. Raises InvalidValueError, also for a gravity that is not that of a
+    world with physics.
     """
+    search_paths = world.model_paths
     file = expanded(path)
     if file.suffix or is_file(file):
         check_file(file, "sdf")
     else:
         file = Path(resolve_urdf(path, search_paths=search_paths))
     found = load_sdf_world(file, search_paths=search_paths)
-    left_out = list(found.left_out)
-    if found.gravity is not None and not takes_gravity:
-        left_out.append(f"gravity {found.gravity} (simulation.gravity sets it)")
-    if left_out:
-        log.warning("%s: not taken: %s", path, "; ".join(left_out))
+    if world.physics:
+        _check_gravity(found, world.gravity, path)
+    if found.left_out:
+        log.warning("%s: not taken: %s", path, "; ".join(found.left_out))
     return found
 
 
-def check_gravity(found: SdfWorld, gravity: Sequence[float], path: str | Path) -> None:
+def _check_gravity(found: SdfWorld, gravity: Sequence[float], path: str | Path) -> None:
     """Raise InvalidValueError where a world file says another gravity than `gravity`, that of the simulation."""
     # Files round it differently: 9.8, 9.81, 9.80665.
     if found.gravity is not None and not np.allclose(found.gravity, gravity, rtol=0.0, atol=0.02):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,6 +52,10 @@ _HEIGHTS = {
 }
 
 
+TURN = 6.2832
+"""The largest angle of a pose in a file, in rad: a turn, also as it is written with four decimals."""
+
+
 def read_pose(value: object) -> Pose | None:
     """Return a Pose from any of the ways to write one; raises InvalidValueError, also for one beyond all bounds."""
     pose = _read_pose(value)
@@ -79,10 +84,19 @@ def _read_pose(value: object) -> Pose | None:
         x, y, z = _numbers(value.get("position", (0.0, 0.0, 0.0)), (3,))
         if "orientation" in value:
             return Pose((x, y, z), _numbers(value["orientation"], (4,)))
-        roll, pitch, yaw = _numbers(value["rpy"], (3,)) if "rpy" in value else (0.0, 0.0, value.get("yaw", 0.0))
-        return Pose.from_euler(x, y, z, roll, pitch, *_numbers((yaw,), (1,)))
-    numbers = _numbers(value, (3, 4))
-    return Pose.from_yaw(*numbers) if len(numbers) == 4 else Pose(numbers)
+        rpy = value["rpy"] if "rpy" in value else (0.0, 0.0, value.get("yaw", 0.0))
+        return Pose.from_euler(x, y, z, *map(_angle, _numbers(rpy, (3,))))
+    x, y, z, *yaw = _numbers(value, (3, 4))
+    return Pose.from_yaw(x, y, z, *map(_angle, yaw)) if yaw else Pose((x, y, z))
+
+
+def _angle(value: float) -> float:
+    """Return an angle of at most one turn; raises InvalidValueError for what must be degrees."""
+    if abs(value) > TURN:
+        in_radians = value * math.pi / 180.0 if abs(value) <= 360.0 else None
+        hint = f"; {value:g} degrees are {in_radians:.4f}" if in_radians is not None else ""
+        raise InvalidValueError(f"angles are in radians, at most one turn, got {value:g}{hint}")
+    return value
 
 
 def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
@@ -102,6 +116,16 @@ def pose_setting(default: Pose | None = None, *, doc: str, aliases: tuple[str, .
         return setting(default, reader=_read_place, schema=_POSE_SCHEMA, doc=doc, aliases=aliases)
     schema = {"anyOf": [_POSE_SCHEMA, {"type": "null"}]}
     return setting(None, reader=read_pose, schema=schema, doc=doc, aliases=aliases)
+
+
+_SIZES = {
+    "half_extents": ("box",),
+    "radius": ("sphere", "cylinder", "capsule"),
+    "height": ("cylinder", "capsule", "heightfield"),
+    "field_size": ("heightfield",),
+    "mesh_scale": ("mesh",),
+}
+"""Which kinds of shapes have which size."""
 
 
 @dataclass
@@ -172,11 +196,15 @@ class ShapeParams(Checked):
         if self.concave and kind not in ("mesh", "heightfield"):
             raise InvalidValueError(f"concave: only a mesh can be concave, not a {kind}")
         if kind != "heightfield" and (self.heights is not None or self.height_image):
-            raise InvalidValueError(f"heights and height_image: are of a heightfield, not of a {kind}")
+            raise InvalidValueError(f"heights and height_image: for a heightfield only, not for a {kind}")
         if kind != "mesh" and (self.vertices is not None or self.indices is not None or self.mesh_path):
-            raise InvalidValueError(f"mesh_path, vertices and indices: are of a mesh, not of a {kind}")
-        if kind == "heightfield" and self.mesh_scale != (1.0, 1.0, 1.0):
-            raise InvalidValueError("mesh_scale: is of a mesh; field_size and heights are the size of a heightfield")
+            raise InvalidValueError(f"mesh_path, vertices and indices: for a mesh only, not for a {kind}")
+        for name, kinds in _SIZES.items():
+            # What was never given has its default, which no shape misses.
+            if kind not in kinds and getattr(self, name) != getattr(ShapeParams, name):
+                its = [size for size, owners in _SIZES.items() if kind in owners]
+                advice = f"it has {' and '.join(its)}" if its else "it has no size"
+                raise InvalidValueError(f"{name}: for a {' or '.join(kinds)} only, not for a {kind}; {advice}")
 
     def _field(self) -> str:
         """Return the file of the surface of a heightfield."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.contacts import Contact
 from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.look import Rgba
@@ -18,7 +19,7 @@ from fleet_sim.entities import attachments
 from fleet_sim.entities.collision_handle import CollisionHandle
 from fleet_sim.entities.colours import color_of, set_color
 from fleet_sim.entities.concave import check_pickable
-from fleet_sim.entities.materials import Contact, contacts_of, push, set_mass, set_material, twist
+from fleet_sim.entities.materials import push, set_mass, set_material, twist
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import ShapeParams, Vector
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams, read_spawn_params
@@ -110,7 +111,7 @@ class SimObject(CollisionHandle):
         `pose` is where the file's origin goes. Static models are STATIC objects, others have their mass, and those with
         joints that move are Agents; as `Agent.from_sdf`, so are all that are not static. On any error none is spawned.
         """
-        world = read_world_file(path, sim_core.world.model_paths)
+        world = read_world_file(path, sim_core.world)
         agents = cls.params_class is not SimObjectSpawnParams
         params = params_of_world(world, pose=pose, prefix=prefix, skip_models=skip_models, agents=agents)
         spawned: list[Any] = sim_core.spawn_all(params)
@@ -260,7 +261,7 @@ class SimObject(CollisionHandle):
 
     def get_contacts(self) -> list[Contact]:
         """Return the contacts of the entity in the last step of physics; empty without physics."""
-        return contacts_of(self._world, self.row)
+        return self._world.bodies.contacts(self.row)
 
     @property
     def pickable(self) -> bool:
@@ -298,6 +299,7 @@ class SimObject(CollisionHandle):
         if obj._world is not world:
             raise InvalidValueError(f"{obj!r} and {self!r} belong to different simulations")
         offset = None if keep_world_pose else (relative_pose or Pose((0.0, 0.0, 0.0))).as_position_orientation()
+        # Nothing changes, and `carried` is not called again.
         if int(world.parent[child]) == row and world.parent_link[child] == link:
             return True
         if not attachments.take(world, child, row, link, offset):
@@ -306,7 +308,7 @@ class SimObject(CollisionHandle):
         return True
 
     def carried(self) -> None:
-        """Hear that something carries this entity from now on."""
+        """Called when something starts to carry this entity."""
 
     def detach_object(
         self, obj: SimObject, drop_pose: Pose | None = None, drop_relative_pose: Pose | None = None
@@ -321,6 +323,7 @@ class SimObject(CollisionHandle):
             return False
         attachments.detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
         if drop_pose is not None:
+            # After detaching: the pose of what is carried cannot be set.
             obj.set_pose(drop_pose)
         elif drop_relative_pose is not None:
             obj.set_pose(obj.get_pose() * drop_relative_pose)

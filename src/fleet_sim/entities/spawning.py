@@ -83,6 +83,7 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
             runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
         else:
             runs.append(Run(template, kind, 1))
+    # The pose and the name are the only settings that are not part of the template.
     points, turns = pose_arrays([params.initial_pose for params in params_list])
     return _spawn(world, runs, points, turns, [params.name for params in params_list])
 

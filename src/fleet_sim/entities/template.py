@@ -28,7 +28,7 @@ from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.kinematics.bounds import mesh_box, model_box
 from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
 from fleet_sim.models.scaling import scaled_model
-from fleet_sim.settings import Checked
+from fleet_sim.settings import Checked, check_fields
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
@@ -69,6 +69,8 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
 
     `model` is its robot description, see `model_of`.
     """
+    # What was put into a list or mapping of the settings was not seen when it was.
+    check_fields(params)
     # First, so that a wrong shape is rejected for robots that have a description too.
     visuals = geometries(params.visual_shape, params.visual_frame_pose, "visual")
     collisions = geometries(params.collision_shape, params.collision_frame_pose, "collision")
@@ -81,14 +83,10 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     if model is not None:
         agent = params if isinstance(params, AgentSpawnParams) else None
         robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
-    if robot is None and (getattr(params, "motors", None) or getattr(params, "joint_motors", None)):
-        raise InvalidValueError("motors, joint_motors: need a robot description, urdf_path; a shape has no joints")
-    if getattr(params, "self_collision", False) and getattr(params, "urdf_path", None) is None:
-        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
-    if getattr(params, "self_collision", False) and body["dynamic"] and model and Path(model.path).suffix in _FLAGLESS:
-        raise InvalidValueError(
-            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
-        )
+    if robot is None:
+        _refuse_joints(params)
+    if getattr(params, "self_collision", False):
+        _check_self_collision(params, model, dynamic=body["dynamic"])
     body.update(_shape_columns(world, visuals, collisions) if robot is None else _model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
@@ -109,6 +107,23 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         sensors=world.sensors.plan(params.sensors),
         robot=robot,
     )
+
+
+def _check_self_collision(params: SimObjectSpawnParams, model: RobotModel | None, *, dynamic: bool) -> None:
+    # A compound shape has a model too, but neither a description nor links.
+    if model is None or params.urdf_path is None:
+        raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
+    if dynamic and Path(model.path).suffix.lower() in _FLAGLESS:
+        raise InvalidValueError(
+            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
+        )
+
+
+def _refuse_joints(params: SimObjectSpawnParams) -> None:
+    """Raise InvalidValueError for settings of joints where there are none."""
+    given = [name for name in _OF_JOINTS if getattr(params, name, None)]
+    if given:
+        raise InvalidValueError(f"{', '.join(given)}: need a robot description, urdf_path; a shape has no joints")
 
 
 def declared_columns(params: Checked) -> dict[str, dict[str, Any]]:
@@ -138,8 +153,8 @@ def model_of(world: World, params: SimObjectSpawnParams) -> RobotModel | None:
     path = params.urdf_path
     if path is None and params.global_scaling != 1.0:
         raise InvalidValueError(
-            f"global_scaling: is of descriptions (urdf_path), got {params.global_scaling:g} for a body made of shapes; "
-            "give them their sizes"
+            f"global_scaling: for robot descriptions (urdf_path) only, got {params.global_scaling:g} for a body of "
+            "shapes; give the shapes their sizes"
         )
     if path is None:
         return None
@@ -248,6 +263,9 @@ def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan
     columns["axis_limited"] = any(np.isinf(columns[norm]) for _, _, norm in _LIMITS)
     return columns
 
+
+_OF_JOINTS = ("motors", "joint_motors", "joint_positions", "joint_tolerance", "ik_params")
+"""Settings of joints; those of wheels and mimic joints are left out, as fleets of many models share them."""
 
 _FLAGLESS = (".sdf", ".xml", ".mjcf")
 """Formats whose models the engine loads without self-collision."""

@@ -10,16 +10,6 @@ from typing import TYPE_CHECKING
 from fleet_sim.envs.registration import register_all as _register_all
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "base_env": "BaseGymEnv",
-    "franka": "Franka0Env Franka1Env Franka2Env",
-    "franka_base": "FrankaBaseEnv",
-    "parallel": "FleetNavigation FleetWarehouse",
-    "registration": "ENVIRONMENTS register_all",
-    "single": "NavigationEnv WarehouseEnv",
-    "vector": "NavigationVectorEnv",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.envs.base_env import BaseGymEnv as BaseGymEnv
     from fleet_sim.envs.franka import Franka0Env as Franka0Env
@@ -35,6 +25,6 @@ if TYPE_CHECKING:
     from fleet_sim.envs.vector import NavigationVectorEnv as NavigationVectorEnv
 else:
     # Imported on first use: navigation must not load the code of the arms, and vice versa.
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())
 
 _register_all()

@@ -153,6 +153,7 @@ class Arena:
         positions = np.empty((len(rows), 3))
         positions[:, :2] = points
         positions[:, 2] = 0.5 * ROBOT_HEIGHT
+        # At rest: the velocity of the last episode must not reach into this one.
         self.world.place(rows, positions, turns, preserve_velocity=False)
 
     def _in_world(self, mask: Bools, positions: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -53,10 +54,12 @@ class BaseGymEnv(gym.Env[Any, Any]):
         Without `render_mode`, the render mode of the settings is used.
         """
         check_render_mode(render_mode, self.metadata["render_modes"])
-        self.config = self.configure(config_file)
-        self.render_mode = render_mode or self.config.simulation.render_mode
+        config = self.configure(config_file)
+        # The mode asks for a window, whatever the settings say.
         if render_mode == "human":
-            self.config.simulation.sim_mode = "gpu-gui"
+            config = replace(config, simulation=replace(config.simulation, sim_mode="gpu-gui"))
+        self.config = config.in_use("an environment")
+        self.render_mode = render_mode or self.config.simulation.render_mode
         self.reward_range = (-float("inf"), float("inf"))
         self.robots: list[FrankaArm] = []
         self.sim: MultiRobotSimulationCore | None = None
@@ -188,6 +191,7 @@ class BaseGymEnv(gym.Env[Any, Any]):
         """End the simulation; may be called again."""
         if self.sim is not None:
             self.sim.close()
+        # Back to the state before the first `reset`, which builds all of it again.
         self.sim = self.scene = self.camera = None
         self.robots = []
 
@@ -196,6 +200,7 @@ def picture_spaces(config: BinPickingConfig) -> tuple[Any, Any]:
     """Return the spaces of the camera's colours and depth."""
     camera = config.camera
     size = (camera.height_resolution, camera.width_resolution)
+    # Scaled depth is a grey picture.
     most = 255.0 if camera.scale_depth_data else camera.projection_matrix.far_plane
     rgb = gym.spaces.Box(0, 255, (*size, 3), np.uint8)
     return rgb, gym.spaces.Box(0.0, most, size, np.float32)

@@ -42,6 +42,7 @@ class JointsEnv(FrankaBaseEnv):
     def set_space_attributes(self) -> None:
         """Set the spaces."""
         self._low, self._high = self.joint_range()
+        # Spaces of float32, as policies compute; the arm itself gets float64.
         low, high = self._low.astype(np.float32), self._high.astype(np.float32)
         if self.normalized_actions:
             low, high = np.full_like(low, -1.0), np.ones_like(high)
@@ -142,6 +143,7 @@ class Franka2Env(FrankaBaseEnv):
         arm = scene.arms[0]
         position, _ = arm.get_gripper_state()
         return {
+            # An observation has to be in its space, wherever the engine throws the arm.
             "gripper_position": np.clip(position, -2.0, 2.0).astype(np.float32),
             "image": self.get_image_observation(),
             "gripper_open": np.int64(arm.gripper_is_open),

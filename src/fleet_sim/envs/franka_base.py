@@ -66,6 +66,7 @@ class FrankaBaseEnv(BaseGymEnv):
         observation, _ = super().reset(keep_object_type, seed=seed, options=options)
         self._last_info = {}
         self.steps = self.completed_grabs = 0
+        # More grabs than objects could never be made.
         wanted = self.config.termination.terminate_after_successful_grabs.grabs_before_termination
         self.grabs_before_termination = max(1, min(wanted, self.get_current_number_of_objects()))
         return observation, self.get_info()

@@ -21,7 +21,7 @@ from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook
 from fleet_sim.errors import missing_extra
 from fleet_sim.gate.bounds import MOST_OBJECTS
-from fleet_sim.settings import Checked, read, setting
+from fleet_sim.settings import UsedSettings, read, setting
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class MillingController(Controller):
 
 
 @dataclass
-class MillingParams(Checked):
+class MillingParams(UsedSettings):
     """Settings of the milling environments."""
 
     num_agents: int = setting(8, low=2, high=MOST_OBJECTS, doc="Number of agents.")
@@ -110,6 +110,7 @@ class MillingWorld:
         reach = min(2.0, 0.4 * size)
         points = scatter_points(rng, self.params.num_agents, reach, 0.25, np.empty((0, 2)))
         for row, point in zip(self.group.rows.tolist(), points, strict=True):
+            # Points are about the middle, the world's coordinates begin at its corner.
             self.world.place(row, point + 0.5 * size, float(np.arctan2(point[1], point[0])))
         self.controller.table, self.controller.actions = None, np.zeros((0, 2))
 
@@ -125,6 +126,7 @@ class MillingWorld:
     def metric(self, name: str) -> float:
         """Return the current value of a metric; 0 before the first step."""
         value = self.world.metric(name).current_value
+        # An observation has to be a number, also before there is a value.
         return 0.0 if value is None or not np.isfinite(value) else float(value)
 
     def draw(self, pixels: int = 480) -> Image:
@@ -157,7 +159,7 @@ class MillingEnv(gym.Env[Observations, Observations]):
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
-        self.params = read(MillingParams, settings)
+        self.params = read(MillingParams, settings).in_use("an environment")
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
         self._swarm: MillingWorld | None = None
@@ -222,7 +224,9 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
-        self.params = read(MillingParams, {"steps_per_action": 1, "max_steps": 1200, **settings})
+        self.params = read(MillingParams, {"steps_per_action": 1, "max_steps": 1200, **settings}).in_use(
+            "an environment"
+        )
         self.possible_agents = [f"agent_{index}" for index in range(self.params.num_agents)]
         self.agents: list[str] = []
         self.observation_spaces = {name: gym.spaces.MultiBinary(1) for name in self.possible_agents}
@@ -256,6 +260,7 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
         swarm.step()
         self._steps += 1
         circliness, late = swarm.metric("Circliness"), self._steps >= self.params.max_steps
+        # PettingZoo ends an episode by having no agents left.
         self.agents = [] if late else agents
         return (
             self._observe(swarm),

@@ -41,6 +41,7 @@ def own_part(
     """
     ahead = to_body(targets - positions, headings)
     distances = np.hypot(ahead[..., 0], ahead[..., 1])
+    # At the target the direction has no meaning, but must be a number.
     safe = np.maximum(distances, 1e-9)
     length, speed, turn = scales
     return np.stack(

@@ -41,7 +41,7 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
-        self.params = read(self.params_class, {**self.defaults, **settings})
+        self.params = read(self.params_class, {**self.defaults, **settings}).in_use("an environment")
         size = self.task_class.observation_size(self.params)
         self.possible_agents = [f"robot_{robot}" for robot in range(self.params.num_robots)]
         self.agents: list[str] = []

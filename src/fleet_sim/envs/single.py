@@ -27,7 +27,7 @@ class ArenaEnv(gym.Env[Observations, Observations]):
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])
         self.render_mode = render_mode
-        self.params = read(self.params_class, settings)
+        self.params = read(self.params_class, settings).in_use("an environment")
         self.observation_space = observation_box(self.task_class.observation_size(self.params))
         self.action_space = drive_box()
         self._task: ArenaTask[Any] | None = None

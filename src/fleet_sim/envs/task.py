@@ -13,11 +13,11 @@ from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_OBJECTS
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import UsedSettings, setting
 
 
 @dataclass
-class TaskParams(Checked):
+class TaskParams(UsedSettings):
     """Settings of every task in an arena."""
 
     num_robots: int = setting(1, low=1, high=MOST_OBJECTS, doc="Number of robots per world.")

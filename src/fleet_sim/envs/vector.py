@@ -40,7 +40,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
     ) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
-        self.params = read(NavigationParams, settings)
+        self.params = read(NavigationParams, settings).in_use("an environment")
         robots = self.params.num_robots
         if num_envs < 1 or num_envs % robots:
             raise InvalidValueError(

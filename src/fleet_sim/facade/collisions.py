@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,6 @@ class CollisionQueries:
 
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step, 0: never."""
-        self._collisions.set_frequency(frequency)
         self._params.collision_check_frequency = frequency
 
     def set_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
@@ -92,10 +92,23 @@ class CollisionQueries:
 
 def scene_bounds(world: World) -> tuple[Floats, Floats]:
     """Return (lower (3,), upper (3,)) of all entities of finite size; zeros for an empty world."""
+    lower, upper = _finite_boxes(world)
+    if not len(lower):
+        return np.zeros(3), np.zeros(3)
+    return lower.min(axis=0), upper.max(axis=0)
+
+
+def scene_corners(world: World) -> Floats:
+    """Return the corners (8 * N, 3) of the boxes around all entities of finite size; the origin for an empty world."""
+    lower, upper = _finite_boxes(world)
+    if not len(lower):
+        return np.zeros((1, 3))
+    return np.concatenate([np.where(chosen, upper, lower) for chosen in product((False, True), repeat=3)])
+
+
+def _finite_boxes(world: World) -> tuple[Floats, Floats]:
     refresh_bounds(world)
     rows = world.rows
     lower, upper = world.aabb_lower[rows], world.aabb_upper[rows]
     finite_mask = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
-    if not finite_mask.any():
-        return np.zeros(3), np.zeros(3)
-    return lower[finite_mask].min(axis=0), upper[finite_mask].max(axis=0)
+    return lower[finite_mask], upper[finite_mask]

@@ -1,4 +1,4 @@
-"""The documented methods of a simulation: one line each, which calls the part that does the work.
+"""The documented methods of a simulation; each calls the part that does the work.
 
 Those that ask about what is in the world, or change it, are in `documented_world.py`.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from fleet_sim.arrays import Bytes
 from fleet_sim.bullet.camera import CameraView, Picture
 from fleet_sim.config.params import CameraParams, SimulationParams
 from fleet_sim.core.checkpoint import Checkpoint
@@ -255,6 +256,15 @@ class DocumentedNames(WorldNames):
         `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves the colours.
         """
         return self.view.take_picture(width, height, camera_config)
+
+    def draw_picture(
+        self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
+    ) -> Bytes:
+        """Return a picture (height, width, 3) for people: smooth, with shadows, drawn by OpenGL where it is there.
+
+        `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves it.
+        """
+        return self.view.draw_picture(width, height, camera_config)
 
     def configure_visualizer(self, **settings: bool) -> None:
         """Apply the settings of the window: shadows, panels, collision shapes, transparent static bodies.

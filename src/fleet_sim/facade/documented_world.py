@@ -15,6 +15,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.facade.assignments import Assignments
 from fleet_sim.facade.collisions import CollisionQueries, Pair, scene_bounds
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.view import View
@@ -24,7 +25,7 @@ from fleet_sim.sensors.system import SensorSystem
 Handle = TypeVar("Handle", bound=SimObject)
 
 
-class WorldNames:
+class WorldNames(Assignments):
     """Methods about what is in the world: one line each, which calls the part that does the work."""
 
     world: World

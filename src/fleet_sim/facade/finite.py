@@ -1,4 +1,4 @@
-"""The guard on what steps write: no pose is ever something else than numbers."""
+"""The guard against poses that are not finite at the end of a step."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,25 +24,17 @@ profile_log = logging.getLogger("fleet_sim.profile")
 profile_log.setLevel(logging.INFO)
 
 
+@dataclass(eq=False, repr=False)
 class Monitor:
     """Shows figures of the run between steps, and reports the times of the last step."""
 
-    def __init__(
-        self,
-        params: SimulationParams,
-        world: World,
-        profiler: Profiler,
-        collisions: CollisionSystem,
-        control: RunControl,
-    ) -> None:
-        self._params = params
-        self._world = world
-        self._clock = world.clock
-        self._profiler = profiler
-        self._collisions = collisions
-        self._control = control
-        self._output: MonitorOutput | None = None
-        self._meter: RunMeter | None = None
+    _params: SimulationParams
+    _world: World
+    _profiler: Profiler
+    _collisions: CollisionSystem
+    _control: RunControl
+    _output: MonitorOutput | None = field(default=None, init=False)
+    _meter: RunMeter | None = field(default=None, init=False)
 
     # ---- for people --------------------------------------------------------------------------------------------------
 
@@ -58,7 +51,7 @@ class Monitor:
         if output is None:
             output = self._open_window()
         self.close()
-        self._output, self._meter = output, RunMeter(self._clock.tick, self._clock.time)
+        self._output, self._meter = output, RunMeter(self._world.clock.tick, self._world.clock.time)
         return output
 
     def _open_window(self) -> MonitorOutput | None:
@@ -93,7 +86,7 @@ class Monitor:
 
     def figures(self) -> MonitorFigures:
         """Return the present figures; rates are averages since the previous call."""
-        clock, world = self._clock, self._world
+        clock, world = self._world.clock, self._world
         if self._meter is None:
             self._meter = RunMeter(clock.tick, clock.time)
         rates = self._meter.rates(clock.tick, clock.time)
@@ -136,7 +129,7 @@ class Monitor:
         params = self._params
         if not (params.enable_time_profiling or params.enable_memory_profiling):
             return
-        step = self._clock.tick + 1
+        step = self._world.clock.tick + 1
         if step % params.profiling_interval == 0:
             if params.enable_time_profiling:
                 profile_log.info("step %d: %s", step, self._profiler.summary())

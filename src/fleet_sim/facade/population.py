@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from fleet_sim.entities import attachments
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.robot_plan import adopt_joints
-from fleet_sim.entities.sdf_models import check_gravity, params_of_world, read_world_file
+from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
@@ -40,14 +41,14 @@ _UNSEEN = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Population:
     """Spawns, finds, places and removes entities."""
 
-    def __init__(self, world: World, mirror: BulletMirror, queries: BulletQueries, snapshots: SnapshotBoard) -> None:
-        self._world = world
-        self._mirror = mirror
-        self._queries = queries
-        self._snapshots = snapshots
+    _world: World
+    _mirror: BulletMirror
+    _queries: BulletQueries
+    _snapshots: SnapshotBoard
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 
@@ -91,9 +92,7 @@ class Population:
 
     def load_world(self, path: str | Path, skip_models: Collection[str] = ()) -> list[Any]:
         """Spawn the models of a world file, see `WorldNames.load_world`."""
-        found = read_world_file(path, self._world.model_paths, takes_gravity=True)
-        if self._world.physics:
-            check_gravity(found, self._mirror.client.gravity, path)
+        found = read_world_file(path, self._world)
         return self.spawn_all(params_of_world(found, skip_models=skip_models))
 
     def remove(self, obj: SimObject) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from fleet_sim.arrays import as_float
 from fleet_sim.config.params import SimulationParams
@@ -17,40 +18,31 @@ from fleet_sim.facade.pacing import Pacer, RunReport
 from fleet_sim.facade.view import View
 
 
+@dataclass(eq=False, repr=False)
 class Runner:
     """Runs steps at the target pace, in the thread that calls `run`.
 
-    `make_step()` makes one step, paused or not. `owner`, the simulation, is what callbacks are called with. `pacer` is
-    that of the run under way, or of the last one: how many of its steps were late, and by how much.
+    `_make_step()` makes one step, paused or not. `_owner`, the simulation, is what callbacks are called with. `pacer`
+    is that of the run under way, or of the last one: how many of its steps were late, and by how much.
     """
 
-    def __init__(
-        self,
-        make_step: Callable[[], object],
-        params: SimulationParams,
-        world: World,
-        control: RunControl,
-        inbox: Inbox,
-        dispatcher: Dispatcher,
-        monitor: Monitor,
-        view: View,
-        snapshots: SnapshotBoard,
-        owner: object,
-    ) -> None:
-        self._make_step = make_step
-        self._params = params
-        self._clock = world.clock
-        self._guard = world.guard
-        self._control = control
-        self._inbox = inbox
-        self._dispatcher = dispatcher
-        self._monitor = monitor
-        self._view = view
-        self._snapshots = snapshots
-        self._owner = owner
-        self.pacer = Pacer(world.clock.dt)
-        self._last_frame = 0.0
-        self._steps_since_frame = 0
+    _make_step: Callable[[], object]
+    _params: SimulationParams
+    _world: World
+    _control: RunControl
+    _inbox: Inbox
+    _dispatcher: Dispatcher
+    _monitor: Monitor
+    _view: View
+    _snapshots: SnapshotBoard
+    _owner: object
+    pacer: Pacer = field(init=False)
+    _last_frame: float = field(default=0.0, init=False)
+    """Time of the last look at the window, in s of the real clock."""
+    _steps_since_frame: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.pacer = Pacer(self._world.clock.dt)
 
     # ---- single steps ------------------------------------------------------------------------------------------------
 
@@ -89,7 +81,7 @@ class Runner:
             duration, update_callback, final_callback = None, duration, update_callback
         seconds = as_float(self._params.duration if duration is None else duration, "duration in s", low=0.0)
         self._control.begin_run()
-        clock = self._clock
+        clock = self._world.clock
         last_tick = clock.tick + clock.ticks(seconds) if seconds > 0.0 else None
         if self._params.gui and not self._monitor.is_shown:
             self._monitor.setup()
@@ -107,12 +99,12 @@ class Runner:
         finally:
             self._control.end_run()
             if final_callback is not None:
-                self._guard.call("final callback", final_callback, self._owner)
+                self._world.guard.call("final callback", final_callback, self._owner)
         steps, passed = clock.tick - first_tick, time.perf_counter() - begin
         return RunReport(steps, clock.seconds(steps), passed, reason, pacer.late_steps, pacer.worst_delay)
 
     def _loop(self, last_tick: int | None, update_callback: Callable[..., object] | None) -> str:
-        control, clock, update = self._control, self._clock, self._guard.part("update callback")
+        control, clock, update = self._control, self._world.clock, self._world.guard.part("update callback")
         while not control.is_stopping:
             control.run_tasks()
             self._inbox.drain_between_steps(self._dispatcher)

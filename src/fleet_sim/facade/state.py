@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 
 from fleet_sim.bullet.adopted import count_own
 from fleet_sim.bullet.mirror import BulletMirror
@@ -21,29 +22,19 @@ from fleet_sim.sensors.system import SensorSystem
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class State:
     """The state of a simulation as a whole. Methods that change it raise StateError inside a step."""
 
-    def __init__(
-        self,
-        world: World,
-        checkpoints: Checkpoints,
-        control: RunControl,
-        mirror: BulletMirror,
-        collisions: CollisionSystem,
-        sensors: SensorSystem,
-        extensions: Extensions,
-        snapshots: SnapshotBoard,
-    ) -> None:
-        self._world = world
-        self._checkpoints = checkpoints
-        self._control = control
-        self._mirror = mirror
-        self._collisions = collisions
-        self._sensors = sensors
-        self._extensions = extensions
-        self._snapshots = snapshots
-        self._initial: Checkpoint | None = None
+    _world: World
+    _checkpoints: Checkpoints
+    _control: RunControl
+    _mirror: BulletMirror
+    _collisions: CollisionSystem
+    _sensors: SensorSystem
+    _extensions: Extensions
+    _snapshots: SnapshotBoard
+    _initial: Checkpoint | None = field(default=None, init=False)
 
     @property
     def has_initial(self) -> bool:
@@ -101,7 +92,7 @@ class State:
         self._sensors.clear()
         world.clock.restart()
         world.renew()
-        self._collisions.count = 0
+        self._collisions.restart_count()
         self._initial = None
         self._mirror.reset()
         self._tell_reset("cleared")

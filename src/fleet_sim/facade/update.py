@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from fleet_sim.actions.scheduler import ActionScheduler
@@ -24,36 +26,25 @@ PHASE_1_EVENTS = frozenset(
 """Events whose handlers run before the poses are flushed."""
 
 
+@dataclass(eq=False, repr=False)
 class Update:
     """Systems of phase 1 that coordinate several parts."""
 
-    def __init__(
-        self,
-        world: World,
-        profiler: Profiler,
-        mirror: BulletMirror,
-        inbox: Inbox,
-        dispatcher: Dispatcher,
-        actions: ActionScheduler,
-        motion: MotionSystem,
-        avoidance: AvoidanceSystem,
-        blocking: BlockingSystem,
-        events: StepEvents,
-        extensions: Extensions,
-    ) -> None:
-        self._world = world
-        self._profiler = profiler
-        self._mirror = mirror
-        self._inbox = inbox
-        self._dispatcher = dispatcher
-        self._actions = actions
-        self._motion = motion
-        self._avoidance = avoidance
-        self._blocking = blocking
-        self._events = events
-        self._extensions = extensions
-        self._watched = False
-        self._commands_due = 0
+    _world: World
+    _profiler: Profiler
+    _mirror: BulletMirror
+    _inbox: Inbox
+    _dispatcher: Dispatcher
+    _actions: ActionScheduler
+    _motion: MotionSystem
+    _avoidance: AvoidanceSystem
+    _blocking: BlockingSystem
+    _events: StepEvents
+    _extensions: Extensions
+    _watched: bool = field(default=False, init=False)
+    """Whether user code may look at the world in phase 1 of this step."""
+    _commands_due: int = field(default=0, init=False)
+    """How many commands were in the inbox when the step began."""
 
     def begin(self) -> None:
         """Clear the moved flags of the previous step, and prepare this one."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Bytes, Floats, Rows
 from fleet_sim.bullet.camera import CameraView, Picture, render, view_from_config
 from fleet_sim.bullet.camera import setup_camera as place_camera
 from fleet_sim.bullet.gui import Gui
@@ -19,7 +19,8 @@ from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.config.params import CameraParams, SimulationParams
 from fleet_sim.core.world import World
-from fleet_sim.facade.collisions import scene_bounds
+from fleet_sim.facade.collisions import scene_bounds, scene_corners
+from fleet_sim.facade.drawing import check_size, draw
 
 
 class View:
@@ -78,6 +79,15 @@ class View:
         view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
         return render(self._mirror, width, height, view)
 
+    def draw_picture(
+        self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
+    ) -> Bytes:
+        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.draw`."""
+        check_size(width, height)
+        framed = scene_corners(self._world), width / height
+        view = view_from_config(self._camera_settings(camera_config), self._scene_bounds(), framed)
+        return draw(self._mirror, view, width, height)
+
     def _camera_settings(self, config: Mapping[str, Any] | CameraParams | None) -> Mapping[str, Any]:
         chosen = self._params.camera_config if config is None else config
         return vars(chosen) if isinstance(chosen, CameraParams) else chosen
@@ -112,9 +122,11 @@ class View:
         return self._mirror.client.quiet()
 
     def show_collisions(self) -> None:
-        """Colour bodies while they collide, if the settings enable it."""
+        """Colour bodies while they collide, if the settings enable it; else give back the colours of coloured ones."""
         if self._params.enable_collision_color_change:
             self._highlight.show(np.unique(self._collisions.pairs).tolist())
+        elif self._highlight.is_shown:
+            self._highlight.show([])
 
     @property
     def is_open(self) -> bool:

@@ -35,6 +35,7 @@ class Descent:
         """
         count = q.shape[1]
         best, reached = q.copy(), np.full((2, count), np.inf)
+        # `under_way` maps the robots that are left in the arrays to their places in the result.
         under_way, squares, waits = np.arange(count), np.full(count, np.inf), np.zeros(count, np.int64)
         for step in range(self._steps + 1):
             position = self._end.move(q)
@@ -92,6 +93,7 @@ class Descent:
             damped[component, component] += damping
         change = pulled(jacobian, solve_definite(damped, errors.copy()))
         largest = np.abs(change).max(axis=0)
+        # All joints are scaled alike, so that the step keeps its direction.
         change *= STRIDE / np.maximum(largest, STRIDE)
         change += values
         np.maximum(change, lower, out=change)

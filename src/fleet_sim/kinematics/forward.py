@@ -60,6 +60,7 @@ class Forward:
         """
         robots = len(q)
         if robots > self._capacity:
+            # At least doubled, so that a growing fleet does not allocate anew for each robot.
             self._reserve(max(robots, 2 * self._capacity))
         values = q.T
         for start in range(0, robots, CHUNK):

@@ -97,6 +97,7 @@ class InverseKinematics:
             nearer_mask = _size(reached) < _size(errors[:, left])
             nearer = left[nearer_mask]
             best[:, nearer], errors[:, nearer] = found[:, nearer_mask], reached[:, nearer_mask]
+            # Robots that have arrived take no part in further starts: most arrive in the first.
             left = left[(errors[:, left] > self.params.convergence_threshold).any(axis=0)]
         if self._null_space is not None:
             # What was not reached stays as near as it is.
@@ -131,6 +132,7 @@ class InverseKinematics:
             fractions = _spread(number - len(quartiles), len(free))[:, None]
         limited_mask = np.isfinite(lower) & np.isfinite(upper)
         low, high = np.where(limited_mask, lower, 0.0), np.where(limited_mask, upper, 0.0)
+        # A joint without limits has no range to divide, so it starts where it is.
         q[free] = np.where(limited_mask, low + fractions * (high - low), q[free])
         return q
 
@@ -150,6 +152,7 @@ def _free_mask(model: RobotModel, path: list[int], params: IKParams) -> Bools:
             )
     movable_mask = np.isin(model.joint_types[path], (REVOLUTE, PRISMATIC))
     if params.ik_joint_names is None:
+        # Joints without limits are wheels as a rule, and turning a wheel moves no arm.
         return np.asarray(movable_mask & model.limited_mask[path])
     chosen = [model.joint_index(name) for name in params.ik_joint_names]
     return np.asarray(movable_mask & np.isin(path, chosen))
@@ -178,4 +181,5 @@ def _spread(number: int, count: int) -> Floats:
 
 def _size(errors: Floats) -> Floats:
     """Return a single measure (N,) of errors (2, N) in m and rad."""
+    # The weight that `descent` gives to orientations.
     return np.asarray(errors[0] + 0.3 * errors[1])

@@ -85,8 +85,10 @@ def turn_between(axes: Floats, wanted: Floats) -> Floats:
     sines *= 0.5
     cosine = 0.5 * (turn[0, 0] + turn[1, 1] + turn[2, 2] - 1.0)
     sine = norm(sines)
+    # From both, as the sine alone is inexact near a right angle and the cosine alone near none.
     angle = trig.arctan2(sine, cosine)
     opposite = np.flatnonzero((sine < 1e-6) & (cosine < 0.0))
+    # Towards an angle of 0 the quotient tends to 1, and the vector itself to the rotation vector.
     sines *= np.where(sine > 1e-12, angle / np.maximum(sine, 1e-12), 1.0)
     for index in opposite.tolist():
         sines[:, index] = _half_turn(turn[:, :, index])
@@ -97,6 +99,7 @@ def _half_turn(turn: Floats) -> Floats:
     """Return the rotation vector (3,) of a matrix (3, 3) that rotates by pi, where the antisymmetric part vanishes."""
     # Such a matrix is 2 a a^T - I, so every column of it plus I is a multiple of the axis a.
     twice = turn + np.eye(3)
+    # The longest column: shorter ones are mostly rounding.
     column = int(np.argmax(np.diagonal(twice)))
     x, y, z = twice[:, column].tolist()
     return np.asarray(twice[:, column] * (np.pi / (x * x + y * y + z * z) ** 0.5))
@@ -114,6 +117,7 @@ def solve_definite(matrices: Floats, vectors: Floats) -> Floats:
     The matrices must be symmetric and positive definite: then elimination needs no pivoting.
     """
     size = len(vectors)
+    # A loop over at most six unknowns; each line computes for all robots.
     for pivot in range(size - 1):
         factors = matrices[pivot + 1 :, pivot] / matrices[pivot, pivot]
         matrices[pivot + 1 :, pivot + 1 :] -= factors[:, None] * matrices[None, pivot, pivot + 1 :]

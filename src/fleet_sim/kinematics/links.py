@@ -14,6 +14,7 @@ from fleet_sim.kinematics.tree import tree_of
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.components import cross
 
+# Earlier than any step, and far enough from the end of int64 for subtractions.
 _NEVER = -(2**62)
 
 
@@ -72,6 +73,9 @@ class WorldLinks:
         rows = np.flatnonzero(behind)
         behind[rows] = False
         rows = rows[world.alive[rows] & (world.robots.joint_count[rows] > 0)]
+        if not len(rows):
+            # np.unique would load numpy.ma, megabytes of code, also for a fleet without joints.
+            return rows
         numbers = world.robots.model[rows]
         for number in np.unique(numbers).tolist():
             self._shelf(number).refresh_boxes(rows[numbers == number])
@@ -143,6 +147,7 @@ class _Shelf:
                 axes *= joints.velocity[starts[on] + tree.slots[body]]
                 if tree.turning[body, 0]:
                     angular[:, on] += axes
+                    # A slide moves all points alike, a hinge each by its arm.
                     axes = cross(axes, places_of - frame[:, ORIGIN])
                 linear[:, on] += axes
                 body = int(tree.parents[body])

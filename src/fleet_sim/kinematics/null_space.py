@@ -116,6 +116,17 @@ def _projected(jacobian: Floats, errors: Floats, pull: Floats) -> Floats:
     return pulled(jacobian, solve_definite(damped, left)) + pull
 
 
+def check_ik_params(model: RobotModel, params: IKParams) -> None:
+    """Refuse joints in `params` that `model` does not have or that do not move, and rest values beyond limits.
+
+    Raises UnknownNameError and InvalidValueError. Whether joints lead to an end effector shows when one is chosen.
+    """
+    for name in params.ik_joint_names or ():
+        if model.slots[model.joint_index(name)] < 0:
+            raise InvalidValueError(f"ik_joint_names: joint {name!r} of {model.name!r} does not move; leave it out")
+    rest_values(model, (), params)
+
+
 def rest_values(model: RobotModel, joints: Sequence[int], params: IKParams) -> Floats | None:
     """Return the rest values (F, 1) of `joints`, NaN for those that have none; None if none of them has one.
 

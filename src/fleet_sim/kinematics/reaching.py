@@ -54,6 +54,7 @@ def reach(
         world.position[rows],
         world.orientation[rows],
         positions,
+        # Any orientation will do where none is wanted: the result of it is not used.
         quaternions.stack(*[np.zeros(len(rows))] * 3, np.ones(len(rows))) if orientations is None else orientations,
     )
     reachable_mask, errors = np.zeros(len(rows), bool), np.zeros((2, len(rows)))

@@ -164,6 +164,7 @@ def _by_depth(model: RobotModel, joints: Iterable[int]) -> list[int]:
     depth = {BASE: 0}
     for link in _parents_first(model):
         depth[link] = depth[int(model.parents[link])] + (link in chosen)
+    # By index within a depth: the order must not depend on how a set is iterated.
     return sorted(chosen, key=lambda joint: (depth[joint], joint))
 
 
@@ -181,6 +182,7 @@ def _parents_first(model: RobotModel) -> list[int]:
     for link, parent in enumerate(model.parents.tolist()):
         below.setdefault(parent, []).append(link)
     order: list[int] = list(below.get(BASE, ()))
+    # The list grows while it is walked, which visits the tree level by level without recursion.
     for link in order:
         order.extend(below.get(link, ()))
     if len(order) < model.num_joints:

@@ -33,7 +33,7 @@ class BaseBin:
         self, bin_config: BinSettings | Mapping[str, Any], bullet_client: Client, name: str | None = None
     ) -> None:
         """Spawn a bin in a simulation, or the one of a `sim.bullet`; `bin_config` is settings or a mapping of them."""
-        self.config = load_section(self.settings_class, bin_config, "bin_config")
+        self.config = load_section(self.settings_class, bin_config, "bin_config").in_use("a bin")
         self.sim = simulation_of(bullet_client)
         self.name = name
         self.dimensions = np.array(self.default_dimensions)
@@ -81,6 +81,7 @@ class BaseBin:
         With `load_bin` the collision shape is concave, which is stable only for bodies that do not move.
         """
         bullet = self.sim.bullet
+        # Without it PyBullet takes the convex hull, which would close the bin.
         flags = bullet.GEOM_FORCE_CONCAVE_TRIMESH if load_bin else 0
         collision = bullet.createCollisionShape(
             bullet.GEOM_MESH,

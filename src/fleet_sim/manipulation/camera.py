@@ -31,6 +31,7 @@ Depth = npt.NDArray[np.float32]
 def opengl_is_there() -> bool:
     """Return whether cameras can be rendered with OpenGL on this machine; otherwise PyBullet renders them."""
     try:
+        # Trying is the only reliable way: a library that can be imported may still have no driver.
         make_context().release()
     except (MissingDependencyError, StateError):
         return False
@@ -53,7 +54,7 @@ class Camera:
         `camera_config` is settings or a mapping of them.
         """
         self.sim = simulation_of(bullet_client)
-        self.config = load_section(PictureSettings, camera_config, "camera_config")
+        self.config = load_section(PictureSettings, camera_config, "camera_config").in_use("a camera")
         self.sim_mode = sim_mode
         self._sensor: Sensor | None = None
         self._name = _free_name(self.sim)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_ITERATIONS, MOST_OBJECTS, MOST_SUBSTEPS
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import UsedSettings, setting
 
 Vector = tuple[float, float, float]
 
@@ -32,7 +32,7 @@ def _gravity(value: object) -> Vector:
 
 
 @dataclass
-class EngineSettings(Checked):
+class EngineSettings(UsedSettings):
     """Settings of the physics engine and of rendering."""
 
     sim_mode: Literal["gpu-gui", "gpu-headless", "cpu-headless"] = setting(
@@ -63,14 +63,14 @@ class EngineSettings(Checked):
 
 
 @dataclass
-class CollisionEnd(Checked):
+class CollisionEnd(UsedSettings):
     """Termination by a collision with a bin."""
 
     enable: bool = setting(True, doc="End the episode when an arm touches a bin.")
 
 
 @dataclass
-class GrabEnd(Checked):
+class GrabEnd(UsedSettings):
     """Termination by successful grabs."""
 
     enable: bool = setting(True, doc="End the episode after `grabs_before_termination` grabs.")
@@ -79,7 +79,7 @@ class GrabEnd(Checked):
 
 
 @dataclass
-class TerminationSettings(Checked):
+class TerminationSettings(UsedSettings):
     """Conditions that end an episode, besides its length."""
 
     terminate_on_collision_with_bin: CollisionEnd = setting(
@@ -89,7 +89,7 @@ class TerminationSettings(Checked):
 
 
 @dataclass
-class ViewSettings(Checked):
+class ViewSettings(UsedSettings):
     """The pose of the camera."""
 
     eye_position: Vector = setting((0.86, 0.0, 0.52), unit="m", doc="Position of the camera, world frame.")
@@ -98,7 +98,7 @@ class ViewSettings(Checked):
 
 
 @dataclass
-class ProjectionSettings(Checked):
+class ProjectionSettings(UsedSettings):
     """The lens of the camera."""
 
     fov: float = setting(24.0, above=0, high=170, unit="degrees", doc="Vertical field of view.")
@@ -107,10 +107,12 @@ class ProjectionSettings(Checked):
 
 
 @dataclass
-class PictureSettings(Checked):
+class PictureSettings(UsedSettings):
     """The camera above the bin."""
 
-    scale_depth_data: bool = setting(False, doc="Return depth scaled to 0 to 255 between the planes instead of in m.")
+    scale_depth_data: bool = setting(
+        False, live=True, doc="Return depth scaled to 0 to 255 between the planes instead of in m."
+    )
     width_resolution: int = setting(160, low=1, high=8192, unit="pixels", doc="Width of pictures.")
     height_resolution: int = setting(160, low=1, high=8192, unit="pixels", doc="Height of pictures.")
     view_matrix: ViewSettings = setting(factory=ViewSettings, doc="Pose of the camera.")
@@ -118,7 +120,7 @@ class PictureSettings(Checked):
 
 
 @dataclass
-class ArmSettings(Checked):
+class ArmSettings(UsedSettings):
     """One arm."""
 
     type: Literal["franka"] = setting("franka", doc="The kind of arm.")
@@ -137,7 +139,7 @@ class ArmSettings(Checked):
 
 
 @dataclass
-class ObjectSettings(Checked):
+class ObjectSettings(UsedSettings):
     """The objects in the bin."""
 
     load_specific_object: bool = setting(False, doc="Use `relative_path_to_object` instead of a random kind.")
@@ -162,7 +164,7 @@ class ObjectSettings(Checked):
 
 
 @dataclass
-class BinSettings(Checked):
+class BinSettings(UsedSettings):
     """An empty bin."""
 
     position: Vector = setting(
@@ -182,7 +184,7 @@ class PickBinSettings(BinSettings):
 
 
 @dataclass
-class SceneSettings(Checked):
+class SceneSettings(UsedSettings):
     """Bins on the ground."""
 
     mode: Literal["bin-scene"] = setting("bin-scene", doc="The kind of scene.")
@@ -193,7 +195,7 @@ class SceneSettings(Checked):
 
 
 @dataclass
-class BinPickingConfig(Checked):
+class BinPickingConfig(UsedSettings):
     """All settings of bin picking."""
 
     simulation: EngineSettings = setting(factory=EngineSettings, doc="The physics engine and rendering.")

@@ -118,6 +118,7 @@ class FrankaArm(Panda):
         """
         joints = self.sim.world.joints
         slots = joints.of(self.sim.world.robots, self.agent.row)
+        # `slots` is a slice, so this writes to the column and not to a copy.
         joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
         # Says that the motors lag behind the columns, so that the engine gets the new gain.
         joints.motor_behind[slots] = True

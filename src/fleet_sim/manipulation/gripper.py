@@ -46,6 +46,7 @@ class Gripper:
         world = self._sim.world
         arm, body = world.bodies.body_id(self._agent.row), world.bodies.body_id(row_of_target(world, obj))
         contacts = self._sim.bullet.getContactPoints
+        # A link has the number of the joint that moves it; -1 is the base of the object.
         return any(contacts(arm, body, joint, -1) for joint in self._fingers)
 
     # ---- forces ------------------------------------------------------------------------------------------------------

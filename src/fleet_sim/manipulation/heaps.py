@@ -26,6 +26,7 @@ TREMBLING, RESTING = 1.0, 0.05
 def fall_coordinates(rng: np.random.Generator, count: int, dimensions: Floats) -> list[list[float]]:
     """Return `count` positions above a bin, in its frame: x at random, y and z in steps of LARGEST + GAP."""
     pitch = LARGEST + GAP
+    # Objects start with their middle at most here, so that none falls onto a wall.
     reach = 0.5 * (dimensions[:2] - LARGEST) - 0.002
     lines = int(2.0 * reach[1] // pitch) + 1
     return [

@@ -94,6 +94,7 @@ class ArmKeyboard:
                 arm.open_gripper()
         elif any(pressed.move):
             x, y, z, turn = pressed.move
+            # The last number of an action opens or closes the gripper; this one leaves it as it is.
             keep = 1.0 if arm.gripper_is_open else -1.0
             arm.apply_action_delta([x * self.step, y * self.step, z * self.step, turn * self.turn, keep])
         else:

@@ -46,6 +46,7 @@ def object_kinds(ml_mode: str) -> Mapping[str, ObjectKind]:
     kinds = {}
     for index, family in enumerate(FAMILIES):
         for number in range(KINDS_PER_FAMILY[ml_mode]):
+            # A generator for each kind: a kind stays the same when others are added.
             rng = np.random.default_rng(_FIRST_SEED[ml_mode] + 10 * index + number)
             name = f"{family}_{ml_mode}_{number + 1}"
             kinds[name] = _make(name, family, rng)

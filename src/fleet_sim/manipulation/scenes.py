@@ -52,7 +52,7 @@ class BaseScene:
         config: BinPickingConfig | Mapping[str, Any] | str | None = None,
     ) -> None:
         """Use a simulation or the one of a `sim.bullet`, or create one with physics."""
-        self.config = load_bin_picking(config)
+        self.config = load_bin_picking(config).in_use("a scene")
         self.sim = (
             MultiRobotSimulationCore(picking_params(self.config))
             if bullet_client is None

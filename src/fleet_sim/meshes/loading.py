@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -45,8 +46,10 @@ def version_of(path: str) -> int:
 
     Part of the key of whatever is cached from a mesh, so that a changed file is read again.
     """
-    file = Path(path)
-    return file.stat().st_mtime_ns if file.is_file() else 0
+    try:
+        return os.stat(path).st_mtime_ns
+    except (OSError, ValueError):
+        return 0
 
 
 def mesh_extents(path: str) -> tuple[Floats, Floats]:

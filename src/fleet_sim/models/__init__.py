@@ -6,15 +6,6 @@ from typing import TYPE_CHECKING
 
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "catalog": "KNOWN_MODELS ModelEntry list_all_models register_model unregister_model",
-    "export": "bullet_file published_text urdf_text",
-    "loading": "load_robot_model",
-    "profile": "OBJECT RobotProfile auto_detect_profile detect_robot_type profile_of",
-    "resolver": "discover_models model_folders resolve_model resolve_urdf",
-    "search_paths": "add_search_path get_search_paths remove_search_path",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.models.catalog import KNOWN_MODELS as KNOWN_MODELS
     from fleet_sim.models.catalog import ModelEntry as ModelEntry
@@ -38,4 +29,4 @@ if TYPE_CHECKING:
     from fleet_sim.models.search_paths import get_search_paths as get_search_paths
     from fleet_sim.models.search_paths import remove_search_path as remove_search_path
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())

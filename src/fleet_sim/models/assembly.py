@@ -5,97 +5,20 @@ The order is depth first from the root link; children of a link are in the order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 
 import numpy as np
 
-from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, Inertial, LinkGeometry, Mimic, RobotModel
-from fleet_sim.core.shapes import Geometry, seen_as
+from fleet_sim.core.robot_model import BASE, PRISMATIC, REVOLUTE, LinkGeometry, Mimic, RobotModel
 from fleet_sim.errors import did_you_mean
 from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SIZE
 from fleet_sim.models.markup import Element
-from fleet_sim.models.values import ORIGIN, UNTURNED, Quaternion, Vector
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.models.parts import JointParts, LinkParts
 
 MOST_LINKS = 1000
 """Of one model: PyBullet takes seconds to load more, and ends the process at ten thousand."""
 LONGEST_CHAIN = 300
 """Joints one behind the other."""
-
-NO_LIMITS = (0.0, -1.0)
-"""Lower and upper limit of a joint without limits, as in PyBullet."""
-
-
-@dataclass
-class LinkParts:
-    """The data of one link in a file; `element` is its place there."""
-
-    name: str
-    element: Element
-    inertial: Inertial = field(default_factory=Inertial)
-    visuals: list[Geometry] = field(default_factory=list)
-    collisions: list[Geometry] = field(default_factory=list)
-
-
-@dataclass
-class JointParts:
-    """The data of one joint in a file; `element` is its place there."""
-
-    name: str
-    element: Element
-    kind: int
-    parent: str
-    child: str
-    position: Vector = ORIGIN
-    orientation: Quaternion = UNTURNED
-    axis: Vector = (1.0, 0.0, 0.0)
-    lower: float = NO_LIMITS[0]
-    upper: float = NO_LIMITS[1]
-    max_velocity: float = 0.0
-    max_force: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    mimic: MimicParts | None = None
-
-
-@dataclass
-class MimicParts:
-    """The data of a <mimic> element: the joint it names, and how that is followed."""
-
-    element: Element
-    leader: str
-    multiplier: float
-    offset: float
-
-
-def read_link(
-    element: Element, inertial: Callable[[Element], Inertial], geometry: Callable[[Element], Geometry]
-) -> LinkParts:
-    """Return the parts of a <link> of URDF or SDF; the functions read its <inertial>, and a <visual> or <collision>."""
-    found = element.child("inertial")
-    collisions = [_collision(collision, geometry(collision)) for collision in element.all("collision")]
-    return LinkParts(
-        element.need("name"),
-        element,
-        inertial(found) if found else Inertial(),
-        [seen_as(geometry(visual), collisions) for visual in element.all("visual")],
-        collisions,
-    )
-
-
-def _collision(element: Element, geometry: Geometry) -> Geometry:
-    # As in PyBullet, which asks for the attribute only and takes any value of it for yes.
-    concave = "concave" in element.attributes and geometry.kind == ShapeKind.MESH
-    return replace(geometry, concave=True) if concave else geometry
-
-
-def joint_kind(element: Element, name: str, kinds: Mapping[str, int]) -> int:
-    """Return the kind of joint that a file calls `name`; raises InvalidValueError with the closest one of `kinds`."""
-    kind = kinds.get(name)
-    if kind is None:
-        raise element.error(f"joints of type {name!r} are not supported.{did_you_mean(name, kinds)}")
-    return kind
 
 
 def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints: list[JointParts]) -> RobotModel:
@@ -262,15 +185,3 @@ def _mimics(joints: list[JointParts]) -> tuple[Mimic, ...]:
                 raise element.error(f"the joint {at.name!r} has no position to follow; name one that turns or slides")
         found.append(Mimic(number, index[at.name], multiplier, offset))
     return tuple(found)
-
-
-def checked_axis(element: Element, axis: tuple[float, ...], kind: int) -> Vector:
-    """Return `axis` as a unit vector, (1, 0, 0) for a fixed joint; raises InvalidValueError for a zero one."""
-    if kind == FIXED:
-        return (1.0, 0.0, 0.0)
-    x, y, z = axis
-    length = float(np.sqrt(x * x + y * y + z * z))
-    if length < 1e-9:
-        raise element.error("the axis of a joint must not be zero")
-    # An axis that already has length 1 is returned bit for bit.
-    return (x, y, z) if abs(length - 1.0) < 1e-12 else (x / length, y / length, z / length)

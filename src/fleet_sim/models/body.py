@@ -52,9 +52,11 @@ def _model(name: str, base: str, infos: list[Any], inertial_frames: list[Any]) -
     positions = np.array([frame[0] for frame in inertial_frames]).reshape(-1, 3)
     turns = np.array([frame[1] for frame in inertial_frames]).reshape(-1, 4)
     parents = np.array([info[16] for info in infos], np.int64)
+    # Frames begin with that of the base, whose index among the parents is -1.
     at_parent, at_child = turns[parents + 1], turns[1:]
     kinds = np.array([info[2] for info in infos], np.int64)
     axes = quaternions.rotate(at_child, numbers(13, 3))
+    # PyBullet gives fixed joints a zero axis; here every axis is a unit vector.
     axes[kinds == FIXED] = (1.0, 0.0, 0.0)
     # PyBullet's orientation maps the parent's inertial frame to the child's, which is the inverse of a frame's.
     turned = quaternions.multiply(at_parent, quaternions.conjugate(numbers(15, 4)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleet_sim.errors import DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
-from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
+from fleet_sim.models.generated import expanded_file, is_xacro
 from fleet_sim.models.tiers import check_described, check_tier, described_arguments, locate
 from fleet_sim.paths import expanded
 
@@ -42,7 +42,7 @@ class ModelEntry:
         Raises FleetSimError with the folders searched or the command to install it.
         """
         path = locate(self.tier, self.rel_path, self.install_hint)
-        if path.suffix != XACRO_SUFFIX:
+        if not is_xacro(path):
             return str(path)
         # Each package of robot_descriptions says with which arguments its xacro file is to be expanded.
         arguments = described_arguments(self.rel_path) if self.tier == "robot_descriptions" else ""
@@ -58,6 +58,7 @@ def _bullet(rel_path: str) -> ModelEntry:
 
 
 def _ros(rel_path: str, xacro_args: str = "") -> ModelEntry:
+    # Debian packages of ROS have hyphens where ROS packages have underscores.
     package = rel_path.split("/")[0].replace("_", "-")
     return ModelEntry(rel_path, "ros", f"apt install ros-$ROS_DISTRO-{package}", xacro_args)
 
@@ -104,6 +105,7 @@ KNOWN_MODELS: dict[str, ModelEntry] = {
     "lego": _bullet("lego/lego.urdf"),
     "mug": _bullet("objects/mug.urdf"),
     "ur5e": _ros(
+        # Its arguments have no defaults that load: the type has to be given.
         "ur_description/urdf/ur.urdf.xacro",
         "ur_type:=ur5e name:=ur5e safety_limits:=true safety_pos_margin:=0.15 safety_k_position:=20",
     ),

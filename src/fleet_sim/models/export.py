@@ -23,7 +23,9 @@ from fleet_sim.paths import expanded
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
+# In kg: next to nothing beside the links of any robot.
 _ROOT_MASS = 1e-3
+# PyBullet reads files in lines of at most 8192 characters.
 _LONGEST_LINE = 8000
 _LINK = re.compile(r"""(?P<start><link\b[^>]*?\bname\s*=\s*(?P<name>"[^"]*"|'[^']*')[^>/]*)(?P<closed>/?)>""")
 _TYPES = {REVOLUTE: "revolute", PRISMATIC: "prismatic", SPHERICAL: "spherical", PLANAR: "planar", FIXED: "fixed"}
@@ -195,6 +197,7 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
     ]
     if tag == "visual":
         colour = _text(*geometry.rgba)
+        # Named by its colour: materials of one name must be one colour, as others refer to them by name.
         lines.append(f'      <material name="{colour}"><color rgba="{colour}"/></material>')
     return [*lines, f"    </{tag}>"]
 

@@ -43,6 +43,8 @@ def cache_folder() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
+        # No home that can be written to, as in some containers: the files then last as long as the folder for temporary
+        # files.
         folder = Path(tempfile.mkdtemp(prefix="fleet_sim-models-"))
     return folder
 
@@ -60,13 +62,18 @@ def keep(content: bytes, name: str) -> Path:
     return path
 
 
+def is_xacro(path: Path) -> bool:
+    """Return whether a file is xacro by its ending, in small or in capital letters."""
+    return path.suffix.lower() == XACRO_SUFFIX
+
+
 def content_of(path: Path) -> bytes:
     """Return the XML of a description file, expanded if it is xacro by its suffix or its content.
 
     Raises InvalidValueError for a file that cannot be read, and as `expand_xacro` does.
     """
     content = read_bytes(path)
-    return expand_xacro(path) if path.suffix == XACRO_SUFFIX or _XACRO.search(content) else content
+    return expand_xacro(path) if is_xacro(path) or _XACRO.search(content) else content
 
 
 def expand_xacro(path: Path, arguments: str = "") -> bytes:

@@ -9,8 +9,8 @@ import numpy as np
 from fleet_sim.core.robot_model import PLANAR
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import checked_axis
 from fleet_sim.models.markup import Element
+from fleet_sim.models.parts import checked_axis
 from fleet_sim.models.values import Colour, Quaternion, Vector
 from fleet_sim.spatial import quaternions
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.meshes.limits import MeshLimits
+from fleet_sim.meshes.loading import version_of
 from fleet_sim.models.generated import XACRO_SUFFIX, content_of
 from fleet_sim.models.markup import Element, read_file, read_text
 from fleet_sim.models.meshes import MeshFinder
@@ -33,9 +36,10 @@ def load_robot_model(
 ) -> RobotModel:
     """Return the model in the URDF, xacro, SDF or MJCF file `path`; equal calls return the same object.
 
-    Links and joints are numbered as PyBullet numbers them. The file is read again when it changes. Meshes named by
-    package are looked up in `search_paths`, then in the folders of `add_search_path` (see `models.meshes`); `limits`
-    bounds their size. Raises InvalidValueError naming the file, the line, the element and the fault.
+    Links and joints are numbered as PyBullet numbers them. The file is read again when it or a mesh of it changes.
+    Meshes named by package are looked up in `search_paths`, then in the folders of `add_search_path` (see
+    `models.meshes`); `limits` bounds their size. Raises InvalidValueError naming the file, the line, the element and
+    the fault.
     """
     # A fleet is spawned from one file, so a cached model must cost no more than checking the file's time and size.
     given = os.path.abspath(os.path.expanduser(path))
@@ -46,7 +50,30 @@ def load_robot_model(
         status = None
     if status is None or not stat.S_ISREG(status.st_mode):
         raise _no_file(Path(given))
-    return _found(given, status.st_mtime_ns, status.st_size, folders, limits or MeshLimits())
+    key = given, status.st_mtime_ns, status.st_size, folders, limits or MeshLimits()
+    model = _found(*key, _renewals[given])
+    # A model knows how large its meshes are, which are files of their own.
+    if not _has_its_meshes(model):
+        _renewals[given] += 1
+        model = _found(*key, _renewals[given])
+    return model
+
+
+_renewals: Counter[str] = Counter()
+"""How often a description was read again since its meshes had changed, by path."""
+
+_versions: WeakKeyDictionary[RobotModel, dict[str, int]] = WeakKeyDictionary()
+"""The versions of the meshes of models when these were read, by path."""
+
+
+def _has_its_meshes(model: RobotModel) -> bool:
+    """Return whether the mesh files of a model are those that it was read with."""
+    versions = _versions.get(model)
+    if versions is None:
+        paths = {piece.geometry.mesh_path for piece in (*model.visuals, *model.collisions)} - {""}
+        versions = _versions[model] = {path: version_of(path) for path in paths}
+        return True
+    return all(version_of(path) == version for path, version in versions.items())
 
 
 def load_sdf_world(
@@ -71,16 +98,20 @@ def _no_file(file: Path) -> InvalidValueError:
 
 
 @lru_cache(maxsize=256)
-def _found(given: str, changed: int, size: int, folders: tuple[str, ...], limits: MeshLimits) -> RobotModel:
+def _found(
+    given: str, changed: int, size: int, folders: tuple[str, ...], limits: MeshLimits, renewal: int
+) -> RobotModel:
     file = Path(given).resolve()
     if file.suffix.lower() not in SUFFIXES:
         raise InvalidValueError(f"{file}: a robot description file ends in {', '.join(SUFFIXES)}")
     # A second cache, by the resolved path: links to one file share its model.
-    return _read(str(file), changed, size, folders, limits)
+    return _read(str(file), changed, size, folders, limits, renewal)
 
 
 @lru_cache(maxsize=256)
-def _read(path: str, _changed: int, _size: int, folders: tuple[str, ...], limits: MeshLimits) -> RobotModel:
+def _read(
+    path: str, _changed: int, _size: int, folders: tuple[str, ...], limits: MeshLimits, _renewal: int
+) -> RobotModel:
     return _Source(Path(path), [expanded(folder) for folder in folders], limits).read()
 
 

@@ -56,6 +56,7 @@ def mesh_file(vertices: Vertices, triangles: Triangles) -> str:
 
     Equal meshes share a file.
     """
+    # Vertices that no triangle uses are no fault: they just are not seen.
     highest = max(map(max, triangles))
     if highest >= len(vertices):
         raise InvalidValueError(f"indices: there are {len(vertices)} vertices, so no vertex {highest}")

@@ -14,12 +14,13 @@ import numpy as np
 
 from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
 from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import NO_LIMITS, JointParts, LinkParts, assemble, checked_axis
+from fleet_sim.models.assembly import assemble
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.mjcf_defaults import MAIN, Defaults
 from fleet_sim.models.mjcf_shapes import Angles, Geom, inertial_of_geoms, place_of, read_geom
+from fleet_sim.models.parts import NO_LIMITS, JointParts, LinkParts, checked_axis
 from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial import poses, quaternions
 

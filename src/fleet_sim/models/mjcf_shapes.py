@@ -18,6 +18,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
 _KINDS = ("plane", "sphere", "capsule", "cylinder", "box", "mesh")
+# MuJoCo's default, that of water in kg/m3.
 _DENSITY = 1000.0
 # MuJoCo's viewer hides groups from this one on; by convention they hold geoms that only collide.
 _HIDDEN_GROUP = 3
@@ -98,6 +99,7 @@ def read_geom(
     # A geom with contype 0 and conaffinity 0 has no contacts.
     collides = bool(element.number("contype", 1.0) or element.number("conaffinity", 1.0))
     seen = element.number("group", 0.0) < _HIDDEN_GROUP
+    # A mass that is given wins over the density, as in MuJoCo; negative stands for none given.
     density = element.number("density", _DENSITY)
     mass = element.number("mass", -1.0)
     return Geom(geometry, density * volume_of(geometry) if mass < 0.0 else mass, seen, collides)

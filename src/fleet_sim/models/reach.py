@@ -8,6 +8,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE, RobotModel
 from fleet_sim.spatial import poses, quaternions
 
+# Random values get near the largest distance, and two sweeps along each joint find it to about one percent.
 _SAMPLES = 2048
 _STEPS = 24
 _SWEEPS = 2

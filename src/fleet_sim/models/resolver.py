@@ -8,7 +8,7 @@ from pathlib import Path
 from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError, did_you_mean
 from fleet_sim.gate.remote import check_file, is_remote, may_read
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, is_path
-from fleet_sim.models.generated import XACRO_SUFFIX, expanded_file
+from fleet_sim.models.generated import expanded_file, is_xacro
 from fleet_sim.models.meshes import in_packages
 from fleet_sim.models.search_paths import get_search_paths
 from fleet_sim.models.tiers import SCANNED, check_tier, in_folder, scan, tier_folders
@@ -88,7 +88,7 @@ def _resolve_path(given: str, folders: list[Path]) -> str:
         check_file(path, "model")
     # A bare name from another process is never a file of the working folder.
     if is_file(path) and not (bare and is_remote()):
-        return _plain(path) if path.suffix == XACRO_SUFFIX else given
+        return _plain(path) if is_xacro(path) else given
     if bare:
         for folder in folders:
             if is_file(folder / given):
@@ -114,7 +114,7 @@ def _in_package(uri: str, folders: list[Path]) -> str:
 
 
 def _plain(path: Path) -> str:
-    return str(expanded_file(path) if path.suffix == XACRO_SUFFIX else path)
+    return str(expanded_file(path) if is_xacro(path) else path)
 
 
 def _scanned(name: str) -> str | None:

@@ -18,6 +18,7 @@ def scaled_model(model: RobotModel, factor: float) -> RobotModel:
     Equal calls return the same object. Shapes, origins of joints, centres of mass and limits of prismatic joints are
     scaled; masses, inertias, speeds and forces are not.
     """
+    # Values of prismatic joints are lengths, those of others are angles.
     lengths = np.where(model.joint_types == PRISMATIC, factor, 1.0)
     return replace(
         model,

@@ -11,35 +11,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fleet_sim.core.robot_model import FIXED, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
+from fleet_sim.core.robot_model import FIXED, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
-from fleet_sim.models.assembly import (
-    NO_LIMITS,
-    JointParts,
-    LinkParts,
-    MimicParts,
-    assemble,
-    checked_axis,
-    joint_kind,
-    read_link,
-)
+from fleet_sim.models.assembly import assemble
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
+from fleet_sim.models.parts import NO_LIMITS, JointParts, LinkParts, MimicParts, checked_axis, joint_kind, read_link
 from fleet_sim.models.sdf_frames import SCOPE, Pose, SdfFrames, arrays, pose_of, tuples
 from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Vector
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
-_JOINT_KINDS = {
-    "revolute": REVOLUTE,
-    "continuous": REVOLUTE,
-    "prismatic": PRISMATIC,
-    "fixed": FIXED,
-    "ball": SPHERICAL,
-}
+_MORE_KINDS = {"ball": SPHERICAL}
 _UNLIMITED = 1e15
 _WORLD = "world"
 
@@ -108,6 +94,7 @@ class SdfModel:
         links, joints = self._parts()
         names = {link.name for link in links}
         if any(joint.parent == _WORLD for joint in joints) and _WORLD not in names:
+            # A joint to the world fixes the robot there: a link of that name is what PyBullet fixes.
             links.insert(0, LinkParts(_WORLD, self._element))
         if self.static if static is None else static:
             joints += self._ties(links, joints)
@@ -152,7 +139,7 @@ class SdfModel:
 
     def _joint(self, element: Element) -> JointParts:
         kind_name = element.need("type")
-        kind = joint_kind(element, kind_name, _JOINT_KINDS)
+        kind = joint_kind(element, kind_name, _MORE_KINDS)
         if pose_of(element) != (ORIGIN, UNTURNED):
             raise element.error("a <pose> of a joint is not supported; put the child link's frame at the joint")
         parent, child = text_of(element, "parent"), text_of(element, "child")

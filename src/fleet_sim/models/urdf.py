@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from fleet_sim.core.robot_model import FIXED, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, Inertial, RobotModel
+from fleet_sim.core.robot_model import FIXED, PLANAR, SPHERICAL, Inertial, RobotModel
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.models.assembly import (
-    NO_LIMITS,
-    JointParts,
-    LinkParts,
-    MimicParts,
-    assemble,
-    checked_axis,
-    joint_kind,
-    read_link,
-)
+from fleet_sim.models.assembly import assemble
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry, shape_in, turn_of
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
+from fleet_sim.models.parts import NO_LIMITS, JointParts, LinkParts, MimicParts, checked_axis, joint_kind, read_link
 from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
 from fleet_sim.spatial.shapes import ShapeKind
 
 # A floating joint has no motor and no single value; PyBullet treats it as fixed.
-_JOINT_KINDS = {
-    "revolute": REVOLUTE,
-    "continuous": REVOLUTE,
-    "prismatic": PRISMATIC,
-    "fixed": FIXED,
-    "floating": FIXED,
-    "planar": PLANAR,
-    "spherical": SPHERICAL,
-}
+_MORE_KINDS = {"floating": FIXED, "planar": PLANAR, "spherical": SPHERICAL}
 
 
 def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
@@ -61,7 +45,7 @@ class _Reader:
     def joint(self, element: Element) -> JointParts:
         """Return the parts of a <joint>."""
         kind_name = element.need("type")
-        kind = joint_kind(element, kind_name, _JOINT_KINDS)
+        kind = joint_kind(element, kind_name, _MORE_KINDS)
         position, orientation = origin_of(element)
         axis, limit, dynamics = element.child("axis"), element.child("limit"), element.child("dynamics")
         lower, upper = _limits(element, limit, kind_name)

@@ -100,6 +100,7 @@ def _sidestep(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats)
         x, y = nearest_allowed(planes, *aim, speeds)
         ways.append((x, y, x * aim[0] + y * aim[1]))
     (right_x, right_y, right), (left_x, left_y, left) = ways
+    # Right is preferred, so that two robots that both step aside do so to different sides.
     left_mask = left > 2.0 * np.maximum(right, 0.0)
     return np.where(left_mask, left_x, right_x), np.where(left_mask, left_y, right_y)
 
@@ -147,6 +148,7 @@ def _reciprocal(discs: MovingDiscs, owner: Rows, other: Rows, horizon: Floats, d
     touching_mask = square <= radii * radii
     rate = 1.0 / np.where(touching_mask, horizon if dt is None else dt, horizon)
     if dt is None:
+        # Shrunk until they just do not touch: then the cone exists, and they only must not come closer.
         radii = np.minimum(radii, np.sqrt(square) * (1.0 - 1e-9))
         touching_mask &= square == 0.0
     # The velocity obstacle is a cone, cut off by a disc about `offset / horizon` with radius `radii / horizon`. `w` is
@@ -191,6 +193,7 @@ def _walls(discs: MovingDiscs, obstacles: Obstacles, horizons: Floats) -> _Edges
     size = np.sqrt(obstacles.x * obstacles.x + obstacles.y * obstacles.y)
     safe = np.where(size > 0.0, size, 1.0)
     to_x, to_y = obstacles.x / safe, obstacles.y / safe
+    # The room that is left, used up evenly over the horizon; negative where the obstacle is inside the disc.
     speed = (size - discs.radii.take(obstacles.owner)) / horizons.take(obstacles.owner)
     speed = np.maximum(speed, obstacles.allowed)
     return to_x * speed, to_y * speed, to_y * -1.0, to_x

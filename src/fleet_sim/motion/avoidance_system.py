@@ -75,6 +75,7 @@ class AvoidanceSystem:
         if not np.count_nonzero(motion.avoidance):
             return
         movers = (motion.avoidance > 0.0) & (motion.control == POSE) & (motion.law != 0) & world.alive
+        # What is carried follows its carrier, and what the engine moves does not follow velocity commands.
         movers &= (world.parent == NO_ROW) & ~world.dynamic
         if not np.count_nonzero(movers):
             return
@@ -194,7 +195,9 @@ def _scene(world: World, movers: Bools) -> _Scene:
         world.position[rows, 0],
         world.position[rows, 1],
         CLEARANCE * radii,
+        # 1 s for bodies that do not avoid: it has no effect, but must not be 0, as it is divided by.
         np.where(yields, motion.avoidance[rows], 0.0) + ~yields,
+        # Infinite speeds would give infinities minus infinities in the half-planes.
         np.minimum(speeds, MAX_SPEED),
         ~round_mask & (motion.law[rows] == 0),
     )

@@ -127,6 +127,7 @@ def _rotate(world: World, rows: Rows, dt: float) -> None:
         half = 0.5 * _heading_errors(world, rows)
         zero = np.zeros(len(rows))
         turns = quaternions.stack(zero, zero, *trig.sin_cos(half))
+        # Turned about the vertical axis of the world: roll and pitch stay as they are.
         goals = quaternions.normalized(quaternions.multiply(turns, world.orientation[rows]))
         done_mask = turn_to(world, rows, goals, dt)
         motion.phase[rows[done_mask]] = FORWARD

@@ -13,6 +13,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 
+# Below this sine of the angle between two edges their intersection is too far away to be computed.
 _PARALLEL = 1e-9
 
 
@@ -123,6 +124,7 @@ def _on_edge(
     if direction:
         share = np.where(aim_x * along_x + aim_y * along_y > 0.0, high, low)
     else:
+        # The foot of the perpendicular from the aim, or the end of the interval that is nearer to it.
         share = np.minimum(np.maximum(along_x * (aim_x - x) + along_y * (aim_y - y), low), high)
     return x + share * along_x, y + share * along_y, good_mask
 
@@ -138,6 +140,7 @@ def _least_violation(planes: HalfPlanes, failed: Ints, x: Floats, y: Floats, rad
             continue
         some = planes.take(bad)
         rivals = _rivals(some, k)
+        # Into the half-plane, at a right angle to its edge: the farther in, the smaller the violation.
         aim_x, aim_y = -some.along_y[k], some.along_x[k]
         reach = radii.take(bad)
         start = (aim_x * reach, aim_y * reach)

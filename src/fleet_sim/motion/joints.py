@@ -48,6 +48,7 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
     goal, speed = joints.target[slots], limit
     if velocity_mask.any():
         command = joints.command[slots]
+        # A joint at a velocity heads for its limit, so it stops there by the same rule as at a target.
         bounds = np.where(command > 0.0, joints.upper[slots], joints.lower[slots])
         goal = np.where(velocity_mask, bounds, goal)
         speed = np.where(velocity_mask, np.abs(command), limit)

@@ -14,6 +14,7 @@ from fleet_sim.core.world import World
 from fleet_sim.motion.profile import Approach
 from fleet_sim.spatial.components import gather, gather_quaternions, to_body, to_world, vector_index
 
+# A direction with a smaller component does not use that axis: rounding must not make its limit count.
 NEGLIGIBLE = 1e-9
 UNLIMITED = 1e12
 
@@ -27,6 +28,7 @@ def axis_limited(motion: MotionColumns, rows: Rows) -> Ints:
 def along(norm_limits: Floats, axis_limits: Floats, directions: Floats) -> Floats:
     """Return the largest factors (N,) of unit `directions` (3, N) that meet limits (N,) and (3, N)."""
     sizes = np.abs(directions)
+    # Both branches of `where` are computed, also where the component is 0 or the limit infinite.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         per_axis = np.where(sizes > NEGLIGIBLE, axis_limits / sizes, np.inf)
     return np.minimum(np.minimum(per_axis[0], per_axis[1]), np.minimum(per_axis[2], norm_limits))
@@ -102,6 +104,7 @@ def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats
     """Return body `vectors` (3, N) clipped to the limits: first each axis, then the norm."""
     out = np.minimum(np.maximum(vectors, -axis_limits), axis_limits)
     squares = out * out
+    # Added by component: a sum over an axis would depend on the number of rows.
     sizes = np.sqrt(squares[0] + squares[1] + squares[2])
     over_mask = sizes > norm_limits
     factors = np.where(over_mask, norm_limits, 1.0) / np.where(over_mask, sizes, 1.0)

@@ -31,6 +31,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     tolerant_mask = _stop_short(world, rows, delta)
     directions, distances = units(delta)
     speed_limits, accels = limits.linear(world, rows, directions)
+    # Speed limits of waypoints are rare, and looking them up for all is not free.
     if pool.limited:
         np.minimum(speed_limits, pool.speed_limit.take(headed), out=speed_limits)
     exits: Floats | float = pool.pass_speed.take(headed)
@@ -55,6 +56,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     body = to_body(gather_quaternions(world.orientation, rows), step.velocities)
     scatter(motion.body_linear, index, body)
     if np.count_nonzero(distances) < len(rows):
+        # Rows that were at their waypoint already have not moved: their boxes and grid cells stay.
         rows = rows[dot(step.displacements, step.displacements) > 0.0]
     world.touch(rows)
     return stopped

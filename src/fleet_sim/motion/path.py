@@ -86,6 +86,7 @@ def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corner
         braking[:count] = np.where(corner_mask, 0.5 if cut_corners else 1.0, braking[:count])
         pool.pass_speed[at] = np.sqrt(squares[:count])
         pool.braking[at] = braking[:count]
+        # A segment without length has no direction: the next corner is measured against the last one that has.
         real_mask = length > COINCIDENT
         ahead[:, :count] = np.where(real_mask, here, ahead[:, :count])
         ahead_length[:count] = length

@@ -15,7 +15,9 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.spatial.components import dot
 
+# Keeps divisors from being 0, and is far below any real length.
 TINY = 1e-300
+# Comparisons allow this much, so that rounding does not make a robot miss what it can just reach.
 SLACK = 1.0 + 1e-9
 
 

@@ -20,6 +20,7 @@ def turn_to(world: World, rows: Rows, orientations: Floats, dt: float) -> Bools:
     present = world.orientation[rows]
     turns = quaternions.to_rotation_vectors(quaternions.multiply(orientations, quaternions.conjugate(present)))
     deltas = np.ascontiguousarray(turns.T)
+    # A rotation vector is the shorter way round, so a turn is a straight line in these vectors.
     axes, angles = units(deltas)
     speed_limits, accels = limits.angular(world, rows, axes)
     index = vector_index(rows)

@@ -105,6 +105,7 @@ def _helix(turns: Floats, shifts: Floats) -> Floats:
     angles = np.sqrt(squares)
     small_mask = angles < 1e-2
     safe = np.where(small_mask, 1.0, angles)
+    # 1 - cos a is computed as 2 sin^2(a / 2), which does not cancel for small angles.
     half_sines = trig.sin(0.5 * safe)
     first = np.where(
         small_mask,

@@ -1,4 +1,4 @@
-"""Distances between entities, and from points, piece by piece."""
+"""Distances between entities, and from points to entities, shape by shape."""
 
 from __future__ import annotations
 

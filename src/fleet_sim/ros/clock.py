@@ -1,4 +1,4 @@
-"""/clock: simulation time."""
+"""clock: simulation time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ def clock_template() -> MessageTemplate:
 
 
 class ClockTopic(Interface):
-    """Publishes the time at the end of the step. It stands still while the simulation is paused."""
+    """Publishes the time at the end of the step. It stands still while the simulation is paused.
+
+    The topic is in the node's namespace, as all others are: two simulations with one clock would set it back and forth.
+    """
 
     rate = "clock"
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(Clock, "/clock", qos.CLOCK)
+        self._publisher = bridge.robots.create_publisher(Clock, "clock", qos.CLOCK)
         self._template = clock_template()
 
     def publish(self, now: int) -> None:

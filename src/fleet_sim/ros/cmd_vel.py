@@ -17,6 +17,7 @@ from fleet_sim.ros.templates import HEADER_SIZE
 LITTLE_ENDIAN = b"\x00\x01"
 """How plain CDR of that kind begins."""
 NO_TWIST = "what arrived is not a little-endian geometry_msgs/msg/Twist"
+# The header of the encapsulation, then six float64 without padding: CDR counts alignment from the end of the header on.
 _TWIST = np.dtype([("kind", np.uint8, HEADER_SIZE), ("numbers", "<f8", 6)])
 
 
@@ -59,7 +60,9 @@ class CmdVelTopic(Interface):
         indices, twists = [], []
         for index, message in self._topic.take():
             name = self._topic.names[index]
+            # Frames of ROS 1 began with a slash, and some programs still write it.
             frame = message.header.frame_id.removeprefix("/")
+            # Programs written for a single robot name its base without the robot's name.
             if frame not in ("", "base_link", self.bridge.frames.base(name)):
                 reason = f"frame {frame!r}; a velocity is in the frame {self.bridge.frames.base(name)!r}, or in none"
                 self.bridge.reject(f"{name}/cmd_vel", reason)

@@ -18,12 +18,14 @@ class CollisionsTopic(Interface):
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
         self._publisher = bridge.robots.create_publisher(Collisions, "fleet/collisions", qos.LATCHED)
+        # A dict as an ordered set: messages list the pairs in the order in which they began.
         self._active: dict[Pair, None] = {}
         self._started: list[Pair] = []
         self._ended: list[Pair] = []
         events = bridge.sim.events
         events.on("collision_started", self._on_started)
         events.on("collision_ended", self._on_ended)
+        # Latched at once, so that a subscriber learns that there is no collision yet.
         self._send(0)
 
     def on_reset(self) -> None:

@@ -34,6 +34,7 @@ class FleetCommandInterface(Interface):
     async def _on_message(self, message: FleetCommand) -> None:
         result = await self._apply(message)
         self._results.publish(result)
+        # The sender on a topic may not listen to the results, so rejections are logged too.
         for name, reason in zip(result.rejected, result.reasons, strict=True):
             self.bridge.reject(f"fleet/command {name}", reason)
         if result.error:

@@ -55,6 +55,7 @@ def flags_of(world: World, rows: Rows) -> Bools:
     """Return the values of the fields FLAGS of RobotState, (N, 4)."""
     motion = world.motion
     speed = (world.velocity[rows] != 0.0).any(axis=1) | (world.angular_velocity[rows] != 0.0).any(axis=1)
+    # Columns know the carrier of what is carried, not the other way round, so the carriers are marked.
     carriers = np.zeros(world.capacity, np.bool_)
     carriers[world.parent[(world.parent != NO_ROW) & world.alive]] = True
     return np.stack(

@@ -10,8 +10,8 @@ from fleet_sim.ros.roster import Roster
 class GuardedInterface:
     """Calls one interface. A fault is logged once and counted; after `max_failures` in a row it publishes no more.
 
-    Receiving is never given up: otherwise whoever finds a message that makes an interface fail could send it again and
-    again, and nobody could drive any more.
+    Receiving is never switched off: otherwise a client with a message that makes an interface fail could send it until
+    no robot can be driven any more.
     """
 
     def __init__(self, interface: Interface, guard: FaultGuard) -> None:

@@ -28,6 +28,7 @@ from fleet_sim.ros.sensors import SENSORS
 from fleet_sim.ros.tf import TfTopic
 
 STANDARD: dict[str, type[Interface]] = {}
+# The package simulation_interfaces is not part of every ROS 2 distribution.
 with contextlib.suppress(ModuleNotFoundError):
     from fleet_sim.ros.standard_services import StandardServices
 

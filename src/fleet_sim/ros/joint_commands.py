@@ -34,6 +34,7 @@ class JointCommandsTopic(Interface):
         self._topic.on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 
     def receive(self) -> None:
+        # Messages of the same form become one command: robots of one model usually get the same names.
         alike: dict[tuple[tuple[str, ...], int, bool], list[tuple[str, list[float]]]] = {}
         for index, message in self._topic.take():
             name = self._topic.names[index]
@@ -78,6 +79,7 @@ class JointTrajectoryTopic(RobotCommandTopic):
             model = world.model_of(world.index.row_named(name))
             if model is None:
                 raise InvalidValueError("it has no joints")
+            # As with ros_control's joint_trajectory_controller, an empty trajectory stops the joints.
             joints = tuple(message.joint_names) or model.movable_names
             return SetJoints(
                 names=(name,), joint_names=joints, velocities=np.zeros((1, len(joints))), source="joint_trajectory"

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from fleet_sim.ros import qos
-from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.arrays import Rows
 from fleet_sim.ros.jointed import with_joints
-from fleet_sim.ros.per_robot import publishers
 from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.state_topic import StateTopic
 from fleet_sim.ros.templates import STAMP, MessagePart, MessageTemplate
 
 
@@ -52,34 +51,27 @@ def joint_states_template(joint_names: Sequence[Sequence[str]], motors: Sequence
     return MessageTemplate(messages, [MessagePart(STAMP), numbers("position"), numbers("velocity"), numbers("effort")])
 
 
-class JointStatesTopic(Interface):
+class JointStatesTopic(StateTopic):
     """Publishes positions, velocities and efforts of movable joints; robots without any have no topic."""
 
     rate = "joint_states"
+    message_type = JointState
+    topic = "joint_states"
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        self._publishers = publishers(bridge, "state", JointState, "joint_states", qos.STATE)
+    def robots_of(self, roster: Roster) -> Roster:
+        return with_joints(roster, self.bridge.sim.world)
 
-    def on_fleet_changed(self, roster: Roster) -> None:
+    def template_of(self, names: list[str], rows: Rows) -> MessageTemplate:
         world = self.bridge.sim.world
-        self._publishers.on_fleet_changed(with_joints(roster, world))
         # Robots with joints always have a model.
-        models = [world.models[number] for number in world.robots.model[self._publishers.rows].tolist()]
-        motors = world.robots.motors[self._publishers.rows].tolist()
-        self._template = joint_states_template([model.movable_names for model in models], motors)
-        self._publish = [publisher.publish for publisher in self._publishers.items]
+        models = [world.models[number] for number in world.robots.model[rows].tolist()]
+        return joint_states_template([model.movable_names for model in models], world.robots.motors[rows].tolist())
 
-    def publish(self, now: int) -> None:
-        rows, world = self._publishers.rows, self.bridge.sim.world
-        if not len(rows):
-            return
+    def write(self, template: MessageTemplate, rows: Rows) -> None:
+        world = self.bridge.sim.world
         slots = world.joints.slots(world.robots, rows)
-        self._template.write_stamp(now)
-        self._template.write("position", world.joints.position[slots][:, np.newaxis])
-        self._template.write("velocity", world.joints.velocity[slots][:, np.newaxis])
+        template.write("position", world.joints.position[slots][:, np.newaxis])
+        template.write("velocity", world.joints.velocity[slots][:, np.newaxis])
         powered = world.joints.slots(world.robots, rows[world.robots.motors[rows]])
         if len(powered):
-            self._template.write("effort", world.joints.effort[powered][:, np.newaxis])
-        for publish, piece in zip(self._publish, self._template.pieces(), strict=True):
-            publish(piece)
+            template.write("effort", world.joints.effort[powered][:, np.newaxis])

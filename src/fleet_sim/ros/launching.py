@@ -108,6 +108,7 @@ def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time:
     except PackageNotFoundError as error:
         raise RuntimeError(MISSING) from error
     moved = {
+        "/clock": f"{prefix}/clock",
         "/fleet/markers": f"{prefix}/fleet/markers",
         "/robot_0/plan": f"{prefix}/{robot or 'robot_0'}/plan",
         "/robot_0/goal_pose": f"{prefix}/{robot or 'robot_0'}/goal_pose",

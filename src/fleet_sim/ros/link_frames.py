@@ -39,6 +39,7 @@ class LinkFramesTopic(Interface):
     def on_fleet_changed(self, roster: Roster) -> None:
         world, frames = self.bridge.sim.world, self.bridge.frames
         transforms: list[TransformStamped] = []
+        # Grouped by model, as the frames of all robots of a model are computed in one call.
         members: dict[int, tuple[list[int], list[int]]] = {}
         for row, name in zip(roster.rows.tolist(), roster.names, strict=True):
             model = world.model_of(row)

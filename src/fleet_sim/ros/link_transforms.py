@@ -21,6 +21,7 @@ def make_transform(parent: str, child: str) -> TransformStamped:
 
 def base_frame(frames: Frames, robot: str, model: RobotModel | None) -> str:
     """Return the frame of a robot's base."""
+    # The robot's frame is usually called base_link; where a link further up has that name, the base keeps its own.
     taken = model is not None and "base_link" in model.link_names
     return frames.link(robot, model.base_name) if model is not None and taken else frames.base(robot)
 

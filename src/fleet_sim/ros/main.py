@@ -30,6 +30,9 @@ PATIENCE = 1.5
 LONGEST_STEP = 2.0
 """After a signal the process ends within this time even where a step never does, in s."""
 
+STOP_PERIOD = 0.05
+"""At shutdown the simulation is told to stop this often, in s."""
+
 FAULT_PAUSE = 0.01
 """After a fault in the executor, in s."""
 
@@ -91,6 +94,7 @@ def main(args: Sequence[str] | None = None) -> int:
     for worker in workers:
         worker.start()
     node.get_logger().info(f"{len(node.simulation.agents)} robots; ctrl-c ends")
+    # Whichever ends first, a thread or the wait for a signal, ends the program.
     ended.get()
     code = shut_down(node, executor, workers)
     prepare_exit(node)
@@ -105,7 +109,9 @@ def with_flags(arguments: Sequence[str]) -> list[str]:
     parser = argparse.ArgumentParser(
         "fleet_sim_node", description="Hosts a simulation of a fleet in ROS 2.", allow_abbrev=False
     )
-    parser.add_argument("--read-only", action="store_true", help="as -p read_only:=true: nothing that arrives counts")
+    parser.add_argument(
+        "--read-only", action="store_true", help="as -p read_only:=true: reject everything that would change something"
+    )
     parser.add_argument("--no-remote-spawn", action="store_true", help="as -p remote_spawn:=false")
     chosen = parser.parse_args(remove_ros_args(args=list(arguments)))
     ros = [entry for entry in arguments if entry not in ("--read-only", "--no-remote-spawn")]
@@ -132,7 +138,7 @@ class EndOnSignal:
 
 
 def spin(executor: Executor, tell: Callable[[str], object]) -> None:
-    """Spin until `executor` is shut down. What a callback raises is told and survived.
+    """Spin until `executor` is shut down. Exceptions of callbacks are reported, and spinning goes on.
 
     rclpy ends the executor with it, and with the executor go all services, actions and parameters; some requests make
     callbacks of rclpy's own raise, such as a parameter of a type that there is not.
@@ -155,8 +161,11 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
     Does not return where the simulation is in a step that does not end, see `abandon`.
     """
     simulation, spinning = workers
-    node.simulation.stop()
-    simulation.join(PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    while simulation.is_alive() and time.monotonic() < deadline:
+        # More than once: a run that begins only now has not heard of it.
+        node.simulation.stop()
+        simulation.join(STOP_PERIOD)
     if simulation.is_alive():
         abandon(simulation)
     # From here on all waits are bounded.
@@ -182,6 +191,7 @@ def abandon(simulation: Worker) -> NoReturn:
     frame = sys._current_frames().get(simulation.ident or 0)
     traceback.print_stack(frame, file=sys.stderr)
     sys.stderr.flush()
+    # Not sys.exit: finalising would destroy objects that the step in the other thread is still using.
     os._exit(1)
 
 

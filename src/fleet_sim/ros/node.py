@@ -134,7 +134,7 @@ class FleetSimNode(Node):
         return topics + 2 * services + 8 * self._actions.server_count
 
     def tell_fault(self, line: str) -> None:
-        """Log and count, among what was refused, a fault of what somebody asked for; from any thread."""
+        """Log a fault in handling a request and count it as rejected; from any thread."""
         self._bridge.refusals.tell(line)
 
     def end_goals(self, patience: float) -> None:

@@ -66,14 +66,14 @@ class NodeParameters:
         self._scenario = completed(load_mapping(self._source) if config else {}, source=self._source)
         self.simulation = SimulationParams.from_dict(self._scenario, source=self._source)
         self.ros = RosParams.from_scenario(self._scenario, source=self._source)
-        self._robots = self._once("robots", 0, "So many simple robots are spawned in addition, in a grid.")
+        self._robots = self._once("robots", 0, "Number of simple robots to spawn in addition, in a grid.")
         self.simulation.gui = self._once("gui", self.simulation.gui, "Open a window.")
         self._paused = self._once("paused", False, "Begin paused.")
         self.permissions = Permissions(
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
         )
-        text = "Real seconds after which goals end whose client is gone; 0: never, the robots go on."
+        text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
         self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
@@ -82,6 +82,8 @@ class NodeParameters:
     def build_simulation(self) -> MultiRobotSimulationCore:
         """Return the simulation, not yet running; raises ConfigError."""
         sim = MultiRobotSimulationCore(self.simulation)
+        # From now on those in use, which are copies.
+        self.simulation, self.ros = sim.params, self.ros.in_use("the node")
         try:
             fill_scenario(sim, self._scenario, source=self._source)
             if self._robots:

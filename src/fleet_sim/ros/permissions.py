@@ -10,7 +10,7 @@ from fleet_sim.errors import StateError
 
 @dataclass(frozen=True)
 class Permissions:
-    """Asked before anything that arrives changes something: each command, and what goes past commands."""
+    """What other processes may do; checked for each command, and for each change that is made without a command."""
 
     read_only: bool = False
     remote_spawn: bool = True

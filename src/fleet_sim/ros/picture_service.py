@@ -29,6 +29,7 @@ class PictureService(Interface):
                 if not 1 <= pixels <= LARGEST:
                     raise InvalidValueError(f"{name}: expected 1 to {LARGEST} pixels, got {pixels}")
             png = await self._render(request)
+            # As an array: of other sequences rclpy checks every single byte in Python.
             response.image.data = array("B", png)
             response.success = True
         except FleetSimError as error:
@@ -42,7 +43,7 @@ class PictureService(Interface):
         config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}
 
         def take() -> bytes:
-            picture = sim.take_picture(request.width, request.height, config if request.view else None)
-            return png_bytes(picture.rgb)
+            rgb = sim.draw_picture(request.width, request.height, config if request.view else None)
+            return png_bytes(rgb)
 
         return await gateway.wait(gateway.between_steps(take))

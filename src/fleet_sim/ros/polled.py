@@ -54,6 +54,8 @@ class PolledTopic:
     def take_bytes(self) -> list[tuple[int, bytes]]:
         """Return (index of the robot in `names`, bytes of its message) for each robot that received one."""
         kind = self.kind
+        # True: raw bytes. They are decoded for the whole fleet at once, or one by one by a decoder that rejects invalid
+        # ones.
         return [(index, taken[0]) for index, take in enumerate(self._takes) if (taken := take(kind, True))]
 
     def names_of(self, indices: Sequence[int]) -> NamedRows:

@@ -142,5 +142,6 @@ def _shape(primitive: Any) -> dict[str, Any]:
 
 
 def _colour(colour: Any) -> dict[str, Any]:
+    # A colour that nobody set is all zeros in ROS 2; the default colour is used then.
     rgba = [colour.r, colour.g, colour.b, colour.a]
     return {"rgba_color": rgba} if any(rgba) else {}

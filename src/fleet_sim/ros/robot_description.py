@@ -47,6 +47,7 @@ def _add(part: Element, geometry: Geometry, *, coloured: bool) -> None:
         path = Path(geometry.mesh_path).resolve().as_uri()
         SubElement(form, "mesh", filename=path, scale=_text(*geometry.mesh_scale))
     else:
+        # URDF has no plane either.
         SubElement(form, "box", size=_text(100.0, 100.0, 0.001))
     if coloured:
         material = SubElement(part, "material", name="colour")

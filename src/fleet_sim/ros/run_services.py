@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from std_srvs.srv import Trigger
@@ -26,18 +27,21 @@ class RunServices(Interface):
         bridge.serve(Step, "sim/step", self._step)
 
     async def _pause(self, request: Any, response: Any) -> Any:
-        sim = self.bridge.sim
-        self.bridge.gateway.permissions.check_change()
-        response.success, response.message = True, "was paused already" if sim.is_paused else "paused"
-        sim.pause()
+        was_paused = self._switch(self.bridge.sim.pause)
+        response.success, response.message = True, "was paused already" if was_paused else "paused"
         return response
 
     async def _resume(self, request: Any, response: Any) -> Any:
-        sim = self.bridge.sim
-        self.bridge.gateway.permissions.check_change()
-        response.success, response.message = True, "runs" if sim.is_paused else "was running already"
-        sim.resume()
+        was_paused = self._switch(self.bridge.sim.resume)
+        response.success, response.message = True, "runs" if was_paused else "was running already"
         return response
+
+    def _switch(self, call: Callable[[], object]) -> bool:
+        """Call `call` where changes are permitted; return whether the simulation was paused before."""
+        self.bridge.gateway.permissions.check_change()
+        was_paused = self.bridge.sim.is_paused
+        call()
+        return was_paused
 
     async def _reset(self, request: Any, response: Any) -> Any:
         await self.bridge.gateway.wait(self.bridge.gateway.send(lambda: Reset(source="sim/reset")))

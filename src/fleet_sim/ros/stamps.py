@@ -14,6 +14,7 @@ class RosTime:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        # As a fraction, so that stamps have no rounding errors that grow with the number of steps.
         self._dt = exact(clock.dt)
         self._offset = 0
         self._last = 0

@@ -50,6 +50,7 @@ FEATURES = (
     SimulatorFeatures.STEP_SIMULATION_SINGLE,
     SimulatorFeatures.STEP_SIMULATION_MULTIPLE,
 )
+# Without SCOPE_TIME: published time never goes back, see RosTime.
 RESETS = (
     ResetSimulation.Request.SCOPE_DEFAULT,
     ResetSimulation.Request.SCOPE_STATE | ResetSimulation.Request.SCOPE_SPAWNED,
@@ -156,6 +157,7 @@ class StandardServices(Interface):
                 source="set_entity_state",
             )
 
+        # Versions without this flag always set the pose.
         if getattr(request, "set_pose", True):
             ack = await self._send(place)
             for reason in ack.rejected.values():

@@ -19,11 +19,13 @@ from fleet_sim.arrays import AnyArray, Ints
 HEADER_SIZE = 4
 """Length of the encapsulation header in bytes, which names the kind of CDR."""
 
+# Of the widest numbers in CDR.
 ALIGNMENT = 8
 
 POSITION = ("position.x", "position.y", "position.z")
 ORIENTATION = ("orientation.x", "orientation.y", "orientation.z", "orientation.w")
 TWIST = ("linear.x", "linear.y", "linear.z", "angular.x", "angular.y", "angular.z")
+AXES = ("x", "y", "z")
 STAMP = {"sec": ("i4", ("header.stamp.sec",)), "nanosec": ("u4", ("header.stamp.nanosec",))}
 """The stamp of a message with a header, as `numbers` of a template."""
 
@@ -107,6 +109,8 @@ class MessageTemplate:
         return joined
 
     def _find(self, numbers: Numbers, differing: Ints) -> None:
+        # All bytes of all numbers differ, so each element contributes the same number of differing bytes, in the order
+        # of its fields.
         width = sum(np.dtype(kind).itemsize * len(paths) for kind, paths in numbers.values())
         starts = differing.reshape(-1, width)
         column = 0
@@ -114,6 +118,7 @@ class MessageTemplate:
             size = np.dtype(kind).itemsize
             places = [column + index * size for index in range(len(paths))]
             column += len(paths) * size
+            # A view as wider numbers needs a whole number of them.
             whole = len(self._bytes) // size * size
             view = self._bytes[:whole].view(np.dtype(kind).newbyteorder("<"))
             self._slots[name] = (view, starts[:, places] // size)
@@ -131,3 +136,9 @@ def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:
                 for name in outer:
                     target = getattr(target, name)
                 setattr(target, field, value)
+
+
+def stamped_template(messages: Sequence[Any], fields: Mapping[str, Sequence[str]]) -> MessageTemplate:
+    """Return the template of messages with a header: groups sec, nanosec, and those of `fields`, float64 by path."""
+    numbers = {name: ("f8", paths) for name, paths in fields.items()}
+    return MessageTemplate(messages, [MessagePart({**STAMP, **numbers})])

@@ -51,6 +51,7 @@ class TfTopic(Interface):
         self._template = tf_template(
             [make_transform(frames.odom(name), base) for name, base in zip(roster.names, bases, strict=True)]
         )
+        # The identity: true odometry does not drift.
         static = [make_transform(frames.map, frames.odom(name)) for name in roster.names]
         for name, model in zip(roster.names, models, strict=True):
             static += [] if model is None else fixed_transforms(frames, name, model)

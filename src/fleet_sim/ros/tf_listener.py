@@ -96,6 +96,7 @@ class TfListener:
             self._decode(data)
             return
         count, length = _FIRST_FRAME.unpack_from(data)
+        # The length of a string in CDR counts the zero byte at its end.
         begin = data[_FIRST_FRAME.size : _FIRST_FRAME.size + max(0, length - 1)]
         if count and self._is_own(begin.decode(errors="replace")):
             return

@@ -46,6 +46,7 @@ class Throttle:
             return
         self._in_period += 1
         self._logged[line] = now
+        # So that the line logged longest ago is the first to be forgotten.
         self._logged.move_to_end(line)
         while len(self._logged) > MOST_LINES:
             self._logged.popitem(last=False)

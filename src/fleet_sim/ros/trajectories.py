@@ -29,6 +29,7 @@ def trajectory_from_msg(message: JointTrajectory, **options: Any) -> JointTrajec
                 f"point {index}: expected {len(message.joint_names)} positions, one per joint, got "
                 f"{len(point.positions)}"
             )
+    # A cubic needs the velocities at both of its ends, so those of some points only are of no use.
     smooth = all(len(point.velocities) == len(message.joint_names) for point in points)
     return JointTrajectoryAction(
         list(message.joint_names),

@@ -94,6 +94,7 @@ class Transforms:
         way = {at: place}
         while (at == name or self._own(at) is None) and (link := self._listener.link(at)) is not None:
             at = link.parent
+            # Other nodes may publish transforms that form a loop.
             if at in way:
                 break
             place = way[at] = poses.compose(link.position, link.orientation, *place)

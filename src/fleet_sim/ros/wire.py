@@ -28,6 +28,7 @@ def decode(data: bytes, kind: Any) -> Any:
     try:
         message = deserialize_message(data, kind)
         whole = len(serialize_message(message))
+    # What decoders raise for invalid bytes: rclpy's in C and the generated setters do not agree on one class.
     except (RuntimeError, ValueError, AssertionError, RecursionError) as error:
         raise InvalidValueError(str(error)[:200]) from error
     if len(data) > whole + PADDING:

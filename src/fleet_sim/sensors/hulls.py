@@ -1,4 +1,4 @@
-"""Convex hulls of meshes: what rays meet of them."""
+"""Convex hulls of meshes, which rays are tested against."""
 
 from __future__ import annotations
 

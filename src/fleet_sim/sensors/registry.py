@@ -1,4 +1,4 @@
-"""Kinds of sensors by name: what the `sensors` of a robot may say."""
+"""Kinds of sensors by name, for the `sensors` of a robot."""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ A settings class is a dataclass whose fields are made with `setting()`. `read()`
 `Checked` validates it when it is constructed or changed in code, `json_schema()` describes it to editors.
 """
 
-from fleet_sim.settings.fields import Setting, setting
+from fleet_sim.settings.fields import Setting, names_of, setting
 from fleet_sim.settings.files import load_documents, load_mapping, parse_remote, parse_value, set_key
+from fleet_sim.settings.in_use import UsedSettings
 from fleet_sim.settings.reader import Checked, check_fields, read, read_list
 from fleet_sim.settings.schema import json_schema, object_schema
 from fleet_sim.settings.templates import Variables
@@ -13,11 +14,13 @@ from fleet_sim.settings.templates import Variables
 __all__ = [
     "Checked",
     "Setting",
+    "UsedSettings",
     "Variables",
     "check_fields",
     "json_schema",
     "load_documents",
     "load_mapping",
+    "names_of",
     "object_schema",
     "parse_remote",
     "parse_value",

@@ -89,6 +89,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.NotEq: operator.ne,
 }
 _LARGEST_EXPONENT = 64
+# As many as the exponent of a float64 allows.
 _MOST_BITS = 1024
 _LONGEST = 10_000
 _MOST_DIGITS = 30
@@ -163,6 +164,7 @@ class Expression:
             right = self._value(item, names)
             if not _COMPARE[type(symbol)](left, right):
                 return False
+            # Chained, as in Python: `a < b < c` is `a < b and b < c`.
             left = right
         return True
 

@@ -20,6 +20,10 @@ class Setting:
 
     `column`, "<table>.<name>", is the column that takes the value of this setting unchanged when an object is made from
     the settings; without a value the column keeps its default.
+
+    With `one_is_list` one item stands for a list of one; items are then no lists themselves.
+
+    `live` settings count whenever they are changed, also in what is running (see `UsedSettings`).
     """
 
     low: float | None = None
@@ -31,6 +35,8 @@ class Setting:
     reader: Callable[[object], Any] | None = None
     schema: Mapping[str, Any] | None = None
     column: str = ""
+    live: bool = False
+    one_is_list: bool = False
 
 
 NO_RULES = Setting()
@@ -49,12 +55,14 @@ def setting(
     reader: Callable[[object], Any] | None = None,
     schema: Mapping[str, Any] | None = None,
     column: str = "",
+    live: bool = False,
+    one_is_list: bool = False,
 ) -> Any:
     """Return a dataclass field with `low <= value <= high`, `value > above`; choices are Enums or Literals.
 
     Without `default` and `factory` the setting is required.
     """
-    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column)
+    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column, live, one_is_list)
     metadata = {"setting": rules}
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)
@@ -81,6 +89,14 @@ def fields_of(cls: type) -> dict[str, Field]:
     if cls not in _FIELDS:
         _FIELDS[cls] = _fields_of(cls)
     return _FIELDS[cls]
+
+
+def names_of(cls: type) -> dict[str, str]:
+    """Return the name of the setting by every key that is accepted for it: its own name and its aliases."""
+    fields = fields_of(cls)
+    names = {name: name for name in fields}
+    names.update({alias: field.name for field in fields.values() for alias in field.rules.aliases})
+    return names
 
 
 def _fields_of(cls: type) -> dict[str, Field]:

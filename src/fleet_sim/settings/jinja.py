@@ -54,6 +54,7 @@ class WorldTemplate:
         self._source = source
         self._environment = _Environment()
         try:
+            # Checked as a tree and before any of it is compiled: a name or a call that is not listed never runs.
             tree = self._environment.parse(text)
         except TemplateSyntaxError as error:
             self._fail(error.lineno, error.message or "not a template")
@@ -158,6 +159,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(
+            # Not Jinja's usual braces, which YAML reads as mappings.
             block_start_string="<%",
             block_end_string="%>",
             variable_start_string="<{",
@@ -167,6 +169,7 @@ class _Environment(ImmutableSandboxedEnvironment):
             keep_trailing_newline=True,
         )
         functions: dict[str, Any] = {**FUNCTIONS, **CONSTANTS}
+        # Set anew, not added to: Jinja's own include functions that fill the memory, such as `lipsum`.
         self.globals = {**functions, "range": _range, "_joined": _joined, "_measured": _measure}
         self.globals |= {name: SimpleNamespace(**functions) for name in MODULES}
         self.filters = {name: function for name, function in self.filters.items() if name in FILTERS}

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_or
 import numpy as np
 
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError, did_you_mean, unknown_name
-from fleet_sim.settings.fields import NO_RULES, Field, Setting, fields_of
+from fleet_sim.settings.fields import NO_RULES, Field, Setting, fields_of, names_of
 from fleet_sim.settings.types import as_number, describe, is_union, shown
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Checked:
 
 
 Checks = dict[str, tuple[object, Any, Field]]
-"""By name: the default of a field, or MISSING where it is made anew; what it is converted to; and the field."""
+"""By name: the default of a field, or MISSING where each object has its own; what it is converted to; and the field."""
 
 
 def _checks_of(cls: type) -> Checks:
@@ -104,13 +104,12 @@ def _checked_default(cls: type, field: Field) -> tuple[object, Any]:
 
 
 def _read(cls: type[T], data: object, where: Where) -> T:
+    # Settings that were made in code may stand among those of a mapping.
     if isinstance(data, cls):
         return data
     if not isinstance(data, Mapping):
         where.fail(f"must be a mapping with the keys of {cls.__name__}, got {shown(data)}")
-    fields = fields_of(cls)
-    names = {name: name for name in fields}
-    names.update({alias: field.name for field in fields.values() for alias in field.rules.aliases})
+    fields, names = fields_of(cls), names_of(cls)
     values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in names:
@@ -203,8 +202,11 @@ def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> An
 
 def _convert_sequence(hint: Any, value: object, rules: Setting, where: Where) -> Any:
     origin, items = get_origin(hint), get_args(hint)
+    # As a list its items are Python's numbers, which the checks below know.
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if rules.one_is_list and not isinstance(value, (list, tuple)):
+        value = [value]
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
         where.fail(f"must be {describe(hint, rules)}, got {shown(value)}")
     if origin is list or (len(items) == 2 and items[1] is Ellipsis):

@@ -36,6 +36,7 @@ def object_schema(cls: type) -> dict[str, Any]:
         properties[field.name] = _field_schema(field)
         for alias in field.rules.aliases:
             properties[alias] = {**_field_schema(field), "description": f"Alias of {field.name}."}
+            # Given under both of its names, a setting would have two values.
             exclusive.append({"not": {"required": [field.name, alias]}})
     schema: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": properties}
     required = [field.name for field in fields.values() if field.default is None]
@@ -69,10 +70,13 @@ def type_schema(hint: Any, rules: Setting = NO_RULES) -> dict[str, Any]:
     if is_union(hint):
         return {"anyOf": [type_schema(option, rules) for option in args]}
     if origin is list or (origin is tuple and args[-1] is Ellipsis):
-        return {"type": "array", "items": type_schema(args[0], rules)}
+        items = type_schema(args[0], rules)
+        several = {"type": "array", "items": items}
+        # Any is what has a name: a text, or a mapping with a type.
+        return {"anyOf": [several, items or {"type": ["string", "object"]}]} if rules.one_is_list else several
     if origin is tuple:
-        items = [type_schema(item, rules) for item in args]
-        return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
+        each = [type_schema(item, rules) for item in args]
+        return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
     if origin in (dict, Mapping) or hint is dict:
         return {"type": "object", "additionalProperties": type_schema(args[1], rules) if args else True}
     if origin is Literal:

@@ -37,6 +37,7 @@ def with_tags(
                 if not isinstance(defaults, dict):
                     line = other.start_mark.line + 1
                     raise ConfigError(f"line {line}: <<: !include needs a file with a mapping, got {shown(defaults)}")
+                # What the mapping says itself wins over what it includes.
                 own = {**defaults, **own}
             return own
 

@@ -14,7 +14,14 @@ import numpy as np
 
 from fleet_sim.settings.fields import Setting
 
-_NAMES = {bool: "true or false", str: "text", int: "a whole number", float: "a number", type(None): "null"}
+_NAMES = {
+    bool: "true or false",
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    type(None): "null",
+    Any: "anything",
+}
 
 
 def is_union(hint: Any) -> bool:
@@ -30,6 +37,7 @@ def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
     if type(value) is not float and (isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)):
         return None
     try:
+        # A whole number may be too large for a float.
         number = float(value)
     except OverflowError:
         return None
@@ -49,7 +57,10 @@ def describe(hint: Any, rules: Setting) -> str:
     if is_union(hint):
         return " or ".join(describe(option, rules) for option in get_args(hint))
     if origin is list or (origin is tuple and get_args(hint)[-1] is Ellipsis):
-        return f"a list, each item {describe(get_args(hint)[0], rules)}"
+        item = get_args(hint)[0]
+        if rules.one_is_list:
+            return describe(item, rules) + ", or a list of these"
+        return f"a list, each item {describe(item, rules)}"
     if origin is tuple:
         items = get_args(hint)
         return f"a list of {len(items)}, each item {describe(items[0], rules)}"

@@ -6,20 +6,6 @@ from typing import TYPE_CHECKING
 
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "formats.base": "FORMATS SiteFormat",
-    "formats.map_server": "write_map",
-    "formats.own": "write_site",
-    "generate": "SortationFloor Warehouse",
-    "grid": "NO_CELL Grid",
-    "picture": "draw_site",
-    "reading": "read_site",
-    "roadmap": "Roadmap",
-    "site": "Door Site",
-    "stations": "Station StationKind Zone ZoneKind",
-    "walls": "build_walls",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.sites.formats.base import FORMATS as FORMATS
     from fleet_sim.sites.formats.base import SiteFormat as SiteFormat
@@ -40,4 +26,4 @@ if TYPE_CHECKING:
     from fleet_sim.sites.stations import ZoneKind as ZoneKind
     from fleet_sim.sites.walls import build_walls as build_walls
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.core.random import purpose_key, uniforms
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.sites.site import Site
@@ -63,7 +64,9 @@ class SitePlaces:
             raise InvalidValueError(
                 f"site {self._site.name!r} has {len(empty)} free cells where nothing stands, {count} are asked for"
             )
-        return np.random.default_rng(seed).choice(empty, count, replace=False)
+        # By cell, not in a row: cells that are taken change nothing for the others.
+        order = np.argsort(uniforms(purpose_key(seed, "free cells"), empty, 0), kind="stable")
+        return empty[order[:count]]
 
     def _at(self, cells: Ints) -> tuple[Floats, Floats]:
         return self._site.grid.positions(cells), np.zeros(len(cells))

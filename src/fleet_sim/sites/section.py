@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 from fleet_sim.config.sections import Section
 from fleet_sim.errors import ConfigError
-from fleet_sim.paths import is_file
+from fleet_sim.paths import beside
 from fleet_sim.settings import Checked, object_schema, read, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.places import SitePlaces
@@ -66,9 +65,8 @@ class SiteSection(Section[MultiRobotSimulationCore]):
         """Return the checked settings of an entry, and its site; raises ConfigError."""
         given = entry if isinstance(entry, Mapping) else {"map": entry}
         settings = read(self.settings, given, source=source, path="site")
-        beside = Path(source).parent / settings.map
         try:
-            site = read_site(beside if is_file(beside) else settings.map, level=settings.level, cell=settings.cell)
+            site = read_site(beside(source, settings.map), level=settings.level, cell=settings.cell)
         except ConfigError as error:
             raise error.within("site", source=source) from error
         return settings, site

@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.errors import InvalidValueError, named
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.rectangles import rectangles
 from fleet_sim.sites.roadmap import Roadmap
@@ -81,10 +81,7 @@ class Site:
 
     def station(self, name: str) -> Station:
         """Return the station called `name`; raises UnknownNameError with the closest one."""
-        for station in self.stations:
-            if station.name == name:
-                return station
-        raise unknown_name("station", name, [station.name for station in self.stations])
+        return named("station", name, self.stations)
 
     def stations_of(self, kind: StationKind | str) -> tuple[Station, ...]:
         """Return the stations of a kind, in order; raises InvalidValueError for an unknown kind."""

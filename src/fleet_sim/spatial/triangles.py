@@ -44,7 +44,7 @@ class Surface:
         return normals
 
     def _cut(self, height: float) -> Cut:
-        """Return where the plane at `height` cuts the surface: read-only arrays, shared by all who ask."""
+        """Return where the plane at `height` cuts the surface: read-only arrays, shared by all callers."""
         # A corner exactly at the height counts as above. So a triangle has either no crossed side or two, without a
         # third case; one that lies in the plane is not seen, as its edge is turned to whoever is in it.
         crossed = np.flatnonzero((self._lowest < height) & (height <= self._highest))

@@ -11,43 +11,6 @@ from typing import TYPE_CHECKING
 
 from fleet_sim.exports import lazy
 
-_HOMES = {
-    "agent_config": (
-        "AgentConfig BaseAgentConfig DetectionRegionConfig DiffDriveAgentConfig MazeAgentConfig "
-        "StaticAgentConfig StaticObjectConfig UnicycleAgentConfig"
-    ),
-    "agent_types": "DetectionRegion DiffDriveAgent MazeAgent StaticAgent StaticObject UnicycleAgent",
-    "agents": "Agent Controller Group Sensor SwarmAgent",
-    "controllers": (
-        "BinaryController BoidsController CyclicPursuitController FollowController HumanController "
-        "LevyController MultibitBinaryController OrcaController StaticController WaypointPIDController"
-    ),
-    "crowd": "Crowd",
-    "metric": "AbstractMetric Metric",
-    "metrics": "Circliness",
-    "registry": (
-        "associated_type register_agent_type register_controller_type register_dictlike_namespace "
-        "register_dictlike_type register_metric_type register_sensor_type register_spawner_type "
-        "register_world_type"
-    ),
-    "sensors": (
-        "BinaryFOVSensor BinaryLOSSensor NeighboursInRangeSensor PointCollisionSensor RegionalSensor "
-        "StaticSensor Targeter"
-    ),
-    "simulate": "run_sim",
-    "spawners": (
-        "AgentSpawner CsvAgentSpawner DonutAgentSpawner FixedAgentSpawner GridAgentSpawner PointAgentSpawner "
-        "UniformAgentSpawner UniformCircleAgentSpawner"
-    ),
-    "subscribers": "WorldSubscriber",
-    "swarm_world": "Spawner Subscriber",
-    "world": (
-        "BaseWorldConfig RectangularWorld RectangularWorldConfig WorldConfig World_from_config config_from_dict "
-        "config_from_yaml world_from_config"
-    ),
-    "world_names": "World",
-}
-
 if TYPE_CHECKING:
     from fleet_sim.swarm.agent_config import AgentConfig as AgentConfig
     from fleet_sim.swarm.agent_config import BaseAgentConfig as BaseAgentConfig
@@ -120,4 +83,4 @@ if TYPE_CHECKING:
     from fleet_sim.swarm.world import world_from_config as world_from_config
     from fleet_sim.swarm.world_names import World as World
 else:
-    __all__, __getattr__, __dir__ = lazy(globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy(globals())

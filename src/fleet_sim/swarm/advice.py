@@ -1,4 +1,4 @@
-"""What files of RobotSwarmSimulator may say and nothing here is named: with what to write instead, for errors."""
+"""Keys of RobotSwarmSimulator's files that do not exist here, with what to write instead; for error messages."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.gate.bounds import LONGEST_HISTORY
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import UsedSettings, setting
 from fleet_sim.swarm.canvas import Color
 from fleet_sim.swarm.colours import RANDOM_COLOR, read_color
 from fleet_sim.swarm.outlines import ANCHORS, Point, anchor_of, read_anchor, read_points
@@ -62,7 +62,7 @@ COLOR_DOC = "Red, green, blue; Random: drawn for each agent."
 
 
 @dataclass
-class AgentConfig(Checked):
+class AgentConfig(UsedSettings):
     """Settings of every agent and object."""
 
     associated_type: ClassVar[str] = ""
@@ -73,7 +73,7 @@ class AgentConfig(Checked):
     name: str | None = setting(None, doc="Unique name; for several agents, the prefix of their names.")
     team: Team | None = setting(None, doc="Sensors and regions can look for one team.")
     controller: Any = setting(None, doc="A name, or a mapping with type and parameters; null: none.")
-    sensors: list[Any] = setting(factory=list, doc="Names, or mappings with type and parameters.")
+    sensors: list[Any] = setting(factory=list, one_is_list=True, doc="Names, or mappings with type and parameters.")
     agent_radius: float = setting(
         0.0, low=0, unit="m", doc="Radius of its disc, for collisions and sensors; 0: a point."
     )
@@ -187,7 +187,7 @@ class DetectionRegionConfig(AgentConfig):
     grounded: bool = setting(True, doc="It is not moved when it is separated from others.")
     body_color: Color | str = setting((200, 120, 40), reader=read_color, schema=COLOR, doc=COLOR_DOC)
     body_filled: bool = setting(False, doc="Draw it filled.")
-    target_teams: list[Team] | None = setting(None, doc="Teams to detect; null: all.")
+    target_teams: list[Team] | None = setting(None, one_is_list=True, doc="Teams to detect; null: all.")
     target_name: str | None = setting(None, doc="The only agent to detect; null: all.")
 
 

@@ -50,7 +50,7 @@ class SwarmAgent(NamedBody):
         """
         if not isinstance(world, SwarmState):
             raise InvalidValueError(f"{type(self).__name__}(config, world): expected a world, got {world!r}")
-        settings = read(self.config_class, config)
+        settings = read(self.config_class, config).in_use("an agent")
         super().__init__(world.columns, world.swarm, settings, self._start or world.start_of(settings, name))
         self.world = world
         self._group: Group | None = None
@@ -279,6 +279,7 @@ class SoloGroup(Group):
         self.controller, self.sensors = group.controller, group.sensors
         self.agents = group.agents[self._slice]
         self.readings = {index: values[self._slice] for index, values in group.readings.items()}
+        # Slices are views: what is written here is in the group's arrays.
         self.state = {name: values[self._slice] for name, values in group.state.items()}
 
     def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:

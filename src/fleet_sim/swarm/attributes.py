@@ -1,4 +1,4 @@
-"""What is assigned to agents and worlds: it acts, or is refused with the reason; nothing is kept and ignored."""
+"""Assignments to agents and worlds: they take effect, or are rejected with the reason; none is ignored."""
 
 from __future__ import annotations
 

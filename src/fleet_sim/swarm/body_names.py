@@ -1,4 +1,4 @@
-"""What RobotSwarmSimulator's own code asks of an agent, under its names."""
+"""The names that code written for RobotSwarmSimulator uses of an agent."""
 
 from __future__ import annotations
 

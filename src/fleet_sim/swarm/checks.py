@@ -1,4 +1,4 @@
-"""Checks of single values that parts are given."""
+"""Checks of single parameters of parts."""
 
 from __future__ import annotations
 

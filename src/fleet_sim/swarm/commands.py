@@ -1,4 +1,4 @@
-"""From the actions of controllers to velocity commands: checked, with the agents' own factors, and late."""
+"""From the actions of controllers to velocity commands: checks, factors of each agent, delays."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def drive(group: Group, actions: object) -> Rows:
 def _drive_one(group: Group, linear: float, angular: float) -> Rows:
     """Do the same for a group of one agent."""
     columns, row = group.columns, group.rows.item()
+    # Only NaN is unequal to itself; faster than a call for two numbers.
     if linear != linear or angular != angular or not columns.alive.item(row) or not columns.motion.law.item(row):
         return NO_ROWS
     if group.swarm.halted.item(row):

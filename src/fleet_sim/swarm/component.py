@@ -1,4 +1,4 @@
-"""What controllers and sensors have in common: their place, whose they are, and what they remember per agent."""
+"""The base of controllers and sensors: their slot, their owner, and their memory per agent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Component:
         self.parent = parent or agent
 
     def belong_to(self, agent: SwarmBody | None) -> None:
-        """Be part of `agent` from now on; None: of a whole group, or of nobody."""
+        """Belong to `agent` from now on; None: to a whole group, or to no one yet."""
         if self.parent is None or self.parent is self.agent:
             self.parent = agent
         self.agent = agent

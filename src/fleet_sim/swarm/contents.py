@@ -1,4 +1,4 @@
-"""What metrics and conditions ask a world for: inner metrics, values by name, and things by name."""
+"""What metrics and conditions read of a world: inner metrics, and values and members by name."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class SwarmColumns(ColumnTable):
 
 
 class Crowd:
-    """Agents as arrays, one entry each in order of spawning. The arrays are taken anew at each access.
+    """Agents as arrays, one entry each in order of spawning. The arrays are read again at each access.
 
     Positions are (N, 2) in the world frame in m, headings in (-pi, pi] rad from the x axis, counter-clockwise.
     """
@@ -90,7 +90,7 @@ class Crowd:
 
 
 def joined(known: AnyArray, more: AnyArray) -> AnyArray:
-    """Return readings `known` followed by `more`, blown up to their shape where there are any."""
+    """Return readings `known` followed by `more`, which become zeros of the shape of `known` where theirs differs."""
     if not len(known):
         return more
     if more.shape[1:] != known.shape[1:]:

@@ -91,6 +91,7 @@ def group_key(origin: Group, controller: Controller | None, sensors: Sequence[Se
 def _identities(controller: Controller | None, sensors: Sequence[Sensor]) -> list[int]:
     """Return the identities of the parts of a group: 0 for a missing part, 1 for parts that each agent has its own."""
     parts = (controller, *sensors)
+    # Parts that each agent has its own of may differ within a group; those on arrays serve a whole group.
     return [0 if part is None else id(part) if part.works_on_arrays() else 1 for part in parts]
 
 

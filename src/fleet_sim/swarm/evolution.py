@@ -96,6 +96,7 @@ class Search:
 
     def world_with(self, shares: Floats) -> dict[str, Any]:
         """Return the world with the values at `shares` (K,) put in."""
+        # A copy: candidates are made from the same world again and again.
         world = copy.deepcopy(self.world)
         for (key_path, parameter), share in zip(self.parameters.items(), shares.tolist(), strict=True):
             put(world, key_path, parameter.value(share))
@@ -103,6 +104,7 @@ class Search:
 
     def cost(self, value: float) -> float:
         """Return the cost, which CMA-ES minimises."""
+        # CMA-ES only ranks candidates, but NaN would make the ranking meaningless.
         if not np.isfinite(value):
             return WORST
         return -value if self.config.goal == "maximize" else value
@@ -183,6 +185,7 @@ def put(world: dict[str, Any], key_path: str, value: float) -> None:
 
 def trial(world: dict[str, Any], config: EvolveConfig, seed: int) -> float:
     """Return the value of the metric after a run of `world` with `seed`: what each process computes."""
+    # A world of its own for each trial, closed at its end: trials share nothing.
     with World_from_config({**world, "seed": seed}) as built:
         built.evaluate(config.steps)
         found = built.metric(config.metric)

@@ -27,6 +27,7 @@ class GroupMemory(Crowd):
     def number_of(self, row: int) -> int:
         """Return the number of the agent with `row` in this group."""
         if self._numbers is None:
+            # Made when first asked for: many worlds never ask.
             self._numbers = {member: number for number, member in enumerate(self.rows.tolist())}
         return self._numbers[row]
 

@@ -1,4 +1,4 @@
-"""What may be put into the population or the objects of a world."""
+"""Checks of what is put into the population or the objects of a world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Polygons of agents and objects: their corners, as lists or drawings, and the point they are held by."""
+"""Polygons of agents and objects: their corners, as lists or drawings, and their anchor points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulation that a world makes for itself, where it is given none."""
+"""The simulation that a world creates if it is not given one."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def unbounded_setting(default: float, doc: str, *, unit: str) -> Any:
 
 
 def choice_setting(default: str | None, names: Sequence[str | None], doc: str) -> Any:
-    """Return the setting of one of `names`; an unknown one is told the closest."""
+    """Return the setting of one of `names`; the error for an unknown one names the closest."""
 
     def read(value: object) -> str | None:
         if value in names:

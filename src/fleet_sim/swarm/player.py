@@ -130,6 +130,7 @@ class Player:
 
     def _rest(self, begin: float) -> None:
         if self.window is not None:
+            # One step per frame is the slowest by steps; beyond that frames take longer.
             period = SLOWER**self.slower / self.frame_rate
             time.sleep(max(0.0, begin + period - time.perf_counter()))
 

@@ -1,4 +1,4 @@
-"""Regions of the plane: what spawners fill, goals, and what detection regions watch."""
+"""Regions of the plane, for spawners, goals and detection regions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registries of all kinds of parts: names of users' own, and what is known by name."""
+"""The registries of all kinds of parts, and registering parts of your own."""
 
 from __future__ import annotations
 

@@ -210,6 +210,7 @@ def _near_pairs(bodies: Bodies) -> Pairs:
         return np.broadcast_to(movable, others.shape), others
     margin = PUSHED * float(bodies.radii.max())
     lower, upper = np.zeros((len(bodies.rows), 3)), np.zeros((len(bodies.rows), 3))
+    # Flat boxes: all agents are in one plane, so z stays 0 for all.
     lower[:, :2] = bodies.centres - bodies.radii[:, None]
     upper[:, :2] = bodies.centres + bodies.radii[:, None]
     pairs = candidate_pairs(lower, upper, margin=margin, static_mask=~bodies.movable_mask, ignore_static=False)

@@ -1,4 +1,4 @@
-"""Making agents and objects: rows in the core, handles, controllers and sensors, and the walls of polygons."""
+"""Creating agents and objects: rows in the core, handles, controllers and sensors, and the walls of polygons."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def agent_type(spec: object) -> tuple[type[SwarmAgent], AgentConfig]:
         refuse_agent_keys(params, fields_of(cls.config_class))
         config = read(cls.config_class, params)
     _check_components(config)
-    return cls, config
+    return cls, config.in_use("an agent")
 
 
 def _check_components(config: AgentConfig) -> None:
@@ -174,6 +174,7 @@ def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
         "collision_shape": shape if config.collides else None,
         "pickable": False,
         "collision_mode": mode,
+        # The swarm keeps its agents apart itself; blocking would stop them before they touch.
         "block_on_collision": False,
     }
     if handle_class is SimObject:

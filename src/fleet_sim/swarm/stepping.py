@@ -21,6 +21,7 @@ from fleet_sim.swarm import commands
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.separation import keep_apart
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
+from fleet_sim.swarm.teams import check_teams
 from fleet_sim.swarm.traces import follow_traces
 
 IDLE = ControllerMode.IDLE.code
@@ -34,6 +35,7 @@ class Stepper:
         self._world = world
         self._ended = ended
         self._guard = world.sim.guard
+        self._checked_metrics = -1
 
     def install(self) -> None:
         """Add the systems to the pipeline, in the order of the step."""
@@ -63,6 +65,9 @@ class Stepper:
         for spawner in list(self._world.spawners):
             self.run_spawner(spawner)
         self.drop_spawners()
+        if self._checked_metrics != len(self._world.metrics):
+            check_teams(self._world)
+            self._checked_metrics = len(self._world.metrics)
 
     def start_spawner(self, spawner: Spawner) -> None:
         """Step one spawner at the setup. Raises FleetSimError where it refuses, as where there is no room."""

@@ -1,4 +1,4 @@
-"""When a world stops: after so many steps, where an expression holds, or where a function of it says so."""
+"""Conditions at which a world stops: a number of steps, an expression, or a function of the world."""
 
 from __future__ import annotations
 

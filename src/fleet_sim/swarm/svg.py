@@ -89,6 +89,7 @@ def shapes_in(text: object, what: str) -> list[Shape]:
 def _walk(element: Element, frame: Floats, groups: tuple[str, ...], depth: int) -> Iterator[Shape]:
     if depth > DEEPEST:
         raise element.error(f"groups are more than {DEEPEST} deep")
+    # Transforms of outer groups come first, as they place the inner ones.
     frame = frame @ _transform(element)
     if element.tag in ("defs", "clipPath", "mask", "symbol", "style"):
         return
@@ -174,6 +175,7 @@ def _path(element: Element) -> tuple[Floats, float]:
         index += count
         # Numbers after those of a move are lines.
         command = {"M": "L", "m": "l"}.get(command, command)
+    # Many programs repeat the first point at the end; a corner counts once.
     if points[1:] and points[0] == points[-1]:
         points.pop()
     return _corners(element, [number for point in points for number in point])

@@ -35,6 +35,7 @@ class BodyType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new body that is in no world yet, with its controller and sensors."""
+        # Parts are made after the whole chain of constructors, as a subclass may set what they need.
         body = cls.made(None, *args, **kwargs)
         body.furnish()
         return body
@@ -217,7 +218,7 @@ class SwarmBody(metaclass=BodyType):
         if checked == RANDOM_COLOR:
             checked = drawn_color(self.columns.random.stream("swarm colours"))
         # Others may have been made from the same settings.
-        self.config = replace(self.config, body_color=checked)
+        self.config = replace(self.config, body_color=checked).in_use("an agent")
 
     @property
     def outline(self) -> Floats | None:

@@ -65,7 +65,7 @@ class WorldContents(Protocol):
 class SwarmState:
     """The state of a rectangular world, in the columns of its simulation.
 
-    Arrays are taken anew at each access, but for what only changes when somebody comes, goes or is put elsewhere.
+    Arrays are read again at each access, except those that only change when agents are added, removed or placed.
     """
 
     population: Sequence[SwarmBody]
@@ -84,6 +84,8 @@ class SwarmState:
         self.steps = 0
         """The number of completed steps."""
         self._teams: list[Team] = []
+        self.teams: set[Team | None] = {None}
+        """The teams of all who were there, and of whom spawners will put there."""
         self._cached: dict[str, object] = {}
 
     # ---- time and chance ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A world with what spawners, subscribers and pictures need of it: who is in it, how agents come and go, its metrics.
+"""The part of a world that spawners, subscribers and pictures need: its members, adding and removing them, its metrics.
 
 Spawners, subscribers and the world refer to each other, so they are defined in one file. `RectangularWorld` sets it
 up and steps it.
@@ -15,7 +15,7 @@ import numpy as np
 
 from fleet_sim.arrays import Rows, as_floats
 from fleet_sim.core import steering
-from fleet_sim.errors import InvalidValueError, StateError, unknown_name
+from fleet_sim.errors import InvalidValueError, StateError, named, unknown_name
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agent_config import AgentConfig
@@ -52,7 +52,7 @@ class Spawner:
 
 
 class Subscriber:
-    """Hears of each step of a world, after its metrics. Override `step`; `close` is called at the end of a run."""
+    """Called after each step of a world and its metrics. Override `step`; `close` is called at the end of a run."""
 
     def step(self, world: SwarmWorld) -> None:
         """Look at the world after a step."""
@@ -101,8 +101,7 @@ class SwarmWorld(SwarmState):
 
     def agent_of(self, row: int) -> SwarmAgent:
         """Return the agent or object in `row`."""
-        index = int(self.swarm.group[row])
-        group = self.groups[index]
+        group = self.groups[int(self.swarm.group[row])]
         return group.agents[group.number_of(row)]
 
     def agent_named(self, name: str) -> SwarmAgent:
@@ -142,6 +141,7 @@ class SwarmWorld(SwarmState):
     def _recipe(self, spec: object, *, is_object: bool, kind: type[SwarmAgent] | None = None) -> Recipe:
         cls, config = (kind, spec) if kind and isinstance(spec, AgentConfig) else spawning.agent_type(spec)
         key = spawning.group_key(cls, config, is_object)
+        self.teams.add(config.team)
         return Recipe(cls, config, self.group_for(key, cls, config, is_object=is_object), is_object)
 
     def spawn_many(self, recipe: Recipe, positions: object, angles: object) -> list[SwarmAgent]:
@@ -246,10 +246,7 @@ class SwarmWorld(SwarmState):
 
     def metric(self, name: str) -> Metric:
         """Return the metric of that name; raises UnknownNameError with the closest one."""
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        raise unknown_name("metric", name, [metric.name for metric in self.metrics])
+        return named("metric", name, self.metrics)
 
     def add_metric(self, spec: object) -> Metric:
         """Take a metric after each step from now on, an object or a mapping as in a configuration; returns it.

@@ -37,7 +37,7 @@ class UnicycleLaw:
 
 
 def follow_commands(world: World, rows: Rows, dt: float) -> None:
-    """Move `rows` one step by their velocity commands; one at rest that is told to rest becomes idle."""
+    """Move `rows` one step by their velocity commands; one at rest with a command of zero becomes idle."""
     motion = world.motion
     expire_commands(world, rows)
     index = vector_index(rows)

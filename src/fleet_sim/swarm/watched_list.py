@@ -20,7 +20,7 @@ class WatchedList(list[Item]):
         self._change = change
 
     def put(self, items: Iterable[Item]) -> None:
-        """Hold `items` from now on; asks nobody."""
+        """Hold `items` from now on, without calling the watcher."""
         super().__setitem__(slice(None), items)
 
     def _ask(self, edit: Callable[[list[Item]], Any]) -> Any:

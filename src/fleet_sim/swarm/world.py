@@ -7,6 +7,7 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,8 +62,10 @@ class RectangularWorld(NamedWorld):
         if not isinstance(self, known):
             raise ConfigError(f"these are settings of {known.__name__}, not of {type(self).__name__}", path="type")
         if type(self) is not known:
+            settings = copy(settings)
             settings.associated_type = type(self)  # type: ignore[misc]  # of these settings alone
         self._owns_sim = sim is None
+        settings = settings.in_use("a world")
         super().__init__(sim or MultiRobotSimulationCore(simulation_params(settings)), settings)
         self.is_set_up = False
         """Whether `setup` was called."""

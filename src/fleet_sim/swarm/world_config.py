@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from fleet_sim.errors import ConfigError, StateError
 from fleet_sim.output import replacing
-from fleet_sim.settings import Checked, parse_value, read, setting
+from fleet_sim.settings import UsedSettings, parse_value, read, setting
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.settings.types import shown
 from fleet_sim.swarm.canvas import Color
@@ -38,7 +38,7 @@ LISTS = ("agents", "spawners", "objects", "goals", "metrics", "subscribers")
 
 
 @dataclass
-class WorldConfig(Checked):
+class WorldConfig(UsedSettings):
     """Settings of every world. Entries are mappings with a `type` and its parameters."""
 
     associated_type: ClassVar[str | type[Any]] = "RectangularWorld"
@@ -46,12 +46,14 @@ class WorldConfig(Checked):
     maker: ClassVar[Callable[[Any], Any] | None] = None
     """What makes a world of settings. Worlds lie above their settings, and give it when they are imported."""
 
-    agents: Entries = setting(factory=list, doc="Agents of the population, one entry each.")
-    spawners: Entries = setting(factory=list, doc="Spawners, which add agents to the world.")
-    objects: Entries = setting(factory=list, doc="Objects: bodies that are not in the population.")
-    goals: Entries = setting(factory=list, doc="Goals: areas to be reached.")
-    metrics: Entries = setting(factory=list, doc="Metrics, measured after each step.")
-    subscribers: Entries = setting(factory=list, doc="Subscribers called after each step: recorders, writers, plots.")
+    agents: Entries = setting(factory=list, one_is_list=True, doc="Agents of the population, one entry each.")
+    spawners: Entries = setting(factory=list, one_is_list=True, doc="Spawners, which add agents to the world.")
+    objects: Entries = setting(factory=list, one_is_list=True, doc="Objects: bodies that are not in the population.")
+    goals: Entries = setting(factory=list, one_is_list=True, doc="Goals: areas to be reached.")
+    metrics: Entries = setting(factory=list, one_is_list=True, doc="Metrics, measured after each step.")
+    subscribers: Entries = setting(
+        factory=list, one_is_list=True, doc="Subscribers called after each step: recorders, writers, plots."
+    )
     stop_at: StopCondition | None = setting(
         None,
         reader=read_stop,

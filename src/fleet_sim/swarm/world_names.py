@@ -1,4 +1,4 @@
-"""What RobotSwarmSimulator's own code asks of a world, under its names."""
+"""The names that code written for RobotSwarmSimulator uses of a world."""
 
 from __future__ import annotations
 

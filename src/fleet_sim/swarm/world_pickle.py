@@ -1,4 +1,4 @@
-"""Worlds as bytes: what `pickle` keeps of a world, and the world that goes on from it, in this process or another.
+"""Pickling of worlds: a copy continues the run in this process or another.
 
 A world is pickled as its settings and checkpoints: the present one, and the first for `reset`. What refers to the
 world, its simulation and its columns refers to those of the new world afterwards. Code that was connected from outside,
@@ -90,7 +90,7 @@ class _Pickler(pickle.Pickler):
         self._names = {id(part): name for name, part in known.items()}
 
     def persistent_id(self, obj: Any) -> str | None:
-        """Return the name of a part that the new world has by itself."""
+        """Return the name of a part that the new world has from its constructor."""
         return self._names.get(id(obj))
 
 

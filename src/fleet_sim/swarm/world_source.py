@@ -1,4 +1,4 @@
-"""Where worlds come from: files, of which some are templates or hold several documents, and mappings."""
+"""Sources of worlds: mappings, and files, which may be templates or hold several documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations as plain data: what was given as an object or a class is written as an entry of a file would be."""
+"""Configurations as plain data: objects and classes are written as the entries of a file."""
 
 from __future__ import annotations
 

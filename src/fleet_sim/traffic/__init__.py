@@ -1,7 +1,33 @@
-"""Traffic: routes of robots in a site."""
+"""Traffic: routes of single robots, planners for many robots in a site, and their execution."""
 
-from fleet_sim.core.routes import NoRoute, Route
-from fleet_sim.traffic.router import Router
-from fleet_sim.traffic.section import offer_routes
+from __future__ import annotations
 
-__all__ = ["NoRoute", "Route", "Router", "offer_routes"]
+from typing import TYPE_CHECKING
+
+from fleet_sim.core.routes import NoRoute as NoRoute
+from fleet_sim.core.routes import Route as Route
+from fleet_sim.exports import lazy
+
+if TYPE_CHECKING:
+    from fleet_sim.traffic.checks import check_paths as check_paths
+    from fleet_sim.traffic.circles import rotations as rotations
+    from fleet_sim.traffic.claims import Claims as Claims
+    from fleet_sim.traffic.execution.graph import ActionDependencyGraph as ActionDependencyGraph
+    from fleet_sim.traffic.network import Network as Network
+    from fleet_sim.traffic.planners.planner import Planner as Planner
+    from fleet_sim.traffic.planners.planner import PlannerSettings as PlannerSettings
+    from fleet_sim.traffic.planners.planner import checked_plan as checked_plan
+    from fleet_sim.traffic.planners.registry import PLANNERS as PLANNERS
+    from fleet_sim.traffic.planners.registry import make_planner as make_planner
+    from fleet_sim.traffic.policies import POLICIES as POLICIES
+    from fleet_sim.traffic.policies import Policy as Policy
+    from fleet_sim.traffic.policies import Situation as Situation
+    from fleet_sim.traffic.problem import Problem as Problem
+    from fleet_sim.traffic.router import Router as Router
+    from fleet_sim.traffic.section import offer_routes as offer_routes
+    from fleet_sim.traffic.settings import OnFailure as OnFailure
+    from fleet_sim.traffic.settings import TrafficSettings as TrafficSettings
+    from fleet_sim.traffic.traffic import Traffic as Traffic
+    from fleet_sim.traffic.traffic_section import offer_traffic as offer_traffic
+else:
+    __all__, __getattr__, __dir__ = lazy(globals())

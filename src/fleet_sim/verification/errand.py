@@ -1,4 +1,4 @@
-"""What robots without work of their own do while they are verified: a run in which nothing moves proves little."""
+"""Tasks for idle robots during verification: a run in which nothing moves proves little."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_sub_groups() -> None:
         ({"exclude_teams": ["red"]}, 1.0 / 3.0),
         ({"include_names": ["red", "agent_0"]}, 0.4),
         ({"exclude_names": ["red", "blue"], "exclude_teams": ["red"]}, 0.2),
-        ({"include_teams": ["green"]}, float("nan")),
+        ({"include_teams": ["red"], "exclude_teams": ["red"]}, float("nan")),
     ]
     metrics = [
         world.add_metric({"type": "SubGroup", "name": str(index), "metric": "average_speed", **chosen})

@@ -27,7 +27,7 @@ class GoalController(AgentController):
 
     @abstractmethod
     def next_goal(self, agent: Agent) -> Pose | None:
-        """Return where to go now, or None when there is nothing more to do."""
+        """Return the next goal, or None after the last one."""
 
     @abstractmethod
     def wait_after(self, agent: Agent) -> float:
@@ -55,7 +55,7 @@ class GoalController(AgentController):
             self._set_off(agent)
 
     def _arrived(self, agent: Agent) -> bool:
-        """Note an arrival, or that somebody stopped the agent; returns whether it arrived."""
+        """Note an arrival, or that the agent was stopped; returns whether it arrived."""
         self._underway = False
         if agent.is_goal_reached():
             self._wait_until = agent.world.clock.time + self.wait_after(agent)

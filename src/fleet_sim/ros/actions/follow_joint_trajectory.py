@@ -29,6 +29,7 @@ CODES = {
 def _build(goal: Any, reader: GoalReader) -> Action:
     if goal.multi_dof_trajectory.points:
         raise InvalidValueError("multi_dof_trajectory: joints have one degree of freedom each; leave it empty")
+    # In the message 0 means that no limit is given.
     late = duration_from_msg(goal.goal_time_tolerance)
     return trajectory_from_msg(
         goal.trajectory,

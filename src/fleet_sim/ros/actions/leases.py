@@ -1,4 +1,4 @@
-"""Goals whose client is gone: told, or ended where `client_timeout` asks for that."""
+"""Goals whose client has gone: reported, or ended where `client_timeout` is set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNHEARD = 2.0
 
 
 class ClientLeases:
-    """Looks which open goals nobody listens to any more; in the executor's thread, once a second.
+    """Finds the open goals that nobody listens to any more; in the executor's thread, once a second.
 
     Every action client subscribes to the feedback of its action, and goals are told apart by that only: a goal of an
     action with two clients counts as attended while one of them lives. A client that ends is noticed at once, one that
@@ -29,7 +29,7 @@ class ClientLeases:
         self._told: set[str] = set()
 
     def look(self) -> None:
-        """Tell of goals that are unattended now, or end those that have been so for too long."""
+        """Report goals that are unattended now, or end those that have been so for too long."""
         goals, now = self._goals.open, time.monotonic()
         counts = {name: self._bridge.node.count_subscribers(f"{name}/_action/feedback") for name in names_of(goals)}
         self._since = {name: self._since.get(name, now) for name, count in counts.items() if not count}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sensor_msgs.msg import Image
 
@@ -19,15 +19,24 @@ def image_message(params: CameraSensorParams, frame: str, encoding: str, pixel: 
     return BulkMessage(message, {"data": ("u1", step * params.height)})
 
 
-class CameraImageTopic(CameraTopics):
+class CameraPictureTopic(CameraTopics):
+    """Base of topics with an Image: `encoding` of the pixels, and how many bytes each has."""
+
+    message_type = Image
+    encoding: ClassVar[str]
+    pixel_bytes: ClassVar[int]
+
+    def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
+        return image_message(params, frame, self.encoding, self.pixel_bytes)
+
+
+class CameraImageTopic(CameraPictureTopic):
     """Publishes colours as rgb8."""
 
     channel = "rgb"
     suffix = "image_raw"
-    message_type = Image
-
-    def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
-        return image_message(params, frame, "rgb8", 3)
+    encoding = "rgb8"
+    pixel_bytes = 3
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
         return {"data": reading.rgb}

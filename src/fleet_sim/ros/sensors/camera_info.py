@@ -24,6 +24,7 @@ class CameraInfoTopic(CameraTopics):
             height=params.height,
             width=params.width,
             distortion_model="plumb_bob",
+            # The coefficients of plumb_bob; all are zero without distortion.
             d=[0.0] * 5,
             k=matrix.reshape(-1).tolist(),
             r=np.eye(3).reshape(-1).tolist(),

@@ -12,10 +12,8 @@ from sensor_msgs.msg import Imu
 from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
-from fleet_sim.ros.templates import ORIENTATION, STAMP, MessagePart, MessageTemplate, under
+from fleet_sim.ros.templates import AXES, ORIENTATION, under
 from fleet_sim.sensors import ImuParams
-
-_AXES = ("x", "y", "z")
 
 
 def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
@@ -33,27 +31,17 @@ def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
     return message
 
 
-def imu_template(messages: Sequence[Imu]) -> MessageTemplate:
-    """Return the template of IMU messages; groups sec, nanosec, and those of a reading."""
-    numbers = {
-        **STAMP,
-        "orientation": ("f8", ORIENTATION),
-        "angular_velocity": ("f8", under("angular_velocity", _AXES)),
-        "linear_acceleration": ("f8", under("linear_acceleration", _AXES)),
-    }
-    return MessageTemplate(messages, [MessagePart(numbers)])
-
-
 class ImuTopic(TemplatedTopics):
     """Publishes orientations, angular velocities and accelerations in the IMUs' frames."""
 
     sensor_type = "imu"
     message_type = Imu
-    widths: ClassVar[Mapping[str, int]] = {"orientation": 4, "angular_velocity": 3, "linear_acceleration": 3}
+    fields: ClassVar[Mapping[str, Sequence[str]]] = {
+        "orientation": ORIENTATION,
+        "angular_velocity": under("angular_velocity", AXES),
+        "linear_acceleration": under("linear_acceleration", AXES),
+    }
 
     def message_of(self, channel: Channel) -> Imu:
         frame = frame_of(self.bridge.frames, channel.sensor)
         return imu_message(channel.sensor.params, frame, self.period_of(channel))
-
-    def template_of(self, messages: Sequence[Imu]) -> MessageTemplate:
-        return imu_template(messages)

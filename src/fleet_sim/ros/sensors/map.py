@@ -24,6 +24,7 @@ def grid_to_msg(grid: OccupancyGrid, frame: str, now: int) -> OccupancyGridMsg:
     message.info.resolution = grid.resolution
     message.info.height, message.info.width = grid.cells.shape
     message.info.origin.position.x, message.info.origin.position.y = grid.origin
+    # As an array: of other sequences rclpy checks every single cell in Python.
     message.data = array("b", grid.cells.tobytes())
     return message
 

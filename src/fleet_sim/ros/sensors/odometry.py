@@ -12,20 +12,16 @@ from fleet_sim.arrays import Floats
 from fleet_sim.ros.sensors.names import frame_of, reference_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, MessageTemplate, under
+from fleet_sim.ros.templates import ORIENTATION, POSITION, TWIST, under
 from fleet_sim.sensors import Readings
 from fleet_sim.spatial import quaternions
 
-
-def odometry_template(messages: Sequence[Odometry]) -> MessageTemplate:
-    """Return the template of odometry messages; groups sec, nanosec, position, orientation, twist (N, 6)."""
-    numbers = {
-        **STAMP,
-        "position": ("f8", under("pose.pose", POSITION)),
-        "orientation": ("f8", under("pose.pose", ORIENTATION)),
-        "twist": ("f8", under("twist.twist", TWIST)),
-    }
-    return MessageTemplate(messages, [MessagePart(numbers)])
+ODOMETRY = {
+    "position": under("pose.pose", POSITION),
+    "orientation": under("pose.pose", ORIENTATION),
+    "twist": under("twist.twist", TWIST),
+}
+"""The numbers of an Odometry message, by the paths of their fields."""
 
 
 class OdometryTopic(TemplatedTopics):
@@ -33,16 +29,13 @@ class OdometryTopic(TemplatedTopics):
 
     sensor_type = "odometry"
     message_type = Odometry
-    widths: ClassVar[Mapping[str, int]] = {"position": 3, "orientation": 4, "twist": 6}
+    fields: ClassVar[Mapping[str, Sequence[str]]] = ODOMETRY
 
     def message_of(self, channel: Channel) -> Odometry:
         frames = self.bridge.frames
         message = Odometry(child_frame_id=frame_of(frames, channel.sensor))
         message.header.frame_id = reference_of(frames, channel.sensor)
         return message
-
-    def template_of(self, messages: Sequence[Odometry]) -> MessageTemplate:
-        return odometry_template(messages)
 
     def values_of(self, readings: Readings) -> Mapping[str, Floats]:
         values = readings.values

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.ros.sensors.topics import MessageTopics
-from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.ros.templates import stamped_template
 from fleet_sim.sensors import Readings
 
 
 class TemplatedTopics(MessageTopics):
-    """Publishes messages of a fixed layout; `widths` are the groups of numbers in them."""
+    """Publishes stamped messages of a fixed layout; `fields` are the groups of float64 in them, by their paths."""
 
-    widths: ClassVar[Mapping[str, int]] = {}
-
-    def template_of(self, messages: Sequence[Any]) -> MessageTemplate:
-        """Return the template for the messages of all sensors; groups sec, nanosec, and those of `widths`."""
-        raise NotImplementedError
+    fields: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def values_of(self, readings: Readings) -> Mapping[str, Floats]:
-        """Return the numbers of the groups `widths`, one row per sensor."""
+        """Return the numbers of the groups `fields`, one row per sensor."""
         return readings.values
 
     def prepare(self) -> None:
         super().prepare()
-        self._template = self.template_of(self._messages) if self._messages else None
-        self._values = {name: np.zeros((len(self._messages), width)) for name, width in self.widths.items()}
+        self._template = stamped_template(self._messages, self.fields) if self._messages else None
+        # Kept from step to step: sensors that were not read now keep their last values in the template.
+        self._values = {name: np.zeros((len(self._messages), len(paths))) for name, paths in self.fields.items()}
 
     def send(self, readings: Readings, now: int) -> None:
         wanted = list(self.with_channels(readings))

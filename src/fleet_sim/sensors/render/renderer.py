@@ -74,7 +74,7 @@ def check_renderer(choice: object) -> str:
 def make_renderer(mirror: BulletMirror, choice: str = AUTO, *, lighting: Lighting | None = None) -> Renderer:
     """Return a renderer for the world of `mirror`, and say in the log which one it is.
 
-    Raises InvalidValueError for a choice that there is not; MissingDependencyError or StateError where what was chosen
+    Raises InvalidValueError for an unknown choice; MissingDependencyError or StateError where what was chosen
     by name is not available.
     """
     if check_renderer(choice) != AUTO:

@@ -18,7 +18,7 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.meshes import primitives
-from fleet_sim.meshes.loading import load_mesh
+from fleet_sim.meshes.loading import load_mesh, version_of
 from fleet_sim.meshes.mesh import Mesh, Part
 from fleet_sim.spatial import poses
 from fleet_sim.spatial.shapes import ShapeKind
@@ -39,6 +39,7 @@ class MeshKey(NamedTuple):
     """Names a mesh; instances with equal keys are drawn together. `size` is part of capsules, `path` of files.
 
     A `mirrored` mesh has one or three negative scale factors. A `two_sided` one is seen from behind as well.
+    `version` is that of the file.
     """
 
     kind: ShapeKind
@@ -46,6 +47,7 @@ class MeshKey(NamedTuple):
     size: tuple[float, ...] = ()
     mirrored: bool = False
     two_sided: bool = False
+    version: int = 0
 
     @property
     def levels(self) -> int:
@@ -203,7 +205,13 @@ def key_of(geometry: Geometry) -> MeshKey:
         return MeshKey(ShapeKind.CAPSULE, size=(geometry.radius, geometry.height))
     if geometry.kind == ShapeKind.MESH:
         mirrored = bool(np.prod(geometry.mesh_scale) < 0.0)
-        return MeshKey(ShapeKind.MESH, geometry.mesh_path, mirrored=mirrored, two_sided=geometry.concave)
+        return MeshKey(
+            ShapeKind.MESH,
+            geometry.mesh_path,
+            mirrored=mirrored,
+            two_sided=geometry.concave,
+            version=version_of(geometry.mesh_path),
+        )
     # A plane is drawn as PyBullet's view draws it: as a thin wide box.
     return MeshKey(ShapeKind.BOX if geometry.kind == ShapeKind.PLANE else ShapeKind(geometry.kind))
 

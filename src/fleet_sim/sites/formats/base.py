@@ -26,10 +26,12 @@ class SiteFormat(ABC):
     suffixes: ClassVar[tuple[str, ...]]
     doc: ClassVar[str]
     """What it is, for lists and errors."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    """Keys that every file of the format has."""
 
     def recognises(self, content: Any) -> bool:
-        """Return whether `content` is of this format."""
-        return True
+        """Return whether `content` is of this format: whether it has all of `keys`."""
+        return not self.keys or (isinstance(content, Mapping) and all(key in content for key in self.keys))
 
     @abstractmethod
     def read(self, content: Any, path: Path, level: str | None) -> Site:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,7 @@ class LayoutFormat(SiteFormat):
 
     suffixes = (".json",)
     doc = "LSMART map"
-
-    def recognises(self, content: Any) -> bool:
-        """Return whether it has a layout."""
-        return isinstance(content, Mapping) and "layout" in content
+    keys = ("layout",)
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site of the rows; raises ConfigError."""

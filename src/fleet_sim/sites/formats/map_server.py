@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -45,10 +44,7 @@ class MapServerFormat(SiteFormat):
 
     suffixes = (".yaml", ".yml")
     doc = "map_server map"
-
-    def recognises(self, content: Any) -> bool:
-        """Return whether it names a picture and its resolution."""
-        return isinstance(content, Mapping) and "image" in content and "resolution" in content
+    keys = ("image", "resolution")
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the map as a site; raises ConfigError, and MissingDependencyError for pictures other than PGM."""

@@ -114,33 +114,45 @@ class ScenFormat(SiteFormat):
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site in the text `content`, with its starts and goals; raises ConfigError."""
         no_levels(path, level)
-        lines = [line.split() for line in content.splitlines()]
-        rows = [(number, words) for number, words in enumerate(lines, 1) if words and words[0] != "version"]
-        if not rows:
-            fail(path, "it has no tasks")
-        for number, words in rows:
-            if len(words) != 9:
-                fail(path, f"line {number}: expected 9 values (bucket, map, width, ...), got {len(words)}")
+        rows = _rows_of_scenario(content, path)
         map_path = _map_of_scenario(path, rows[0][1][1])
         grid = Grid(read_map(read_text(map_path), map_path).free_mask)
-        starts, goals = (self._cells(path, grid, rows, column) for column in (4, 6))
+        starts, goals = ends_of_scenario(content, path, grid)
         return Site(path.stem, grid, starts=starts, goals=goals)
 
-    @staticmethod
-    def _cells(path: Path, grid: Grid, rows: list[tuple[int, list[str]]], column: int) -> Ints:
-        """Return the cells at the x in `column` and the y behind it."""
-        cells = []
-        for number, words in rows:
-            try:
-                width, height, x, y = (int(words[index]) for index in (2, 3, column, column + 1))
-            except ValueError:
-                fail(path, f"line {number}: expected whole numbers, got {' '.join(words)[:80]!r}")
-            if (width, height) != (grid.width, grid.height):
-                fail(path, f"line {number}: it is for a map of {width} x {height}, not {grid.width} x {grid.height}")
-            if not (0 <= x < width and 0 <= y < height):
-                fail(path, f"line {number}: ({x}, {y}) is outside of the map")
-            cells.append(y * width + x)
-        return np.array(cells, np.int64)
+
+def ends_of_scenario(text: str, path: Path, grid: Grid) -> tuple[Ints, Ints]:
+    """Return the starts and goals (S,) in `text` as cells of `grid`; raises ConfigError naming the line."""
+    rows = _rows_of_scenario(text, path)
+    return _cells(path, grid, rows, 4), _cells(path, grid, rows, 6)
+
+
+def _rows_of_scenario(text: str, path: Path) -> list[tuple[int, list[str]]]:
+    """Return the number of each line with a task, and its words."""
+    lines = [line.split() for line in text.splitlines()]
+    rows = [(number, words) for number, words in enumerate(lines, 1) if words and words[0] != "version"]
+    if not rows:
+        fail(path, "it has no tasks")
+    for number, words in rows:
+        if len(words) != 9:
+            fail(path, f"line {number}: expected 9 values (bucket, map, width, ...), got {len(words)}")
+    return rows
+
+
+def _cells(path: Path, grid: Grid, rows: list[tuple[int, list[str]]], column: int) -> Ints:
+    """Return the cells at the x in `column` and the y behind it."""
+    cells = []
+    for number, words in rows:
+        try:
+            width, height, x, y = (int(words[index]) for index in (2, 3, column, column + 1))
+        except ValueError:
+            fail(path, f"line {number}: expected whole numbers, got {' '.join(words)[:80]!r}")
+        if (width, height) != (grid.width, grid.height):
+            fail(path, f"line {number}: it is for a map of {width} x {height}, not {grid.width} x {grid.height}")
+        if not (0 <= x < width and 0 <= y < height):
+            fail(path, f"line {number}: ({x}, {y}) is outside of the map")
+        cells.append(y * width + x)
+    return np.array(cells, np.int64)
 
 
 def _map_of_scenario(path: Path, name: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,10 +117,7 @@ class OwnFormat(SiteFormat):
 
     suffixes = (".yaml", ".yml")
     doc = "fleet_sim site"
-
-    def recognises(self, content: Any) -> bool:
-        """Return whether it has a name and rows."""
-        return isinstance(content, Mapping) and "site" in content and "rows" in content
+    keys = ("site", "rows")
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site in the mapping `content`; raises ConfigError."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class BuildingFormat(SiteFormat):
         ]
         if not floors and not len(walls):
             fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
-        try:
+        with _named_after(path, where):
             grid = free_space(floors, walls, _cell_for(points), WALL)
             return Site(
                 path.name.split(".")[0],
@@ -77,10 +78,6 @@ class BuildingFormat(SiteFormat):
                 doors=_doors(entry, points, path, where),
                 walls=_boxes(walls),
             )
-        except ConfigError:
-            raise
-        except FleetSimError as error:
-            raise ConfigError(str(error), source=str(path), path=where) from error
 
 
 class GraphFormat(SiteFormat):
@@ -106,7 +103,7 @@ class GraphFormat(SiteFormat):
         points = np.array([vertex.place for vertex in given])
         low, high = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
         floor = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
-        try:
+        with _named_after(path, where):
             grid = free_space([floor], np.empty((0, 4)), _cell_for(floor), WALL)
             roadmap = roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes")
             return Site(
@@ -116,10 +113,17 @@ class GraphFormat(SiteFormat):
                 stations=_stations(given, points),
                 walls=np.empty((0, 5)),
             )
-        except ConfigError:
-            raise
-        except FleetSimError as error:
-            raise ConfigError(str(error), source=str(path), path=where) from error
+
+
+@contextmanager
+def _named_after(path: Path, where: str) -> Iterator[None]:
+    """Turn errors of sites and grids, which know no file, into ConfigErrors that name file and place."""
+    try:
+        yield
+    except ConfigError:
+        raise
+    except FleetSimError as error:
+        raise ConfigError(str(error), source=str(path), path=where) from error
 
 
 class Vertex:

@@ -1,4 +1,4 @@
-"""Leaving the decision to the agent itself."""
+"""A controller that asks the agent's own method."""
 
 from __future__ import annotations
 

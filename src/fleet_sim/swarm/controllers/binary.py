@@ -23,7 +23,7 @@ _WHAT = "BinaryController"
 class BinaryController(Configured, Controller):
     """Takes action `a` while the sensor detects nothing and action `b` while it detects something.
 
-    With `sense_avg_time` above 1 it goes by the last so many readings: `b` where at least half of them were detections.
+    With `sense_avg_time` above 1 it uses that many of the last readings: `b` where at least half were detections.
     """
 
     a: Any = setting(doc="Action of two numbers; without `b` it holds both: [a, b], or [a1, a2, b1, b2].")

@@ -76,6 +76,7 @@ class BoidsController(Configured, Controller):
         x = others[:, 0].take(other) - positions[:, 0].take(owner)
         y = others[:, 1].take(other) - positions[:, 1].take(owner)
         number = counts(owner, count)
+        # Who sees nobody is divided by 1; the sums are 0 then.
         many = np.maximum(number, 1)
         distances = np.sqrt(x * x + y * y)
         near = np.flatnonzero(distances < self.separation_distance)

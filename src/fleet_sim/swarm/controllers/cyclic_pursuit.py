@@ -1,4 +1,4 @@
-"""Cyclic pursuit: everybody follows the next one round."""
+"""Cyclic pursuit: each agent follows the next one of a ring."""
 
 from __future__ import annotations
 

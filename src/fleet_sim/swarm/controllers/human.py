@@ -1,4 +1,4 @@
-"""Steering by hand: the keyboard."""
+"""Steering by keyboard."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class HumanController(Configured, Controller):
 
     @property
     def used_keys(self) -> tuple[str, ...]:
-        """The keys it goes by."""
+        """The keys it responds to."""
         return KEYS[self.keys] if self.keys is not None else ()
 
     def act(self, group: Group) -> Floats:

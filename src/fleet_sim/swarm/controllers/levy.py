@@ -1,4 +1,4 @@
-"""Levy walks: many short ways and a few very long ones."""
+"""Levy walks: many short legs and a few very long ones."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class LevyController(Configured, Controller):
         turn = self.column(group, "turn")
         count = self.column(group, "legs", dtype=np.int64)
         left -= 1
+        # Who is turning already goes on: otherwise it would begin anew in each step at a wall.
         left[group.touching & ~turning] = 0
         ended_mask = left <= 0
         if ended_mask.any():

@@ -16,6 +16,7 @@ from fleet_sim.swarm.controllers.readings import detections
 from fleet_sim.swarm.parameters import Configured, Vector, documented
 
 _WHAT = "MultibitBinaryController"
+# The table has an entry for each state: 65,536 of them.
 _MAX_SENSORS = 16
 
 

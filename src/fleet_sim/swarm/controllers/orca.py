@@ -56,6 +56,7 @@ class OrcaController(Configured, Controller):
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
         everyone = group.world.everyone
+        # Of all groups, as agents of others may yield as well.
         yields, lead = self._yielding(group, everyone.rows)
         headings = everyone.headings
         own_y, own_x = trig.sin_cos(headings)

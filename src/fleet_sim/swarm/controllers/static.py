@@ -1,4 +1,4 @@
-"""The same action for ever."""
+"""A controller whose action never changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well the swarm hangs together as a network."""
+"""How well connected the swarm is as a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much the swarm turns about its middle, counting distance."""
+"""How much the swarm turns about its middle, weighted by the distances to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether there is an agent of which something holds."""
+"""Whether a condition holds for at least one agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many agents have arrived."""
+"""The number of agents that have arrived."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PercentageAtGoal(CrowdMetric):
         return float(self._found or self._steps)
 
     def reset(self) -> None:
-        """Forget the history, and wait anew."""
+        """Forget the history, and start waiting again."""
         super().reset()
         self._steps = 0
         self._found = 0

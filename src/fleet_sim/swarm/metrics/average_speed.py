@@ -1,4 +1,4 @@
-"""How fast the agents are."""
+"""The mean speed of the agents."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, ScaledMetric, centred
 from fleet_sim.swarm.parameters import documented
 
 
@@ -44,16 +44,12 @@ class Fatness(CrowdMetric):
         return fatness(crowd.positions)
 
 
-@documented
-@dataclass(eq=False, repr=False)
-class Fatness2(CrowdMetric):
+class Fatness2(ScaledMetric):
     """How near to one circle the agents are, 0 to 1: 1 less `fatness`."""
 
-    scale: float = setting(1.0, doc="Factor on the value.")
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return self.scale * (1.0 - fatness(crowd.positions))
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value before `scale`."""
+        return 1.0 - fatness(crowd.positions)
 
 
 class Tangentness(CrowdMetric):

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.settings import setting
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.circle_fit import Circle, hyper, least_squares, pratt, root_mean_square, taubin
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, ScaledMetric
 from fleet_sim.swarm.parameters import choice_setting, documented
 
 Fit = Callable[[Floats], Circle | None]
@@ -55,28 +54,23 @@ class Circularity(CrowdMetric):
         return circularity(crowd.positions, FITS[self.fit])
 
 
-@documented
-@dataclass(eq=False, repr=False)
-class InstantCircularity(CrowdMetric):
+class InstantCircularity(ScaledMetric):
     """Base of RobotSwarmSimulator's quantities of this name, one per fit; see `instant_circularity`."""
 
-    scale: float = setting(1.0, doc="Factor on the value.")
-
+    @staticmethod
     @abstractmethod
-    def fit_circle(self, positions: Floats) -> Circle | None:
+    def fit_circle(positions: Floats) -> Circle | None:
         """Return the circle that fits `positions` (N, 2), or None."""
 
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return self.scale * instant_circularity(crowd.positions, self.fit_circle)
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value before `scale`."""
+        return instant_circularity(crowd.positions, self.fit_circle)
 
 
 class InstantLSQCircularity(InstantCircularity):
     """`instant_circularity` of the least squares fit."""
 
-    def fit_circle(self, positions: Floats) -> Circle | None:
-        """Return the circle that fits `positions` (N, 2)."""
-        return least_squares(positions)
+    fit_circle = staticmethod(least_squares)
 
 
 class InstantLMCircularity(InstantLSQCircularity):
@@ -86,30 +80,22 @@ class InstantLMCircularity(InstantLSQCircularity):
 class InstantPrattSVDCircularity(InstantCircularity):
     """`instant_circularity` of Pratt's fit."""
 
-    def fit_circle(self, positions: Floats) -> Circle | None:
-        """Return the circle that fits `positions` (N, 2)."""
-        return pratt(positions)
+    fit_circle = staticmethod(pratt)
 
 
 class InstantTaubinSVDCircularity(InstantCircularity):
     """`instant_circularity` of Taubin's fit."""
 
-    def fit_circle(self, positions: Floats) -> Circle | None:
-        """Return the circle that fits `positions` (N, 2)."""
-        return taubin(positions)
+    fit_circle = staticmethod(taubin)
 
 
 class InstantHyperLSQCircularity(InstantCircularity):
     """`instant_circularity` of Pratt's fit, with the root mean square distance as radius."""
 
-    def fit_circle(self, positions: Floats) -> Circle | None:
-        """Return the circle that fits `positions` (N, 2)."""
-        return root_mean_square(positions)
+    fit_circle = staticmethod(root_mean_square)
 
 
 class InstantHyperSVDCircularity(InstantCircularity):
     """`instant_circularity` of the hyperaccurate fit."""
 
-    def fit_circle(self, positions: Floats) -> Circle | None:
-        """Return the circle that fits `positions` (N, 2)."""
-        return hyper(positions)
+    fit_circle = staticmethod(hyper)

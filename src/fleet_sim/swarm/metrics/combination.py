@@ -23,7 +23,9 @@ class Combination(NestedMetric):
     `steps`, `time` and `population`. Metrics of the world that stand after this one have the value of the step before.
     """
 
-    metrics: list[Any] = setting(factory=list, doc="Inner metrics: names, or mappings with type and parameters.")
+    metrics: list[Any] = setting(
+        factory=list, one_is_list=True, doc="Inner metrics: names, or mappings with type and parameters."
+    )
     expression: Any = setting(reader=read_expression, schema=TEXT, doc="Gives the value.")
     eval_condition: Any = setting(
         None, reader=read_expression, schema=TEXT, doc="Measure only in steps where this holds; null: in all."

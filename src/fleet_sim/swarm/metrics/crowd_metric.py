@@ -60,6 +60,22 @@ class CrowdMetric(DeclaredMetric):
         self.set_value(self.measure(crowd) if len(crowd) else float("nan"))
 
 
+@documented
+@dataclass(eq=False, repr=False)
+class ScaledMetric(CrowdMetric):
+    """Base of metrics of a crowd with a factor on their values. Override `unscaled`."""
+
+    scale: float = setting(1.0, doc="Factor on the value.")
+
+    @abstractmethod
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value, before `scale`, for a crowd of one agent or more."""
+
+    def measure(self, crowd: Crowd) -> float:
+        """Return the value."""
+        return self.scale * self.unscaled(crowd)
+
+
 class Ledger:
     """Numbers per agent that outlive changes of the population: kept by object id, ascending."""
 
@@ -68,9 +84,9 @@ class Ledger:
         self.values: Floats = np.empty((0, width))
 
     def exchange(self, ids: Ints, values: Floats) -> tuple[Bools, Floats]:
-        """Return who of `ids` (N,) was there before, and the values (N, width) then; keep `values` instead.
+        """Return which of `ids` (N,) were known, and their values (N, width) until now; store `values` instead.
 
-        Values of who was not there are 0.
+        The values of new ones are 0.
         """
         # An id beyond the last one finds a wrong entry; the comparison below tells.
         index = np.minimum(np.searchsorted(self.ids, ids), max(len(self.ids) - 1, 0))

@@ -1,4 +1,4 @@
-"""How many there are of something."""
+"""The number of members of a list, or of entities of a kind."""
 
 from __future__ import annotations
 

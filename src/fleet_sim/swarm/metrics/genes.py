@@ -1,4 +1,4 @@
-"""Numbers of the first agent's controller, read as angles: what searches over controllers and sensors look at."""
+"""Parameters of the first agent's controller as angles, for searches over controllers and sensors."""
 
 from __future__ import annotations
 

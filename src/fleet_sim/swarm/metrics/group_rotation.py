@@ -1,4 +1,4 @@
-"""How much the swarm turns about its middle, whatever the distance."""
+"""How much the swarm turns about its middle, independent of the distances to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics made of other metrics: what they have in common, and the expressions that they are written in."""
+"""The base of metrics computed from other metrics, and their expressions."""
 
 from __future__ import annotations
 
@@ -54,6 +54,11 @@ class NestedMetric(DeclaredMetric):
         """Observe `world` from now on, with the inner metrics. Raises InvalidValueError and UnknownNameError."""
         super().attach_world(world)
         self._inner = [world.contents.make_metric(spec) for spec in self.inner_specs]
+
+    @property
+    def inner(self) -> Sequence[Measured]:
+        """The inner metrics, once it observes a world."""
+        return self._inner
 
     def measure_inner(self) -> list[float]:
         """Let the inner metrics take an observation; return their values."""

@@ -1,4 +1,4 @@
-"""How much the agents go the same way."""
+"""How aligned the headings of the agents are."""
 
 from __future__ import annotations
 

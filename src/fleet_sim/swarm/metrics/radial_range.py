@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fleet_sim.arrays import Floats
-from fleet_sim.settings import setting
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, centred
-from fleet_sim.swarm.parameters import documented
+from fleet_sim.swarm.metrics.crowd_metric import ScaledMetric, centred
 
 
 def radial_range(positions: Floats) -> float:
@@ -17,13 +13,9 @@ def radial_range(positions: Floats) -> float:
     return float(distances.max() - distances.min())
 
 
-@documented
-@dataclass(eq=False, repr=False)
-class RoutRin(CrowdMetric):
+class RoutRin(ScaledMetric):
     """The width of the ring that the agents fill, in m; see `radial_range`."""
 
-    scale: float = setting(1.0, doc="Factor on the value.")
-
-    def measure(self, crowd: Crowd) -> float:
-        """Return the value."""
-        return self.scale * radial_range(crowd.positions)
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value before `scale`."""
+        return radial_range(crowd.positions)

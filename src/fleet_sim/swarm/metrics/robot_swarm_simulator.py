@@ -1,4 +1,4 @@
-"""Metrics by the names that RobotSwarmSimulator has for them, with its quantities: what its files name runs unchanged.
+"""Metrics under RobotSwarmSimulator's names, with its quantities, so that its files run unchanged.
 
 Aggregation is a name of both, for two quantities: there it is `AggregationFromFirst`.
 """

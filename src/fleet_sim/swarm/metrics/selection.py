@@ -48,10 +48,10 @@ class Selection:
 class SelectiveMetric(DeclaredMetric):
     """Base of metrics that look at some agents only, as their settings say."""
 
-    include_teams: Teams = setting(None, doc="Look at these teams only; null: at all agents.")
-    exclude_teams: Teams = setting(None, doc="Do not look at these teams.")
-    include_names: Names = setting(None, doc="Look at the agents with these names only.")
-    exclude_names: Names = setting(None, doc="Do not look at the agents with these names.")
+    include_teams: Teams = setting(None, one_is_list=True, doc="Look at these teams only; null: at all agents.")
+    exclude_teams: Teams = setting(None, one_is_list=True, doc="Do not look at these teams.")
+    include_names: Names = setting(None, one_is_list=True, doc="Look at the agents with these names only.")
+    exclude_names: Names = setting(None, one_is_list=True, doc="Do not look at the agents with these names.")
 
     @property
     def selection(self) -> Selection:

@@ -72,6 +72,6 @@ class StepsUntil(NestedMetric):
         self._steps += 1
 
     def reset(self) -> None:
-        """Forget the history, and wait anew."""
+        """Forget the history, and start waiting again."""
         super().reset()
         self._steps = 0

@@ -30,6 +30,11 @@ class SubGroup(SelectiveMetric):
         inner.look_at(self.selection)
         self._inner = inner
 
+    @property
+    def inner(self) -> tuple[CrowdMetric]:
+        """The other metric, once it observes a world."""
+        return (self._inner,)
+
     def calculate(self) -> None:
         """Take an observation."""
         _ = self.watched

@@ -1,4 +1,4 @@
-"""How often agents bump into something."""
+"""The number of collisions of agents so far."""
 
 from __future__ import annotations
 

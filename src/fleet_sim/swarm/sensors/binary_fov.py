@@ -1,4 +1,4 @@
-"""A binary field of view: is anybody in a sector of a circle?"""
+"""A binary field of view: whether another agent is in a sector of a circle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A binary line of sight: is anybody straight ahead?"""
+"""A binary line of sight: whether another agent is straight ahead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What binary sensors share: how often they look, mistakes, inversion, a memory of what was seen."""
+"""The base of binary sensors: update rate, wrong readings, inversion, history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many are near?"""
+"""A sensor that counts the agents within a range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A point held out by the agent: is it inside somebody?"""
+"""A sensor for one point at a fixed offset from the agent: is it inside another agent?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PointCollisionSensor(BinarySensor):
         return np.asarray(group.positions + self.distance * np.stack(trig.sin_cos(looks)[::-1], axis=1))
 
     def detect(self, group: Group) -> Bools:
-        """Return which agents (N,) hold their point into somebody."""
+        """Return which agents (N,) have their point inside another agent."""
         points = self.points(group)
         candidates = Candidates(group, group.world.team_code(self.target_team))
 

@@ -1,4 +1,4 @@
-"""Am I inside that region?"""
+"""A sensor for being inside a region."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _NEIGHBOURS = 8.0
 
 
 class Candidates:
-    """The agents that a group may see: everybody else, or those of one team."""
+    """The agents that a group may see: all others, or those of one team."""
 
     def __init__(self, group: Group, team: int = -1) -> None:
         everyone = group.world.everyone
@@ -49,7 +49,7 @@ class Candidates:
 def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -> Bools:
     """Return which agents at `origins` (N, 2) have a hit among `candidates`; no hit may be farther away than `reach`.
 
-    Near candidates are tested first, and who has a hit looks no further: the answer is that of testing all.
+    Near candidates are tested first, and an agent with a hit is not tested further: the result is the same.
     """
     hit_mask = np.zeros(len(origins), bool)
     if not len(candidates) or not len(origins):

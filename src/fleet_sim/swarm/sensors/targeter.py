@@ -1,4 +1,4 @@
-"""Choosing one of the others and keeping an eye on it."""
+"""A sensor that chooses another agent and keeps reading its position."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ class Targeter(Configured, Sensor):
         x = columns.position[rows, 0][None, :] - group.positions[:, 0, None]
         y = columns.position[rows, 1][None, :] - group.positions[:, 1, None]
         squares = x * x + y * y
+        # Squares are compared: the root is not needed to find the nearest.
         allowed = (squares <= self.distance * self.distance) & (rows[None, :] != group.rows[:, None])
         best = self._best(ids, squares, allowed)
         if self.hold == "holdfirst":
@@ -121,6 +122,7 @@ class Targeter(Configured, Sensor):
         elif self.target_mode == "closest":
             index = np.where(allowed, squares, np.inf).argmin(axis=1)
         else:
+            # The first True; where there is none this is 0, which the mask below takes out.
             index = allowed.argmax(axis=1)
         return np.where(allowed.any(axis=1), ids[index], _NOBODY)
 

@@ -1,4 +1,4 @@
-"""What spawners have in common: when they spawn, how many, which way those look, and room for them."""
+"""The base of spawners: when they spawn, how many agents, with which headings, and where there is room."""
 
 from __future__ import annotations
 
@@ -79,18 +79,28 @@ class AgentSpawner(Configured, Spawner):
 
     # Whether positions are drawn at random, so that others can be drawn where there is no room. No parameter.
     chosen_freely = True
+    # Whether the agent's own position counts. No parameter.
+    uses_own_position = False
 
     def __post_init__(self) -> None:
         """Check what was given; raises InvalidValueError, and what the world says about the agent."""
         super().__post_init__()
         self.recipe = self.world.recipe(self.agent)
+        if not self.uses_own_position and self._agent_has_position:
+            raise self.refuse("agent.position: this spawner chooses the positions of its agents; leave it out")
         if self.oneshot and self.mode != "oneshot":
             raise self.refuse(f"oneshot: true does not go with mode {self.mode!r}; leave one of them out")
         self.oneshot = self.mode == "oneshot" and self.delay == 0.0
+        # A stream of its own for each spawner: another one before it does not change its draws.
         self._purpose = self.world.new_names(None, "spawner", 1)[0]
         self._own_rng = None if self.seed is None else np.random.Generator(np.random.PCG64(self.seed))
         self._due = self.world.steps + self.world.sim.clock.ticks(self.delay)
         self._spawned = 0
+
+    @property
+    def _agent_has_position(self) -> bool:
+        """Whether the settings of the agents say where they are; an agent made in code is always somewhere."""
+        return self.recipe.config.position is not None and not isinstance(self.agent, SwarmAgent)
 
     @property
     def rng(self) -> np.random.Generator:

@@ -55,9 +55,13 @@ class PointAgentSpawner(AgentSpawner):
         doc="Position; null: the agent's own position, or the centre of the world.",
     )
 
+    uses_own_position = True
+
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
+        if self.position is not None and self._agent_has_position:
+            raise self.refuse("position: is given twice, here and as agent.position; leave one of them out")
         self._spread = 0.0
 
     @property
@@ -71,6 +75,7 @@ class PointAgentSpawner(AgentSpawner):
         if not self.avoid_overlap:
             return np.tile(self.middle, (count, 1))
         draws = self.rng.random((count, 2))
+        # The root makes points even over the disc: areas grow with the square of the radius.
         radii, angles = self._spread * np.sqrt(draws[:, 0]), 2.0 * np.pi * draws[:, 1]
         # Grows only as far as it must, so agents stay as close to the point as there is room.
         self._spread += max(self.recipe.config.disc, 1e-3)
@@ -166,6 +171,8 @@ class CsvAgentSpawner(Configured, Spawner):
         plain = {"type": agent} if isinstance(agent, (str, type)) else agent
         if not isinstance(plain, Mapping):
             raise InvalidValueError(f"agent: must be a name or a mapping with a type, got {agent!r}")
+        if plain.get("position") is not None:
+            raise self.refuse("agent.position: the columns x and y say where agents are; leave it out")
         lines = _read_table(self.file)
         for key in ("x", "y"):
             if lines and key not in lines[0]:
@@ -173,6 +180,7 @@ class CsvAgentSpawner(Configured, Spawner):
         self._batches: list[tuple[Recipe, list[Floats], list[float]]] = []
         last: dict[str, Any] | None = None
         for number, line in enumerate(lines, start=2):
+            # As in a YAML file: `true` and `[1, 2]` in a column mean what they mean there.
             settings = {key: parse_value(text) for key, text in line.items() if text}
             try:
                 position = as_floats([settings.pop("x", None), settings.pop("y", None)], (2,), "x, y")

@@ -1,4 +1,4 @@
-"""Room for discs that are spawned: which of them are free, and where they get when they are pushed apart."""
+"""Free space for discs to spawn: which of them overlap nothing, and where they move when pushed apart."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Room:
 
 
 def _directions(offsets: Floats, numbers: Rows) -> Floats:
-    """Return the unit vectors of `offsets` (P, 2); in one place, disc after disc takes a direction of its own."""
+    """Return the unit vectors of `offsets` (P, 2); where two are in one place, each pair gets its own direction."""
     lengths = trig.hypot(offsets[:, 0], offsets[:, 1])
     angles = np.where(lengths > 0.0, trig.arctan2(offsets[:, 1], offsets[:, 0]), numbers * GOLDEN_ANGLE)
     return np.stack(trig.sin_cos(angles)[::-1], axis=1)

@@ -88,6 +88,7 @@ class UniformAgentSpawner(AgentSpawner):
         lower, upper = self.region.bounds
         found = np.empty((0, 2))
         for _ in range(MOST_DRAWS):
+            # Drawn in the box around the region, and kept where they are inside: even over any shape.
             drawn = self.rng.uniform(lower, upper, (count - len(found), 2))
             inside_mask = self.region.contains(drawn)
             for hole in self.holes:

@@ -1,0 +1,46 @@
+"""`fleet-sim report`: turn a run into a page, or compare two."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.output import check_target, replacing
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("report", help="turn a run into a page with plots, or compare two runs")
+    parser.add_argument("run", metavar="RUN", help="a run file, as `fleet-sim traffic run --json` writes it")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="another one to compare with")
+    parser.add_argument("--out", metavar="FILE.html", help="write a page that needs nothing beside itself")
+    parser.add_argument("--csv", metavar="FILE", help="write the figures as a table: .csv, or .parquet (needs pyarrow)")
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Write the page and the table that are asked for; without any print the figures. Return 0."""
+    # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.reports import page_of, write_table
+    from fleet_sim.reports.tables import check_table
+    from fleet_sim.reports.text import lines_of
+    from fleet_sim.traffic.figures import read_run
+
+    if args.out and not args.out.lower().endswith((".html", ".htm")):
+        raise InvalidValueError(f"the page must be a .html file, got {args.out!r}")
+    if args.csv:
+        check_table(args.csv)
+    for file in filter(None, (args.out, args.csv)):
+        check_target(file)
+    runs = [read_run(file) for file in (args.run, args.other) if file is not None]
+    if args.out:
+        with replacing(args.out) as part:
+            part.write_text(page_of(runs), encoding="utf-8")
+    if args.csv:
+        write_table(args.csv, runs)
+    for file in filter(None, (args.out, args.csv)):
+        print(f"wrote {file}")
+    if not args.out and not args.csv:
+        print("\n".join(lines_of(runs)))
+    return 0

@@ -1,0 +1,92 @@
+"""What became of a run: how fast it was, what collided, which actions failed and who did not arrive."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from fleet_sim.actions.base import FINAL
+from fleet_sim.config.modes import ActionStatus
+from fleet_sim.simulation import MultiRobotSimulationCore
+
+MOST_NAMED = 5
+"""Robots that are named in one list; of more, only the number is given."""
+
+
+class RunSummary:
+    """Watches the actions of `sim` from now on and describes the run at its end."""
+
+    def __init__(self, sim: MultiRobotSimulationCore) -> None:
+        self._sim = sim
+        self._ended: Counter[ActionStatus] = Counter()
+        self._failures: list[str] = []
+        sim.events.on("action_completed", self._note)
+
+    def _note(self, agent: Any, action: Any, status: ActionStatus) -> None:
+        self._ended[status] += 1
+        if status is ActionStatus.FAILED and len(self._failures) < MOST_NAMED:
+            reason = action.error_message or "no reason given"
+            self._failures.append(f"  {agent.name}: {type(action).__name__} failed: {reason}")
+
+    def lines(self, seconds: float) -> list[str]:
+        """Return what happened, in lines; the run took `seconds` of real time."""
+        return [self._speed(seconds), self._collisions(), *self._actions()]
+
+    def figures(self, seconds: float) -> dict[str, str]:
+        """Return the same as a line of a table: texts by their headings."""
+        sim = self._sim
+        return {
+            "simulated": f"{sim.sim_time:.2f} s",
+            "took": f"{seconds:.2f} s",
+            "collisions": str(sim.collisions.count),
+            **{status.value: str(self._ended[status]) for status in FINAL},
+            "busy": str(len(self._busy())),
+        }
+
+    def _speed(self, seconds: float) -> str:
+        sim = self._sim
+        factor = f"{sim.sim_time / seconds:.1f} times real time" if seconds > 0 else "at once"
+        return (
+            f"{counted(len(sim.agents), 'robot')}, {counted(sim.step_count, 'step')}, {sim.sim_time:.2f} s simulated"
+            f" in {seconds:.2f} s ({factor})"
+        )
+
+    def _collisions(self) -> str:
+        found = self._sim.collisions
+        text = counted(found.count, "collision")
+        if not self._sim.world.collision_rules.static_mask()[self._sim.world.rows].any():
+            return text
+        if found.ignore_static:
+            return f"{text}; those with walls and other static bodies are not counted (ignore_static_collision)"
+        return f"{text}, {found.static_count} of them with walls and other static bodies"
+
+    def _actions(self) -> list[str]:
+        lines = []
+        if self._ended:
+            lines.append("actions: " + ", ".join(f"{number} {status.value}" for status, number in self._by_status()))
+            lines += self._failures
+            hidden = self._ended[ActionStatus.FAILED] - len(self._failures)
+            if hidden:
+                lines.append(f"  and {hidden} more failed")
+        busy = self._busy()
+        if busy:
+            lines.append(f"still busy at the end: {listed(busy)}")
+        return lines
+
+    def _busy(self) -> list[str]:
+        return [agent.name or "" for agent in self._sim.agents if not agent.is_action_queue_empty()]
+
+    def _by_status(self) -> list[tuple[ActionStatus, int]]:
+        return [(status, self._ended[status]) for status in ActionStatus if self._ended[status]]
+
+
+def counted(number: int, thing: str) -> str:
+    """Return `number` and the name of the thing, as in "1 robot" and "2 robots"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def listed(names: list[str]) -> str:
+    """Return `names`, or their number and the first of them if they are many."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{counted(len(names), 'robot')} ({', '.join(names[:MOST_NAMED])}, ...)"

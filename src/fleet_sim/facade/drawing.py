@@ -1,0 +1,56 @@
+"""Pictures for people: framed, smooth, with shadows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fleet_sim.arrays import Bytes
+from fleet_sim.bullet.adopted import count_own
+from fleet_sim.bullet.camera import CameraView
+from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.geometry import Pose
+from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
+from fleet_sim.sensors.render.renderer import AUTO, make_renderer
+from fleet_sim.sensors.render.shot import Shot
+
+SMOOTH = 3
+"""Pictures are drawn larger by this factor and averaged, as far as the largest picture allows."""
+
+
+def draw(mirror: BulletMirror, view: CameraView, width: int, height: int) -> Bytes:
+    """Return a picture (height, width, 3) of the world seen as `view` says.
+
+    It is drawn by OpenGL where that is there. PyBullet draws it otherwise, and where there are bodies that only
+    PyBullet knows; then it has no shadows. The size must have been checked.
+    """
+    smooth = max(1, min(SMOOTH, MAX_SIDE // width, MAX_SIDE // height))
+    lens = Intrinsics.from_vertical_fov(smooth * width, smooth * height, math.radians(view.fov))
+    pose = eye_of(view)
+    orientation = optical_orientations(np.array([pose.orientation]))[0]
+    # The nearer the near plane, the coarser are depths far away.
+    near = max(0.02, 0.01 * view.distance)
+    shot = Shot.checked(lens, pose.position, orientation, near, 1000.0 + 2.0 * view.distance, ["rgb"], shadows=True)
+    renderer = make_renderer(mirror, "tiny" if any(count_own(mirror)) else AUTO)
+    try:
+        rgb = renderer.render(shot).rgb
+    finally:
+        renderer.close()
+    assert rgb is not None
+    blocks = rgb.reshape(height, smooth, width, smooth, 3)
+    return np.asarray(blocks.mean(axis=(1, 3)).round(), np.uint8)
+
+
+def check_size(width: int, height: int) -> None:
+    """Raise InvalidValueError for a size that no picture can have."""
+    Intrinsics.from_vertical_fov(width, height, 1.0)
+
+
+def eye_of(view: CameraView) -> Pose:
+    """Return where the camera of `view` is; its x axis points to the target, z is up."""
+    # PyBullet's yaw 0 looks along y, and its pitch is positive for a look upwards.
+    yaw, pitch = math.radians(view.yaw + 90.0), math.radians(view.pitch)
+    ahead = (math.cos(pitch) * math.cos(yaw), math.cos(pitch) * math.sin(yaw), math.sin(pitch))
+    x, y, z = (place - view.distance * step for place, step in zip(view.target, ahead, strict=True))
+    return Pose.from_euler(x, y, z, 0.0, -pitch, yaw)

@@ -1,0 +1,24 @@
+"""Orders: loads to be taken from station to station, and the fleet that serves them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
+
+if TYPE_CHECKING:
+    from fleet_sim.orders.allocation.base import Allocator as Allocator
+    from fleet_sim.orders.allocation.base import Assignment as Assignment
+    from fleet_sim.orders.allocation.base import Request as Request
+    from fleet_sim.orders.allocation.registry import ALLOCATORS as ALLOCATORS
+    from fleet_sim.orders.order import Order as Order
+    from fleet_sim.orders.order import OrderStatus as OrderStatus
+    from fleet_sim.orders.orders import Orders as Orders
+    from fleet_sim.orders.section import offer_orders as offer_orders
+    from fleet_sim.orders.settings import OrderRobotSettings as OrderRobotSettings
+    from fleet_sim.orders.settings import OrdersSettings as OrdersSettings
+    from fleet_sim.orders.states import OrderState as OrderState
+    from fleet_sim.orders.states import RobotState as RobotState
+    from fleet_sim.orders.transport import Transport as Transport
+else:
+    __all__, __getattr__, __dir__ = lazy(globals())

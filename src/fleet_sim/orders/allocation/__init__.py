@@ -1,0 +1,1 @@
+"""Who serves which order: one allocator per file."""

@@ -1,0 +1,49 @@
+"""The assignment of orders to robots with the shortest ways in all (Hungarian method)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.errors import missing_extra
+from fleet_sim.orders.allocation.base import Assignment, Request
+from fleet_sim.orders.allocation.nearest import idle_mask
+
+
+class Hungarian:
+    """Minimises the sum of the costs of all assignments made at once; larger priorities go first.
+
+    Among orders of one priority those near to robots are preferred where there are more orders than robots; what an
+    order earns by waiting (`waiting_weight`) keeps it from waiting for ever. Raises MissingDependencyError without
+    SciPy.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from scipy.optimize import linear_sum_assignment
+        except ImportError as error:
+            raise missing_extra("scipy", "orders", "the allocator 'hungarian'") from error
+        self._solve = linear_sum_assignment
+
+    def allocate(self, request: Request) -> list[Assignment]:
+        """Return at most one order for each idle robot."""
+        idle = np.flatnonzero((request.free > 0) & idle_mask(request))
+        found: list[Assignment] = []
+        for priority in sorted(set(request.priority.tolist()), reverse=True):
+            orders = np.flatnonzero(request.priority == priority)
+            robots, chosen = self._assign(request.costs[np.ix_(idle, orders)])
+            found += [Assignment(int(idle[r]), int(orders[o])) for r, o in zip(robots, chosen, strict=True)]
+            idle = np.delete(idle, robots)
+        return found
+
+    def _assign(self, costs: Floats) -> tuple[list[int], list[int]]:
+        """Return robots and orders that belong together, of all that can."""
+        possible = np.isfinite(costs)
+        if not possible.any():
+            return [], []
+        # What is impossible costs more than any set of possible ones, so that as many as can are served.
+        low, high = costs[possible].min(), costs[possible].max()
+        dear = (high - low + 1.0) * (min(costs.shape) + 1)
+        robots, orders = self._solve(np.where(possible, costs - low, dear))
+        kept = possible[robots, orders]
+        return robots[kept].tolist(), orders[kept].tolist()

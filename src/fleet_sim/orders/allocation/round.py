@@ -1,0 +1,130 @@
+"""Rounds: asks the allocator who serves what, and checks its answer."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.core.world import World
+from fleet_sim.orders.allocation.base import Allocator, Assignment, Request, check
+from fleet_sim.orders.book import OrderBook
+from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.courier import Courier, Task
+from fleet_sim.orders.fleet import Fleet
+from fleet_sim.orders.places import Places
+from fleet_sim.orders.settings import AllocationSettings
+
+NOWHERE = -1
+
+
+class Rounds:
+    """Gives waiting orders to robots. What an allocator raises, or answers wrongly, is logged once and counted."""
+
+    def __init__(
+        self,
+        world: World,
+        table: OrderColumns,
+        book: OrderBook,
+        places: Places,
+        fleet: Fleet,
+        allocator: Allocator,
+        settings: AllocationSettings,
+    ) -> None:
+        self._world, self._table, self._book, self._places, self._fleet = world, table, book, places, fleet
+        self._allocator, self._settings = allocator, settings
+        self._part = world.guard.part("allocator")
+
+    def run(self) -> None:
+        """Assign what can be assigned now."""
+        couriers = [courier for courier in self._fleet.couriers.values() if self._room(courier) > 0]
+        if not couriers:
+            return
+        orders = self._open_orders()
+        if not len(orders):
+            return
+        request = self._request(couriers, orders)
+        self._explain(request)
+        for robot, order, position in self._part.call(self._answer, request) or ():
+            self._fleet.take(couriers[robot].row, int(orders[order]), position)
+
+    def _answer(self, request: Request) -> list[Assignment]:
+        # Together, so that a wrong answer counts as a fault of the allocator, as an exception does.
+        return check(request, self._allocator.allocate(request))
+
+    def _room(self, courier: Courier) -> int:
+        """Return how many more orders a robot may have."""
+        if courier.resting or courier.task in (Task.CHARGE, Task.RETURN):
+            return 0
+        if courier.task is Task.NONE and self._world.actions.queued(courier.row):
+            # Somebody else has it do something.
+            return 0
+        return self._settings.queue - len(courier.plan) - (courier.task is Task.ORDER)
+
+    def _open_orders(self) -> Ints:
+        """Return the waiting orders to look at, the most urgent first; with a closed station they go on waiting."""
+        book, closed = self._book, self._places.closed
+        urgent = book.by_urgency()
+        if closed:
+            names = self._places.names
+            held = {order: closed.intersection(book.stops[order]) for order in urgent.tolist()}
+            for order, stations in held.items():
+                if stations:
+                    book.reasons[order] = f"station {names[min(stations)]} is closed"
+            urgent = np.array([order for order, stations in held.items() if not stations], np.int64)
+        return urgent[: self._settings.consider]
+
+    def _request(self, couriers: list[Courier], orders: Ints) -> Request:
+        book, places, world = self._book, self._places, self._world
+        rows = np.array([courier.row for courier in couriers], np.int64)
+        begins = book.table.pick[orders]
+        ends = np.array([book.stops[order][-1] for order in orders.tolist()], np.int64)
+        now = world.clock.time
+        costs = places.lengths_from(world.position[rows, :2], begins)
+        costs -= self._settings.waiting_weight * (now - book.table.release[orders])
+        costs[book.table.load[orders] > self._table.max_load[rows][:, None]] = np.inf
+        busy = [self._ahead(courier) for courier in couriers]
+        return Request(
+            rows=rows,
+            orders=orders,
+            costs=costs,
+            free=np.array([self._room(courier) for courier in couriers], np.int64),
+            plans=[[(book.stops[o][0], book.stops[o][-1]) for o in courier.plan] for courier in couriers],
+            begins=begins,
+            ends=ends,
+            lengths=book.lengths_of(orders, places.length_of),
+            left=np.array([length for _, length in busy]),
+            reach=partial(self._reach, rows, [place for place, _ in busy]),
+            between=places.between,
+            priority=book.table.priority[orders],
+            release=book.table.release[orders],
+            due=book.table.due[orders],
+            now=now,
+        )
+
+    def _ahead(self, courier: Courier) -> tuple[int, float]:
+        """Return where a robot will have done what it does, and how many m it drives until then."""
+        if courier.task is not Task.ORDER:
+            return NOWHERE, 0.0
+        stops = self._book.stops[courier.order][courier.leg :]
+        here = self._world.position[[courier.row], :2]
+        left = float(self._places.lengths_from(here, stops[:1])[0, 0]) + self._places.length_of(stops)
+        # It is at work even where it has arrived: 0 would mean that it has nothing to do.
+        return stops[-1], max(left, 1e-9)
+
+    def _reach(self, rows: Rows, ready: list[int], robot: int, goals: Ints) -> Floats:
+        """Return the lengths (K,) from where a robot will be ready to the places `goals`."""
+        if ready[robot] != NOWHERE:
+            return self._places.between(np.full(len(goals), ready[robot]), goals)
+        return self._places.lengths_from(self._world.position[[rows[robot]], :2], goals)[0]
+
+    def _explain(self, request: Request) -> None:
+        """Let orders say why they wait that none of the robots at hand can serve."""
+        book = self._book
+        for index in np.flatnonzero(~np.isfinite(request.costs).any(axis=0)).tolist():
+            order, load = int(request.orders[index]), float(book.table.load[request.orders[index]])
+            if load > self._table.max_load[request.rows].max():
+                book.reasons[order] = f"no robot that is free takes {load:g} kg"
+            else:
+                book.reasons[order] = f"no robot that is free gets to {self._places.names[request.begins[index]]}"

@@ -1,0 +1,35 @@
+"""The entry point of the feature, which `setup.cfg` declares: it connects orders to a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fleet_sim.core.features import Feature, FeatureHost
+from fleet_sim.core.pipeline import Phase, System, each_step
+from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.desk import OrderDesk
+from fleet_sim.orders.settings import OrderRobotSettings
+
+
+class OrdersFeature(Feature[OrderRobotSettings, OrderColumns]):
+    """Robots that serve orders: `orders:` in a spawn entry, `sim.features.use("orders")` is the OrderDesk."""
+
+    doc = "Lets it serve orders."
+    settings = OrderRobotSettings
+    table = OrderColumns
+
+    def values(self, settings: OrderRobotSettings) -> Mapping[str, Any]:
+        """Return the columns of a robot with `settings`."""
+        return {"max_load": settings.max_load, "loaded_speed": settings.loaded_speed}
+
+    def start(self, host: FeatureHost, table: OrderColumns) -> OrderDesk:
+        """Decide before actions begin, so that robots start in the step in which they are told."""
+        desk = OrderDesk(host.world, table)
+        host.pipeline.add(System("orders", Phase.UPDATE, each_step(desk.run)), before="actions")
+        host.checkpoints.register_late("orders", desk)
+        host.world.on_remove.append(desk.removed)
+        return desk
+
+
+FEATURE = OrdersFeature()

@@ -1,0 +1,246 @@
+"""Orders: all orders of a simulation and the fleet that serves them, for users."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.core.world import World
+from fleet_sim.entities.footprint import footprint_radius
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
+from fleet_sim.orders.allocation.registry import make_allocator
+from fleet_sim.orders.allocation.round import Rounds
+from fleet_sim.orders.book import OrderBook
+from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.fleet import Fleet
+from fleet_sim.orders.loads import TAKEN_AWAY
+from fleet_sim.orders.order import Order, OrderStatus
+from fleet_sim.orders.places import Places
+from fleet_sim.orders.settings import OrdersSettings
+from fleet_sim.orders.sources.arrivals import Arrivals
+from fleet_sim.orders.states import OrderState
+from fleet_sim.orders.timers import Timers
+from fleet_sim.orders.transport import Transport
+from fleet_sim.settings import read
+
+log = logging.getLogger(__name__)
+
+RELEASED, ARRIVED = "released", "arrived"
+
+
+class Orders:
+    """Orders of one simulation: submit and cancel them, and see what became of them.
+
+    The same orders at the same times have the same outcome. All of it is part of saved states and of a reset.
+    """
+
+    def __init__(
+        self, world: World, table: OrderColumns, places: Places, transport: Transport, settings: OrdersSettings
+    ) -> None:
+        """Raises UnknownNameError, InvalidValueError or MissingDependencyError for the allocator of `settings`."""
+        self.settings = settings
+        self.places = places
+        self.refused = 0
+        """How many orders were refused."""
+        self._world, self._table, self._transport = world, table, transport
+        self.book = OrderBook(self._announce)
+        self._timers = Timers()
+        self.fleet = Fleet(world, table, self.book, places, transport, self._timers, settings)
+        chosen = settings.allocation
+        allocator = make_allocator(chosen.type, chosen.options)
+        self._rounds = Rounds(world, table, self.book, places, self.fleet, allocator, chosen)
+        self._arrivals: list[Arrivals] = []
+        self._known = -1
+        self._round_due = 0
+
+    # ---- orders ------------------------------------------------------------------------------------------------------
+
+    def submit(self, order: Order | Mapping[str, Any] | None = None, **settings: Any) -> str:
+        """Add an order, given as such or by its settings; return its id.
+
+        Raises UnknownNameError for an unknown station, DuplicateNameError for an id that is taken, and
+        InvalidValueError or ConfigError for values that are not allowed, for stops that no way joins, and for a load
+        that no robot takes. Refused orders are counted in `refused`.
+        """
+        try:
+            return self._submit(read(Order, {**settings} if order is None else order))
+        except FleetSimError:
+            self.refused += 1
+            raise
+
+    def _submit(self, order: Order) -> str:
+        name = order.id or self.book.free_name()
+        self.book.check_new(name)
+        self._join()
+        stops = [self.places.number(place) for place in order.places]
+        for stop, following in pairwise(stops):
+            if stop == following:
+                raise InvalidValueError(f"order {name!r} stops at {self.places.names[stop]} twice in a row")
+        self.places.check_way(stops)
+        self._check_load(name, order.load)
+        now = self._world.clock.time
+        number = self.book.add(name, replace(order, id=name), stops, now)
+        if order.release > now:
+            self._timers.add(self._world.clock.ticks(order.release), RELEASED, number)
+        else:
+            self._release(number)
+        return name
+
+    def _check_load(self, name: str, load: float) -> None:
+        rows = self._table.among(self._world.rows)
+        if len(rows) and load > self._table.max_load[rows].max():
+            most = float(self._table.max_load[rows].max())
+            raise InvalidValueError(f"order {name!r}: its load of {load:g} kg is too heavy, robots take {most:g} kg")
+
+    def cancel(self, name: str, reason: str = "cancelled") -> None:
+        """Cancel an order that has not ended; raises UnknownNameError, and StateError for one that has.
+
+        A robot that has its load already brings it back to the first stop.
+        """
+        self.fleet.cancel(self.book.number(name), reason)
+
+    def status(self, name: str) -> OrderStatus:
+        """Return what became of an order; raises UnknownNameError."""
+        return self.book.status(self.book.number(name), self.places.names)
+
+    def __len__(self) -> int:
+        return len(self.book)
+
+    @property
+    def names(self) -> list[str]:
+        """The ids of all orders, in the order of submission."""
+        return [order.id for order in self.book.orders]
+
+    @property
+    def counts(self) -> dict[OrderState, int]:
+        """How many orders are in each state."""
+        return dict(self.book.counts)
+
+    # ---- stations ----------------------------------------------------------------------------------------------------
+
+    def close_station(self, name: str) -> None:
+        """Let nobody be sent to a station any more; raises UnknownNameError.
+
+        Orders that lead there wait. Robots on their way to it give the order back, or, with a load, wait where they are
+        until it opens. Who is there already is served.
+        """
+        place = self.places.number(name)
+        self.places.closed.add(place)
+        self.fleet.close(place)
+
+    def open_station(self, name: str) -> None:
+        """Let robots be sent to a station again; raises UnknownNameError."""
+        place = self.places.number(name)
+        self.places.closed.discard(place)
+        self.fleet.open(place)
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Do what is due: hear of drives, services and releases, and give orders to robots."""
+        world = self._world
+        if world.version != self._known:
+            self._join()
+        for outcome in self._transport.take_outcomes():
+            self.fleet.drive_ended(outcome)
+        for timer in self._timers.due(world.clock.tick):
+            if timer.what == RELEASED:
+                self._release(timer.subject)
+            elif timer.what == ARRIVED:
+                self._arrive(timer.subject)
+            elif timer.what == TAKEN_AWAY:
+                self.fleet.loads.take_away(timer.subject)
+            else:
+                self.fleet.timer(timer.what, timer.subject, timer.token)
+        if self.fleet.changed and world.clock.tick >= self._round_due:
+            self.fleet.changed = False
+            self._round_due = world.clock.tick + world.clock.ticks(self.settings.allocation.period)
+            self._rounds.run()
+
+    def begin_arrivals(self) -> None:
+        """Let orders come at random, as set; raises UnknownNameError and InvalidValueError naming the stream."""
+        for index, settings in enumerate(self.settings.arrivals):
+            try:
+                key = self._world.random.key(f"orders {index}")
+                self._arrivals.append(Arrivals(settings, self.places, key))
+            except (UnknownNameError, InvalidValueError) as error:
+                raise ConfigError(str(error), path=f"arrivals[{index}]") from error
+            self._expect(index)
+
+    def _expect(self, stream: int) -> None:
+        time = self._arrivals[stream].next_time()
+        if time is not None:
+            self._timers.add(self._world.clock.ticks(time), ARRIVED, stream)
+
+    def _arrive(self, stream: int) -> None:
+        order = self._arrivals[stream].order()
+        try:
+            self.submit(order)
+        except FleetSimError as error:
+            # Nobody waits for an answer; the next ones may be possible.
+            if self.refused == 1:
+                log.warning("an order was refused: %s; further ones are counted only", error)
+        self._expect(stream)
+
+    def _release(self, number: int) -> None:
+        # It may have been cancelled before.
+        if self.book.state(number) is OrderState.WAITING:
+            self.book.release(number)
+            self.fleet.changed = True
+
+    def _join(self) -> None:
+        """Take in new robots."""
+        world = self._world
+        if world.version == self._known:
+            return
+        self._known = world.version
+        self.fleet.join()
+        self.places.look()
+        radii = [footprint_radius(world, row) for row in self.fleet.couriers if not self._table.slowed[row]]
+        if radii:
+            self.places.radius = min(radii)
+
+    def removed(self, rows: np.ndarray) -> None:
+        """Hear that entities are about to be removed."""
+        for row in rows.tolist():
+            self.fleet.lose(row)
+
+    def _announce(self, number: int, begin: OrderState, end: OrderState) -> None:
+        """Emit `order_changed`."""
+        if self._world.events.has_handlers("order_changed"):
+            book = self.book
+            self._world.events.emit(
+                "order_changed", order=book.orders[number].id, before=begin, state=end, robot=book.robots[number]
+            )
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the state as copies."""
+        return {
+            "book": self.book.save(),
+            "fleet": self.fleet.save(),
+            "timers": self._timers.save(),
+            "transport": self._transport.save(),
+            "closed": set(self.places.closed),
+            "refused": self.refused,
+            "arrivals": [stream.save() for stream in self._arrivals],
+            "round_due": self._round_due,
+        }
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        self.book.restore(saved["book"])
+        self.fleet.restore(saved["fleet"])
+        self._timers.restore(saved["timers"])
+        self._transport.restore(saved["transport"])
+        self.places.closed = set(saved["closed"])
+        self.refused, self._round_due = saved["refused"], saved["round_due"]
+        for stream, state in zip(self._arrivals, saved["arrivals"], strict=True):
+            stream.restore(state)
+        self._known = -1

@@ -1,0 +1,138 @@
+"""The section `orders` of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Rows
+from fleet_sim.config.sections import Section
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
+from fleet_sim.orders.desk import OrderDesk
+from fleet_sim.orders.order import Order
+from fleet_sim.orders.orders import Orders
+from fleet_sim.orders.places import Places
+from fleet_sim.orders.settings import OrdersSettings
+from fleet_sim.orders.sources.csv_file import read_orders
+from fleet_sim.orders.sources.robot_runners import read_task_orders
+from fleet_sim.orders.traffic_transport import FleetTransport
+from fleet_sim.paths import is_file
+from fleet_sim.settings import object_schema, read
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.site import Site
+from fleet_sim.traffic.router import Router
+from fleet_sim.traffic.traffic import Traffic
+
+
+class OrdersSection(Section[MultiRobotSimulationCore]):
+    """Lets the fleet of a scenario serve orders; `sim.get_manager("orders")` returns the Orders."""
+
+    doc = "Orders between the stations of the site, and how robots serve them."
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of OrdersSettings."""
+        return object_schema(OrdersSettings)
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings are wrong."""
+        read(OrdersSettings, entry, source=source, path="orders")
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Submit the orders of the section to the fleet; raises ConfigError naming the order."""
+        settings = read(OrdersSettings, entry, source=source, path="orders")
+        try:
+            orders = offer_orders(sim, settings)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within("orders", source=source) from error
+        for index, order in enumerate(settings.list):
+            try:
+                orders.submit(order)
+            except FleetSimError as error:
+                raise ConfigError.of(error).within(f"orders.list[{index}]", source=source) from error
+        folder = Path(source).parent
+        if settings.file is not None:
+            path = _found(folder, settings.file, "file", source)
+            _submit_all(orders, read_orders(path), path)
+        if settings.tasks is not None:
+            path = _found(folder, settings.tasks, "tasks", source)
+            _submit_all(orders, read_task_orders(path, orders.places.site.grid), path)
+
+
+def _found(folder: Path, name: str, key: str, source: str) -> Path:
+    path = folder / name
+    if not is_file(path):
+        raise ConfigError(f"there is no file {str(path)!r}", source=source, path=f"orders.{key}")
+    return path
+
+
+def _submit_all(orders: Orders, entries: Iterable[tuple[str, Order]], path: Path) -> None:
+    for where, order in entries:
+        try:
+            orders.submit(order)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within(where, source=str(path)) from error
+
+
+def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None = None) -> Orders:
+    """Let the robots of `sim` serve orders on its site; returns the Orders, which are also the manager "orders".
+
+    `settings.list` is left aside: submit orders. Raises InvalidValueError without a site, DuplicateNameError where
+    there are orders already, and what the allocator of `settings` raises.
+    """
+    chosen = OrdersSettings() if settings is None else settings
+    site, router = _building(sim)
+    desk: OrderDesk = sim.features.use("orders")
+    traffic = partial(_traffic, sim)
+    transport = FleetTransport(sim.world, traffic)
+    try:
+        orders = Orders(sim.world, desk.table, Places(site, router, traffic), transport, chosen)
+        orders.begin_arrivals()
+        sim.register_manager(orders, "orders")
+    except BaseException:
+        transport.close()
+        raise
+    if chosen.robot is not None:
+        sim.features.give("orders", _without(sim, desk), chosen.robot)
+    desk.open(orders)
+
+    def leave() -> None:
+        # With `sim.clear()` the building and its fleet are gone.
+        desk.open(None)
+        transport.close()
+        sim.unregister_manager(orders)
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
+    return orders
+
+
+def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:
+    try:
+        return sim.get_manager("site"), sim.get_manager("router")
+    except UnknownNameError as error:
+        raise InvalidValueError(
+            "orders lead to the stations of a site; add a section 'site' to the scenario"
+        ) from error
+
+
+def _traffic(sim: MultiRobotSimulationCore) -> Traffic | None:
+    try:
+        traffic: Traffic = sim.get_manager("traffic")
+    except UnknownNameError:
+        return None
+    return traffic
+
+
+def _without(sim: MultiRobotSimulationCore, desk: OrderDesk) -> Rows:
+    """Return the robots that can drive and have no settings for orders of their own."""
+    world = sim.world
+    rows = world.rows[(world.kind[world.rows] == KIND_AGENT) & ~desk.table.present[world.rows]]
+    return np.array([row for row in rows.tolist() if world.handles[row].can_move], np.int64)
+
+
+SECTION = OrdersSection()

@@ -1,0 +1,1 @@
+"""Where orders come from besides Python and ROS: one source per file."""

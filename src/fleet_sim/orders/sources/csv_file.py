@@ -1,0 +1,76 @@
+"""Orders from CSV files: a line per order, a column per setting of an order."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.errors import ConfigError, did_you_mean
+from fleet_sim.orders.order import Order
+from fleet_sim.settings import read
+from fleet_sim.settings.fields import fields_of
+from fleet_sim.sites.formats.base import fail, read_text
+
+SEPARATOR = "|"
+_POINT = re.compile(r"\(\s*(\S+)\s+(\S+)\s*\)")
+_TEXTS = ("id", "pick", "drop")
+_MOST_COLUMNS = 100
+
+
+def read_orders(path: Path) -> Iterator[tuple[str, Order]]:
+    """Yield the orders in `path` with their places in it, such as "line 3"; raises ConfigError naming file and line.
+
+    The first line has the names of settings; empty fields keep the defaults. `stops` are separated by `|`, and points
+    are written as `(x y)`.
+    """
+    lines = csv.reader(read_text(path).splitlines(), strict=True)
+    try:
+        header = [name.strip() for name in next(lines, [])]
+        _check_header(path, header)
+        for values in lines:
+            # A line of nothing, as editors leave at the end.
+            if not any(value.strip() for value in values):
+                continue
+            where = f"line {lines.line_num}"
+            if len(values) != len(header):
+                fail(path, f"has {len(values)} fields, the first line names {len(header)}", where)
+            given = {name: value.strip() for name, value in zip(header, values, strict=True) if value.strip()}
+            entry = {name: _value(path, name, text, where) for name, text in given.items()}
+            yield where, read(Order, entry, source=str(path), path=where)
+    except csv.Error as error:
+        raise ConfigError(f"is not valid CSV: {error}", source=str(path), path=f"line {lines.line_num}") from error
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    if not header or len(header) > _MOST_COLUMNS:
+        fail(path, "the first line must have the names of settings of orders, such as id,pick,drop", "line 1")
+    known = fields_of(Order)
+    for name in header:
+        if name not in known:
+            fail(path, f"unknown column {name!r}.{did_you_mean(name, known)}", "line 1")
+    if len(set(header)) < len(header):
+        fail(path, f"two columns have the same name: {', '.join(header)}", "line 1")
+
+
+def _value(path: Path, name: str, text: str, where: str) -> Any:
+    if name == "stops":
+        return [_place(stop.strip()) for stop in text.split(SEPARATOR)]
+    if name in _TEXTS:
+        return text if name == "id" else _place(text)
+    try:
+        return int(text) if name == "priority" else float(text)
+    except ValueError:
+        fail(path, f"must be a number, got {text[:60]!r}", f"{where}.{name}")
+
+
+def _place(text: str) -> object:
+    point = _POINT.fullmatch(text)
+    if point is None:
+        return text
+    try:
+        return [float(number) for number in point.groups()]
+    except ValueError:
+        return text

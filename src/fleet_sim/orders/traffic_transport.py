@@ -1,0 +1,94 @@
+"""Transport by the traffic of the site, for the robots that take part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fleet_sim.core.world import World
+from fleet_sim.entities.agent import Agent
+from fleet_sim.orders.transport import Outcome, RouteTransport
+from fleet_sim.traffic.traffic import Traffic
+
+
+class FleetTransport:
+    """Robots that take part in the traffic drive by its plans, all others by routes of their own.
+
+    `traffic` returns the traffic, None as long as there is none: a scenario may name its sections in any order.
+    """
+
+    def __init__(self, world: World, traffic: Callable[[], Traffic | None]) -> None:
+        self._world = world
+        self._traffic = traffic
+        self._routes = RouteTransport(world)
+        self._sent: dict[int, int] = {}
+        self._outcomes: list[Outcome] = []
+        world.events.on("traffic_arrived", self._arrived)
+        world.events.on("traffic_left", self._left)
+
+    def send(self, row: int, point: tuple[float, float]) -> None:
+        """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there."""
+        traffic, agent = self._taking_part(row)
+        if traffic is None:
+            self._sent.pop(row, None)
+            self._routes.send(row, point)
+            return
+        self._routes.stop(row)
+        self._sent.pop(row, None)
+        traffic.send(agent, point)
+        self._sent[row] = traffic.node_of(point)
+
+    def stop(self, row: int) -> None:
+        """Let a robot that was sent somewhere stop where it is; in the traffic it gives way to others."""
+        self._routes.stop(row)
+        self._sent.pop(row, None)
+        traffic, agent = self._taking_part(row)
+        if traffic is not None:
+            traffic.resume(agent)
+            traffic.withdraw_goal(agent)
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there until it is sent elsewhere or stopped."""
+        traffic, agent = self._taking_part(row)
+        if traffic is not None:
+            traffic.stop(agent)
+
+    def forget(self, row: int) -> None:
+        """Forget a robot that is about to be removed."""
+        self._routes.forget(row)
+        self._sent.pop(row, None)
+        self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
+
+    def take_outcomes(self) -> list[Outcome]:
+        """Return the drives that have ended since the last call, in the order they ended."""
+        taken, self._outcomes = self._outcomes, []
+        return taken + self._routes.take_outcomes()
+
+    def _taking_part(self, row: int) -> tuple[Traffic | None, Agent]:
+        traffic, agent = self._traffic(), self._world.handles[row]
+        return (traffic if traffic is not None and traffic.takes_part(agent) else None), agent
+
+    def _arrived(self, agent: Agent, node: int) -> None:
+        if self._sent.get(agent.row) == node:
+            del self._sent[agent.row]
+            self._outcomes.append(Outcome(agent.row))
+
+    def _left(self, agent: Agent, reason: str) -> None:
+        if self._sent.pop(agent.row, None) is not None:
+            self._outcomes.append(Outcome(agent.row, f"it left the traffic: {reason}"))
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+        return dict(self._sent), list(self._outcomes), self._routes.save()
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        sent, outcomes, routes = saved
+        self._sent, self._outcomes = dict(sent), list(outcomes)
+        self._routes.restore(routes)
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+        self._routes.close()
+        self._world.events.off("traffic_arrived", self._arrived)
+        self._world.events.off("traffic_left", self._left)

@@ -1,0 +1,106 @@
+"""Transport: how robots get to places, behind one small protocol."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from fleet_sim.actions.move_to import MoveTo
+from fleet_sim.config.modes import ActionStatus
+from fleet_sim.core.world import World
+from fleet_sim.entities.agent import Agent
+from fleet_sim.geometry import Pose
+
+
+class Outcome(NamedTuple):
+    """A drive has ended: at its place (`reason` is empty), or elsewhere for a reason."""
+
+    row: int
+    reason: str = ""
+
+
+class Transport(Protocol):
+    """Sends robots to places. Each drive has one outcome, unless the robot is stopped, sent elsewhere or removed."""
+
+    def send(self, row: int, point: tuple[float, float]) -> None:
+        """Let a robot drive to `point` in m; what it drove to before is forgotten."""
+
+    def stop(self, row: int) -> None:
+        """Let a robot that was sent somewhere stop where it is; it may give way to others there."""
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there until it is sent elsewhere or stopped."""
+
+    def forget(self, row: int) -> None:
+        """Forget a robot that is about to be removed."""
+
+    def take_outcomes(self) -> list[Outcome]:
+        """Return the drives that have ended since the last call, in the order they ended."""
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+
+
+class RouteTransport:
+    """Every robot by itself, along its route around the walls. Robots do not look out for each other."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._drives: dict[int, MoveTo] = {}
+        self._outcomes: list[Outcome] = []
+        world.events.on("action_completed", self._ended)
+
+    def send(self, row: int, point: tuple[float, float]) -> None:
+        """Let a robot drive to `point` in m; what it drove to before is forgotten."""
+        self.stop(row)
+        # A place is for being there: turning to some heading would only take time.
+        action = MoveTo(Pose((*point, float(self._world.position[row, 2]))), 0.0, False, route=True)
+        self._drives[row] = action
+        self._world.actions.add(row, action)
+
+    def stop(self, row: int) -> None:
+        """Let a robot that was sent somewhere stop where it is."""
+        action = self._drives.pop(row, None)
+        if action is not None:
+            action.cancel("its order changed")
+
+    def hold(self, row: int) -> None:
+        """Let a robot that has arrived stay there: nobody asks it to give way."""
+
+    def forget(self, row: int) -> None:
+        """Forget a robot that is about to be removed."""
+        self._drives.pop(row, None)
+        self._outcomes = [outcome for outcome in self._outcomes if outcome.row != row]
+
+    def take_outcomes(self) -> list[Outcome]:
+        """Return the drives that have ended since the last call, in the order they ended."""
+        taken, self._outcomes = self._outcomes, []
+        return taken
+
+    def _ended(self, agent: Agent, action: object, status: ActionStatus) -> None:
+        drive = self._drives.get(agent.row)
+        if drive is None or drive is not action:
+            return
+        del self._drives[agent.row]
+        arrived = status is ActionStatus.COMPLETED
+        reason = "" if arrived else drive.error_message or "the drive ended"
+        self._outcomes.append(Outcome(agent.row, reason))
+
+    def save(self) -> Any:
+        """Return the state as copies, for a checkpoint."""
+        # The scheduler restores the same action objects, so that they are still those of the robots.
+        return dict(self._drives), list(self._outcomes)
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        drives, outcomes = saved
+        self._drives, self._outcomes = dict(drives), list(outcomes)
+
+    def close(self) -> None:
+        """Stop listening to the simulation."""
+        self._world.events.off("action_completed", self._ended)

@@ -1,0 +1,105 @@
+"""The figures that reports know by name: what they are called, their unit, and whether more is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from fleet_sim.traffic.figures import Run
+
+MORE, LESS, NEITHER = 1, -1, 0
+
+
+class Figure(NamedTuple):
+    """A figure of a run: its key in run files, its name for people, unit, digits, and which way is better."""
+
+    key: str
+    name: str
+    unit: str
+    digits: int
+    better: int
+
+
+KNOWN: Mapping[str, tuple[Figure, ...]] = {
+    "Work": (
+        Figure("tasks_done", "Tasks done", "", 0, MORE),
+        Figure("throughput_per_h", "Throughput", "per hour", 0, MORE),
+        Figure("throughput_per_s", "Throughput", "per second", 3, MORE),
+        Figure("orders_done", "Orders done", "", 0, MORE),
+        Figure("orders_per_h", "Orders", "per hour", 0, MORE),
+        Figure("sum_of_costs", "Sum of costs", "steps", 0, LESS),
+        Figure("makespan_s", "Makespan", "s", 1, LESS),
+        Figure("flow_time_s_mean", "Time of a task, mean", "s", 1, LESS),
+        Figure("flow_time_s_p50", "Time of a task, median", "s", 1, LESS),
+        Figure("flow_time_s_p90", "Time of a task, 90 %", "s", 1, LESS),
+        Figure("flow_time_s_p99", "Time of a task, 99 %", "s", 1, LESS),
+        Figure("lateness_s_p50", "Lateness, median", "s", 1, LESS),
+        Figure("lateness_s_p99", "Lateness, 99 %", "s", 1, LESS),
+    ),
+    "Robots": (
+        Figure("robots", "Robots", "", 0, NEITHER),
+        Figure("driven_m", "Driven in all", "m", 0, NEITHER),
+        Figure("driven_per_task_m", "Driven per task", "m", 1, LESS),
+        Figure("speed_mean", "Mean speed of all", "m/s", 2, MORE),
+        Figure("speed_max", "Highest speed", "m/s", 2, NEITHER),
+        Figure("waiting_s_mean", "Waiting of a robot, mean", "s", 1, LESS),
+        Figure("longest_wait_s", "Longest wait", "s", 1, LESS),
+        Figure("energy_wh", "Energy", "Wh", 0, LESS),
+    ),
+    "Safety": (
+        Figure("collisions", "Collisions", "", 0, LESS),
+        Figure("deadlocks", "Deadlocks", "", 0, LESS),
+        Figure("stuck_robots", "Robots stuck at the end", "", 0, LESS),
+        Figure("closest_m", "Closest middles of two robots", "m", 3, MORE),
+        Figure("closest_gap_m", "Smallest gap between footprints", "m", 3, MORE),
+    ),
+    "Planning and time": (
+        Figure("plans", "Plans", "", 0, NEITHER),
+        Figure("failed_plans", "Plans that failed", "", 0, LESS),
+        Figure("planning_ms_p50", "Planning, median", "ms", 2, LESS),
+        Figure("planning_ms_p99", "Planning, 99 %", "ms", 2, LESS),
+        Figure("planning_ms_max", "Planning, longest", "ms", 2, LESS),
+        Figure("simulated_s", "Simulated", "s", 1, NEITHER),
+        Figure("wall_s", "Took", "s", 2, LESS),
+        Figure("real_time_factor", "Times real time", "", 1, MORE),
+    ),
+}
+"""By the heading that they stand under."""
+
+SHARE = "share_"
+"""What the figures of states begin with: the share of all robots' time."""
+
+
+class Row(NamedTuple):
+    """A figure with the values of one or two runs, None where a run does not have it."""
+
+    figure: Figure
+    values: tuple[float | None, ...]
+
+    @property
+    def change(self) -> float | None:
+        """How much larger the second value is, as a share of the first; None where that cannot be said."""
+        if len(self.values) < 2 or self.values[0] is None or self.values[1] is None or not self.values[0]:
+            return None
+        return (self.values[1] - self.values[0]) / abs(self.values[0])
+
+
+def rows_of(runs: Sequence[Run]) -> dict[str, list[Row]]:
+    """Return the figures that any of `runs` has, by heading; those that nobody knows by name come last."""
+    given = {key: None for run in runs for key in run.figures}
+    found: dict[str, list[Row]] = {}
+    for heading, figures in KNOWN.items():
+        found[heading] = [_row(figure, runs) for figure in figures if figure.key in given]
+    shares = [key for key in given if key.startswith(SHARE)]
+    found["Time of the robots"] = [
+        _row(Figure(key, key.removeprefix(SHARE).replace("_", " ").capitalize(), "%", 1, NEITHER), runs, 100.0)
+        for key in shares
+    ]
+    named = {figure.key for figures in KNOWN.values() for figure in figures}.union(shares)
+    found["More"] = [_row(Figure(key, key, "", 3, NEITHER), runs) for key in given if key not in named]
+    return {heading: rows for heading, rows in found.items() if rows}
+
+
+def _row(figure: Figure, runs: Sequence[Run], times: float = 1.0) -> Row:
+    values = [run.figures.get(figure.key) for run in runs]
+    return Row(figure, tuple(None if value is None else value * times for value in values))

@@ -1,0 +1,121 @@
+"""The plots of a report: work over time, what robots did, and how times are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.reports.scales import Scale, clock_to, from_zero, number
+from fleet_sim.reports.svg import Plot, legend
+from fleet_sim.traffic.figures import Run
+
+RUNS = ("var(--first)", "var(--second)")
+"""Colours of the two runs."""
+
+STATES = {
+    "driving": "var(--blue)",
+    "waiting": "var(--yellow)",
+    "blocked": "var(--red)",
+    "serving": "var(--green)",
+    "idle": "var(--rest)",
+    "loaded": "var(--violet)",
+    "charging": "var(--orange)",
+}
+OTHERS = ("var(--violet)", "var(--orange)", "var(--green)", "var(--pink)")
+WIDE = 1100
+TASKS_OF_A_POINT = 20
+
+
+def colours_of(states: Sequence[str]) -> dict[str, str]:
+    """Return a colour for each state: its own where it is known, else one that is left over."""
+    free = [colour for colour in OTHERS if colour not in {STATES.get(name) for name in states}] or list(OTHERS)
+    unknown = [name for name in states if name not in STATES]
+    return {name: STATES.get(name) or free[unknown.index(name) % len(free)] for name in states}
+
+
+def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the tasks per hour over time, with a line for each run."""
+    clock = clock_to(max(float(run.times[-1]) if len(run.times) else 1.0 for run in runs), 10)
+    lines = [_rates(run) for run in runs]
+    scale = from_zero(max((float(rates.max(initial=0.0)) for _, rates in lines), default=1.0))
+    plot = Plot(clock.scale, scale, width=WIDE, height=270, label="tasks per hour over time")
+    plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
+    for (middles, rates), colour in zip(lines, RUNS, strict=False):
+        plot.line(middles, rates, colour)
+    for index, middle in enumerate(lines[0][0].tolist()):
+        shown = [clock.text(middle)]
+        for (middles, rates), name in zip(lines, names, strict=True):
+            near = index if len(runs) == 1 else int(np.argmin(np.abs(middles - middle)))
+            shown.append(f"{name}: {number(float(rates[near]))} tasks per hour")
+        plot.tip(middle, shown)
+    return (legend(zip(names, RUNS, strict=False)) if len(runs) > 1 else "") + plot.text()
+
+
+def _rates(run: Run) -> tuple[Floats, Floats]:
+    """Return the middles of some stretches, and the tasks per hour in each."""
+    # With few tasks in each, the line would show chance.
+    most = int(np.clip(run.tasks.sum() / TASKS_OF_A_POINT, 8, 80))
+    edges, tasks = _merged(run.times, run.tasks[:, None], most)
+    lengths = np.diff(edges)
+    return 0.5 * (edges[:-1] + edges[1:]), tasks[:, 0] / lengths * 3600.0
+
+
+def states(run: Run, peak: float, end: float, width: int) -> str:
+    """Return how many robots were in each state over time, stacked; axes reach `peak` robots and `end` s."""
+    names = list(run.states)
+    clock, scale = clock_to(end, 5 if width < WIDE else 10), from_zero(peak)
+    plot = Plot(clock.scale, scale, width=width, height=270, label="robots by state over time")
+    plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
+    edges, sums = _merged(run.times, np.stack([run.states[name] for name in names], axis=1), 150)
+    robots = sums / np.diff(edges)[:, None]
+    tops = np.cumsum(robots, axis=1)
+    colours = colours_of(names)
+    for index, name in enumerate(names):
+        plot.area(edges, tops[:, index] - robots[:, index], tops[:, index], colours[name])
+    for middle, row in zip((0.5 * (edges[:-1] + edges[1:])).tolist(), robots.tolist(), strict=True):
+        shown = [f"{name}: {number(value, 1)} robots" for name, value in zip(names, row, strict=True)]
+        plot.tip(middle, [clock.text(middle), *shown[::-1]])
+    return plot.text()
+
+
+def _merged(times: Floats, sums: Floats, most: int) -> tuple[Floats, Floats]:
+    """Return the ends (B + 1,) of at most `most` stretches of several each, from 0, and their sums (B, K)."""
+    if not len(times):
+        return np.array([0.0, 1.0]), np.zeros((1, sums.shape[1]))
+    together = -(-len(times) // most)
+    starts = np.arange(0, len(times), together)
+    ends = np.append(starts[1:], len(times)) - 1
+    edges, merged = np.append(0.0, times[ends]), np.add.reduceat(sums, starts, axis=0)
+    # A stretch at the end that is much shorter than the others would show a peak that is none.
+    if len(edges) > 2 and edges[-1] - edges[-2] < 0.5 * (edges[1] - edges[0]):
+        edges, last = np.delete(edges, -2), merged[-1]
+        merged = merged[:-1].copy()
+        merged[-1] += last
+    return edges, merged
+
+
+def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) -> str:
+    """Return which share of the values of `key` is below a value, with a line for each run that has them."""
+    found = [
+        (run.quantiles[key], name, colour)
+        for run, name, colour in zip(runs, names, RUNS, strict=False)
+        if key in run.quantiles
+    ]
+    # The last per cent is often far away, and would squeeze the others together.
+    scale = from_zero(max(float(values[99]) for values, _, _ in found) or 1.0)
+    shares = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
+    plot = Plot(scale, shares, label=f"distribution of {key}")
+    digits = 0 if scale.high >= 10 else 2
+    plot.axes(
+        [f"{number(value, digits)} {unit}" for value in scale.ticks], [f"{number(value)} %" for value in shares.ticks]
+    )
+    percents = np.arange(101.0)
+    for values, _, colour in found:
+        kept = values <= scale.high
+        plot.line(values[kept], percents[kept], colour)
+    for value in np.linspace(0.0, scale.high, 61).tolist():
+        shown = [f"{name}: {number(float(np.interp(value, values, percents)))} % below" for values, name, _ in found]
+        plot.tip(value, [f"{number(value, digits + 1)} {unit}", *shown])
+    return (legend((name, colour) for _, name, colour in found) if len(runs) > 1 else "") + plot.text()

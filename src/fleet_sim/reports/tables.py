@@ -1,0 +1,54 @@
+"""The figures of runs as a table: CSV, or Parquet where pyarrow is installed."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import replacing
+from fleet_sim.traffic.figures import Run
+
+
+def check_table(path: str | Path) -> None:
+    """Raise InvalidValueError for another ending than .csv and .parquet, MissingDependencyError without pyarrow."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise InvalidValueError(f"tables are written to files that end in .csv or .parquet, got {str(path)!r}")
+    if suffix == ".parquet":
+        _pyarrow()
+
+
+def write_table(path: str | Path, runs: Sequence[Run]) -> None:
+    """Write the figures of `runs`, a row for each: its title and its figures, empty where a run has none.
+
+    The ending of `path` tells the format; raises as `check_table` does, and where the system refuses to write.
+    """
+    check_table(path)
+    keys = list(dict.fromkeys(key for run in runs for key in run.figures))
+    if Path(path).suffix.lower() == ".csv":
+        with replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["run", *keys])
+            writer.writerows([run.title, *(_text(run.figures.get(key)) for key in keys)] for run in runs)
+        return
+    columns: dict[str, list[Any]] = {"run": [run.title for run in runs]}
+    columns.update({key: [run.figures.get(key) for run in runs] for key in keys})
+    pyarrow, parquet = _pyarrow()
+    with replacing(path) as part:
+        parquet.write_table(pyarrow.table(columns), part)
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:.10g}"
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "parquet", "writing tables in Parquet") from error
+    return pyarrow, pyarrow.parquet

@@ -1,0 +1,301 @@
+"""TrafficControl: the state of the traffic, and what happens to it in each step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Bools, Ints, Rows
+from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.steering import IDLE
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.site import Site
+from fleet_sim.traffic.columns import STOPPED, TrafficColumns
+from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused
+from fleet_sim.traffic.execution.execution import Execution
+from fleet_sim.traffic.execution.lane_limits import lane_limits
+from fleet_sim.traffic.execution.tracks import tracks_of
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.obstacles import CoveredNodes
+from fleet_sim.traffic.regions import regions_of
+from fleet_sim.traffic.settings import TrafficSettings
+from fleet_sim.traffic.timing import PlanTiming
+
+
+class InTraffic(DriveRule):
+    """A robot in the traffic is driven by nothing else."""
+
+    reason = "it takes part in the traffic; send it there (MoveTo with route=True), or let it leave the traffic first"
+
+    def __init__(self, control: TrafficControl, table: TrafficColumns) -> None:
+        self._control = control
+        self._table = table
+
+    def refuses(self, rows: Rows) -> Bools:
+        """Return which of `rows` take part."""
+        return np.asarray(self._table.present[rows])
+
+    def stopped(self, rows: Rows, *, stay: bool) -> None:
+        """Let robots stand that were told to stop; those whose action ended have no goal any more."""
+        ours = rows[self._table.present[rows]]
+        if len(ours) and stay:
+            self._control.hold(ours, STOPPED)
+        elif len(ours):
+            self._control.withdraw_goal(ours)
+
+
+class Floor:
+    """What depends on the network: the network, its execution, and the obstacles on it."""
+
+    def __init__(
+        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings, radius: float
+    ) -> None:
+        """`radius` is that of the largest footprint. Raises InvalidValueError where it does not fit."""
+        # What is nearer than the margin counts as a collision.
+        reach = radius + 0.5 * sim.params.collision_margin
+        roadmap = settings.network == "roadmap" or (settings.network == "auto" and site.roadmap is not None)
+        self.radius = radius
+        self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach)
+        tracks = tracks_of(self.network, 2.0 * reach, lane_limits(site, self.network))
+        self.execution = Execution(sim.world, table, tracks)
+        self.obstacles = CoveredNodes(sim.world, table, tracks, reach, f"{site.name}_wall_")
+        self.regions = regions_of(self.network.neighbours)
+        self.closed: Bools = np.zeros(len(self.network), np.bool_)
+        self.covered: Bools = np.zeros(len(self.network), np.bool_)
+        self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, sim.params.seed)
+
+    def open_up(self) -> None:
+        """Let robots enter what is neither closed nor covered."""
+        self.execution.open_mask[:] = ~(self.closed | self.covered)
+        self.timing.changed = True
+
+
+class TrafficControl:
+    """Carries out what Traffic is told, and makes the steps of it; a participant in checkpoints."""
+
+    def __init__(
+        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings
+    ) -> None:
+        self.rule = InTraffic(self, table)
+        self._sim = sim
+        self._world = sim.world
+        self._site = site
+        self._table = table
+        self._settings = settings
+        self._floor: Floor | None = None
+
+    # ---- parts -------------------------------------------------------------------------------------------------------
+
+    @property
+    def floor(self) -> Floor:
+        """What depends on the network; raises StateError before there is one."""
+        if self._floor is None:
+            raise StateError("no robot takes part in the traffic yet, and its network depends on their size; enrol one")
+        return self._floor
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the robots that take part."""
+        return NO_ROWS if self._floor is None else self._floor.execution.rows
+
+    def nodes(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots stand on, or passed last."""
+        graph = self.floor.execution.graph
+        return np.asarray(graph.ways.nodes[rows, self._table.at[rows]], np.int64)
+
+    # ---- who takes part ----------------------------------------------------------------------------------------------
+
+    def enroll(self, rows: Rows) -> None:
+        """Let robots take part; raises InvalidValueError, and then enrols none."""
+        world, table = self._world, self._table
+        for row in rows.tolist():
+            reason = "it takes part already" if table.present[row] else hindrance(world, row)
+            if reason:
+                raise refused(world, row, reason)
+        try:
+            for row in rows.tolist():
+                enter(world, table, row)
+            self._take_places(rows)
+        except BaseException:
+            table.clear_rows(rows)
+            raise
+        finally:
+            world.version += 1
+        for row in world.actions.busy(rows).tolist():
+            world.actions.cancel_base(row, "the robot takes part in the traffic now")
+        self.floor.timing.changed = True
+
+    def _take_places(self, rows: Rows) -> None:
+        world, table = self._world, self._table
+        largest = float(table.radius[rows].max())
+        floor = self._floor or Floor(self._sim, self._site, table, self._settings, self._settings.radius or largest)
+        world.version += 1
+        present = floor.execution.rows
+        before = np.setdiff1d(present, rows)
+        held = floor.execution.graph.held(table, before)
+        nodes = floor.network.node_at(world.position[rows, :2])
+        for row, node in zip(rows.tolist(), nodes.tolist(), strict=True):
+            if table.radius[row] > floor.radius * (1.0 + 1e-9):
+                raise refused(world, row, f"its footprint of {table.radius[row]:g} m is larger than {floor.radius:g} m")
+            at = world.position[row, :2].tolist()
+            if node < 0 or np.abs(floor.network.positions[node] - at).max() > NEAR:
+                raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
+            if node in held or np.count_nonzero(nodes == node) > 1:
+                raise refused(world, row, f"another robot has node {node}")
+        floor.execution.stand(rows, nodes)
+        self._floor = floor
+
+    def remove(self, rows: Rows, reason: str) -> None:
+        """Let robots take no part any more; emits traffic_left for each."""
+        world, table, execution = self._world, self._table, self.floor.execution
+        for row in rows.tolist():
+            execution.graph.forget(table, execution.rows, row)
+            table.clear_rows(np.array([row]))
+            world.version += 1
+        world.rest(rows)
+        self.floor.timing.changed = True
+        for row in rows.tolist():
+            world.events.emit("traffic_left", agent=world.handles[row], reason=reason)
+            world.entity_events.emit(row, "traffic_left", reason=reason)
+
+    def removed(self, rows: Rows) -> None:
+        """Forget robots that are removed from the world."""
+        table = self._table
+        for row in rows[table.present[rows]].tolist():
+            execution = self.floor.execution
+            execution.graph.forget(table, execution.rows, row)
+            table.clear_rows(np.array([row]))
+            execution.renew()
+            self.floor.timing.changed = True
+
+    # ---- where they go -----------------------------------------------------------------------------------------------
+
+    def send(self, rows: Rows, nodes: Ints) -> None:
+        """Send robots to nodes, all or none; raises InvalidValueError."""
+        table, floor = self._table, self.floor
+        if len(rows) != len(nodes):
+            raise InvalidValueError(f"expected a node for each of {len(rows)} robots, got {len(nodes)}")
+        strange = np.flatnonzero(~table.present[rows])
+        if len(strange):
+            raise not_enrolled(self._world, int(rows[strange[0]]))
+        off = np.flatnonzero((nodes < 0) | (nodes >= len(floor.network)))
+        if len(off):
+            raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
+        ends = floor.execution.graph.ends(table, rows)
+        apart = np.flatnonzero(floor.regions[ends] != floor.regions[nodes])
+        if len(apart):
+            row = int(rows[apart[0]])
+            raise InvalidValueError(f"no way leads {self._world.label(row)!r} to node {nodes[apart[0]]}")
+        table.goal[rows] = nodes
+        table.arrived[rows] = False
+        self.let_go(rows, STOPPED)
+
+    def drive(self, rows: Rows, paths: Ints) -> None:
+        """Let robots drive given paths; raises PlanError."""
+        table, floor = self._table, self.floor
+        strange = np.flatnonzero(~table.present[rows])
+        if len(strange):
+            raise not_enrolled(self._world, int(rows[strange[0]]))
+        floor.timing.drive(rows, paths)
+        table.goal[rows] = paths[:, -1]
+        table.arrived[rows] = False
+
+    def withdraw_goal(self, rows: Rows) -> None:
+        """Take the goals of robots away: they stand where their grants end."""
+        self._table.goal[rows] = -1
+        self._table.arrived[rows] = False
+        self.floor.timing.changed = True
+
+    def hold(self, rows: Rows, reason: int) -> None:
+        """Let robots brake and stand, for a reason."""
+        self._table.held[rows] |= np.uint8(reason)
+        self.floor.timing.changed = True
+
+    def let_go(self, rows: Rows, reason: int) -> None:
+        """Let robots drive on that stand for this reason, unless they stand for others too."""
+        self._table.held[rows] &= ~np.uint8(reason)
+        self.floor.timing.changed = True
+
+    def close(self, nodes: Ints, *, closed: bool = True) -> None:
+        """Close nodes, or open them."""
+        self.floor.closed[nodes] = closed
+        self.floor.open_up()
+
+    # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def step(self, dt: float) -> None:
+        """Plan if it is time to, and move the robots; emits traffic_arrived for those that stand at their goals."""
+        floor = self._floor
+        if floor is None or not len(floor.execution.rows):
+            return
+        self._keep_others_off()
+        displaced = floor.execution.displaced()
+        if len(displaced):
+            self.remove(displaced, "it was brought elsewhere")
+        floor.execution.hold_unfit(self.rule)
+        covered, changed = floor.obstacles.look(floor.execution.rows)
+        if changed:
+            floor.covered = covered
+            floor.open_up()
+        floor.timing.step(floor.closed | floor.covered)
+        arrived = floor.execution.advance(dt)
+        if len(arrived):
+            self._tell_arrived(arrived)
+
+    def _keep_others_off(self) -> None:
+        """End what drives a robot past the rule, such as an action or a controller in Python."""
+        world, rows = self._world, self.rows
+        strays = rows[world.motion.control[rows] != IDLE]
+        if len(strays):
+            for row in world.actions.busy(strays).tolist():
+                world.actions.cancel_base(row, InTraffic.reason)
+            world.waypoints.discard(world.motion, strays)
+            world.motion.control[strays] = IDLE
+
+    def _tell_arrived(self, rows: Rows) -> None:
+        world = self._world
+        self._sim.actions.arrived(rows)
+        if not (world.events.has_handlers("traffic_arrived") or len(world.entity_events)):
+            return
+        nodes = self.nodes(rows)
+        for row, node in zip(rows.tolist(), nodes.tolist(), strict=True):
+            # An earlier handler may have removed it.
+            if self._table.present[row]:
+                world.events.emit("traffic_arrived", agent=world.handles[row], node=node)
+                world.entity_events.emit(row, "traffic_arrived", node=node)
+
+    # ---- figures and state -------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, Any]:
+        """Return what happened so far."""
+        table, rows = self._table, self.rows
+        seconds = self._world.clock.seconds
+        counts = {} if self._floor is None else self._floor.timing.figures()
+        return {
+            "robots": len(rows),
+            "waiting_s": seconds(int(table.waited[rows].sum())),
+            "driven_m": float(table.driven[rows].sum()),
+            **counts,
+        }
+
+    def save(self) -> Any:
+        """Return the state outside the columns, for a checkpoint."""
+        floor = self._floor
+        if floor is None:
+            return None
+        return floor, floor.closed.copy(), floor.execution.graph.save(), floor.timing.save()
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        if saved is None:
+            self._floor = None
+            return
+        self._floor, closed, graph, timing = saved
+        floor = self.floor
+        floor.closed[:] = closed
+        floor.execution.graph.restore(graph)
+        floor.execution.renew()
+        floor.timing.restore(timing)
+        floor.open_up()

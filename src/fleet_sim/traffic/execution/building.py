@@ -1,0 +1,219 @@
+"""Kernels that check plans, and count who passes what after whom."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Ints, Rows
+from fleet_sim.kernels import compiled
+from fleet_sim.traffic.execution.tracks import Tracks
+from fleet_sim.traffic.execution.ways import Marks, Uses, Ways
+
+SOUND, START, NO_LANE, TAKEN, CIRCLE = range(5)
+WAITS, ASTRAY = -1, -2
+UNSEEN, SEEN, DONE = range(3)
+STRAIGHT = 1e-9
+"""Lanes that differ by less (rad) are one line."""
+WHOLE_TURN = 2.0 * np.pi
+
+
+@compiled
+def first_fault(paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: Ints) -> tuple[int, int, int, int]:
+    """Return (kind, robot, other robot, step) of the first fault of `paths` that begin at `ends`, or SOUND.
+
+    `standing` and `taken` are scratch by resource, -1 before, and after a sound plan.
+    """
+    robots = len(paths)
+    lanes = np.empty(robots, np.int64)
+    search = np.empty((3, robots), np.int64)
+    for robot in range(robots):
+        if paths[robot, 0] != ends[robot]:
+            return START, robot, -1, 0
+    for step in range(1, paths.shape[1]):
+        for robot in range(robots):
+            standing[paths[robot, step - 1]] = robot
+            lanes[robot] = _lane(paths[robot, step - 1], paths[robot, step], tracks)
+            # Before anything is looked up at a node that may not exist.
+            if lanes[robot] == ASTRAY:
+                return NO_LANE, robot, -1, step
+        for robot in range(robots):
+            other = _take(robot, paths[robot, step], lanes[robot], tracks, taken)
+            if other >= 0:
+                return TAKEN, robot, other, step
+        robot = _circle(paths, step, lanes, tracks, standing, search)
+        if robot >= 0:
+            return CIRCLE, robot, -1, step
+        for robot in range(robots):
+            standing[paths[robot, step - 1]] = -1
+            taken[paths[robot, step]] = -1
+            if lanes[robot] >= 0:
+                for at in range(tracks.begins[lanes[robot]], tracks.begins[lanes[robot] + 1]):
+                    taken[tracks.claims[at]] = -1
+    return SOUND, -1, -1, -1
+
+
+@compiled
+def _lane(before: int, node: int, tracks: Tracks) -> int:
+    """Return the lane from one node to another; WAITS where they are the same, ASTRAY where there is none."""
+    if node == before:
+        return WAITS
+    width = tracks.neighbours.shape[1]
+    if node >= 0:
+        for slot in range(width):
+            if tracks.neighbours[before, slot] == node:
+                return before * width + slot
+    return ASTRAY
+
+
+@compiled
+def _take(robot: int, node: int, lane: int, tracks: Tracks, taken: Ints) -> int:
+    """Let the robot use a node, and what the lane to it claims; return who uses some of it already, -1 for nobody."""
+    if taken[node] >= 0:
+        return taken[node]
+    taken[node] = robot
+    if lane >= 0:
+        for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+            other = taken[tracks.claims[at]]
+            if other >= 0 and other != robot:
+                return other
+            taken[tracks.claims[at]] = robot
+    return -1
+
+
+@compiled
+def _circle(paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing: Ints, search: Ints) -> int:
+    """Return a robot that cannot move before itself, as it follows others in a circle; -1: there is none.
+
+    `search` (3, R) is scratch. Robots follow those that stand on what they need and move away in the same step.
+    """
+    state, stack, slots = search[0], search[1], search[2]
+    state[:] = UNSEEN
+    for first in range(len(paths)):
+        if state[first] != UNSEEN:
+            continue
+        depth = 0
+        stack[0], slots[0], state[first] = first, 0, SEEN
+        while depth >= 0:
+            robot = stack[depth]
+            lane, slot = lanes[robot], slots[depth]
+            if lane < 0 or slot > tracks.begins[lane + 1] - tracks.begins[lane]:
+                state[robot] = DONE
+                depth -= 1
+                continue
+            slots[depth] += 1
+            needed = paths[robot, step] if slot == 0 else tracks.claims[tracks.begins[lane] + slot - 1]
+            other = standing[needed]
+            if other < 0 or other == robot or state[other] == DONE:
+                continue
+            if state[other] == SEEN:
+                return robot
+            depth += 1
+            stack[depth], slots[depth], state[other] = other, 0, SEEN
+    return -1
+
+
+@compiled
+def append(holders: Rows, rows: Rows, paths: Ints, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """Make the sound plan `paths` of `rows` what `holders` drive after their granted ways."""
+    uses.left[:] = 0
+    uses.given[:] = 0
+    uses.last[:] = -1
+    for row in holders:
+        _keep_granted(row, tracks, marks, ways, uses)
+    for step in range(1, paths.shape[1]):
+        for robot in range(len(rows)):
+            lane = _lane(paths[robot, step - 1], paths[robot, step], tracks)
+            if lane >= 0:
+                _plan_move(rows[robot], paths[robot, step], lane, tracks, marks, ways, uses)
+    for row in holders:
+        mixed = 0
+        for place in range(marks.at[row], marks.length[row]):
+            mixed = (mixed ^ (ways.nodes[row, place] + 1)) * 1099511628211
+            for slot in range(ways.needs.shape[2]):
+                mixed = (mixed ^ ways.needs[row, place, slot]) * 1099511628211
+        marks.digest[row] = mixed
+
+
+@compiled
+def _keep_granted(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """Move what the robot still holds to the front of its way, as the first uses of those nodes and claims."""
+    # A robot that has cleared the node that it passed last is still on the lane that begins there.
+    base = min(marks.behind[row], marks.at[row])
+    count = marks.granted[row] - base + 1
+    marks.behind[row] -= base
+    marks.at[row] -= base
+    marks.granted[row] = count - 1
+    marks.length[row] = count
+    for place in range(count):
+        lane = ways.lanes[row, base + place]
+        ways.nodes[row, place] = ways.nodes[row, base + place]
+        ways.lanes[row, place] = lane
+        ways.bends[row, place] = ways.bends[row, base + place]
+        ways.needs[row, place] = 0
+        if place >= marks.behind[row]:
+            _count(row, ways.nodes[row, place], uses)
+        # The claims of a lane are held until its end is reached.
+        if place > marks.at[row]:
+            for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+                _count(row, tracks.claims[at], uses)
+
+
+@compiled
+def _plan_move(row: int, node: int, lane: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """Add a move along `lane` to `node` to the end of a way, after all uses of what it needs that are known."""
+    place = marks.length[row]
+    marks.length[row] = place + 1
+    ways.nodes[row, place] = node
+    ways.lanes[row, place] = lane
+    bend = tracks.yaws[lane] - tracks.yaws[ways.lanes[row, place - 1]]
+    bend -= WHOLE_TURN * np.floor(bend / WHOLE_TURN + 0.5)
+    # Of the first lane of a way it means nothing: robots look at the bends ahead of them.
+    ways.bends[row, place] = abs(bend) > STRAIGHT
+    ways.needs[row, place, 0] = _count(row, node, uses)
+    for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+        ways.needs[row, place, 1 + at - tracks.begins[lane]] = _count(row, tracks.claims[at], uses)
+
+
+@compiled
+def _count(row: int, resource: int, uses: Uses) -> int:
+    """Count one more use of a resource by `row`; return how many others must have ended before."""
+    # Nobody waits for himself: a robot that comes back, with no one between, waits for whom it waited before.
+    need = uses.first[resource] if uses.last[resource] == row else uses.given[resource]
+    uses.first[resource] = need
+    uses.last[resource] = row
+    uses.given[resource] += 1
+    return need
+
+
+@compiled
+def withdraw(holders: Rows, row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """End all that the robot in `row` holds, and let no other wait for what was only planned for it."""
+    for place in range(marks.behind[row], marks.granted[row] + 1):
+        uses.left[ways.nodes[row, place]] += 1
+    for place in range(marks.at[row] + 1, marks.length[row]):
+        lane = ways.lanes[row, place]
+        planned = place > marks.granted[row]
+        if planned:
+            _waive(holders, row, ways.nodes[row, place], ways.needs[row, place, 0], tracks, marks, ways)
+        for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+            if planned:
+                need = ways.needs[row, place, 1 + at - tracks.begins[lane]]
+                _waive(holders, row, tracks.claims[at], need, tracks, marks, ways)
+            else:
+                uses.left[tracks.claims[at]] += 1
+
+
+@compiled
+def _waive(holders: Rows, gone: int, resource: int, need: int, tracks: Tracks, marks: Marks, ways: Ways) -> None:
+    """Let each planned use of `resource` behind the one with `need` wait for one use less."""
+    for row in holders:
+        if row == gone:
+            continue
+        for place in range(marks.granted[row] + 1, marks.length[row]):
+            if ways.nodes[row, place] == resource and ways.needs[row, place, 0] > need:
+                ways.needs[row, place, 0] -= 1
+            lane = ways.lanes[row, place]
+            for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+                slot = 1 + at - tracks.begins[lane]
+                if tracks.claims[at] == resource and ways.needs[row, place, slot] > need:
+                    ways.needs[row, place, slot] -= 1

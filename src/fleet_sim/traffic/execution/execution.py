@@ -1,0 +1,135 @@
+"""Execution: drives the robots of the traffic in a world."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
+from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.world import World
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial.components import gather_quaternions, scatter, to_body, vector_index
+from fleet_sim.traffic.columns import UNFIT, TrafficColumns
+from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
+from fleet_sim.traffic.execution.law import ARRIVED, MOVED, TURNED, Drivers, Limits, advance
+from fleet_sim.traffic.execution.tracks import Tracks
+
+
+class Execution:
+    """Moves the robots that have the columns `table` along their ways, and grants them what is free.
+
+    A robot never leaves the lanes that it was granted, and stands exactly on a node when it has driven them. Where it
+    is brought elsewhere, by hand or by physics, it is no longer driven: see `displaced`.
+    """
+
+    def __init__(self, world: World, table: TrafficColumns, tracks: Tracks) -> None:
+        self.graph = ActionDependencyGraph(tracks, world.capacity)
+        self.open_mask: Bools = np.ones(len(tracks.positions), np.bool_)
+        """Nodes (N,) that may be entered."""
+        self.frozen = False
+        """Whether nothing is granted at present, as a plan is being made from where all grants end."""
+        self._none_open: Bools = np.zeros(len(tracks.positions), np.bool_)
+        self._world = world
+        self._table = table
+        self._tracks = tracks
+        self._rows: Rows = NO_ROWS
+        self._version = -1
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of all robots in the traffic, in the order they were spawned."""
+        if self._version != self._world.version:
+            self._rows, self._version = self._table.among(self._world.rows), self._world.version
+        return self._rows
+
+    def renew(self) -> None:
+        """Look for the robots again: some came or left."""
+        self._version = -1
+
+    def displaced(self) -> Rows:
+        """Return the robots that are not where they were left in the last step."""
+        rows, world = self.rows, self._world
+        position, place = world.position, self._table.place
+        moved_mask = position[rows, 0] != place[rows, 0]
+        moved_mask |= position[rows, 1] != place[rows, 1]
+        moved_mask |= world.parent[rows] >= 0
+        return rows[moved_mask] if np.count_nonzero(moved_mask) else NO_ROWS
+
+    def hold_unfit(self, own: DriveRule) -> None:
+        """Let robots stand that another rule than `own` keeps from driving, and drive on when it does not."""
+        rows, held = self.rows, self._table.held
+        unfit_mask = np.zeros(len(rows), np.bool_)
+        others = [rule for rule in self._world.drive_rules if rule is not own]
+        for rule in others:
+            unfit_mask |= rule.refuses(rows)
+        if others:
+            held[rows] = np.where(unfit_mask, held[rows] | UNFIT, held[rows] & ~np.uint8(UNFIT))
+
+    def advance(self, dt: float) -> Rows:
+        """Move the robots by one step; return those that stand at their goals and did not before."""
+        rows, table, motion = self.rows, self._table, self._world.motion
+        if not len(rows):
+            return NO_ROWS
+        step = advance(
+            rows,
+            dt,
+            self._none_open if self.frozen else self.open_mask,
+            self._tracks,
+            marks_of(table),
+            self.graph.ways,
+            self.graph.uses,
+            Drivers(*(getattr(table, name) for name in Drivers._fields)),
+            Limits(
+                motion.linear_limit,
+                motion.linear_limits,
+                motion.linear_accel,
+                motion.linear_accels,
+                motion.angular_limit,
+                motion.angular_limits,
+                motion.angular_accel,
+                motion.angular_accels,
+            ),
+        )
+        self._write_turns(rows[step.motions & TURNED != 0])
+        moved_mask = step.motions & MOVED != 0
+        self._write_places(rows[moved_mask], step.velocities[moved_mask])
+        arrived: Rows = rows[step.motions & ARRIVED != 0]
+        return arrived
+
+    def stand(self, rows: Rows, nodes: Ints) -> None:
+        """Put robots in `rows` exactly on `nodes` (N,), which nobody holds, at rest."""
+        world, table = self._world, self._table
+        table.place[rows] = self._tracks.positions[nodes]
+        if not np.array_equal(world.position[rows, :2], table.place[rows]):
+            world.position[rows, :2] = table.place[rows]
+            world.touch(rows)
+        world.rest(rows)
+        self.renew()
+        self.graph.place(table, self.rows, rows, nodes)
+
+    def _write_places(self, rows: Rows, velocities: Floats) -> None:
+        if not len(rows):
+            return
+        world = self._world
+        world.position[rows, :2] = self._table.place[rows]
+        world.velocity[rows, :2] = velocities
+        flat = np.zeros((3, len(rows)))
+        flat[:2] = velocities.T
+        scatter(
+            world.motion.body_linear, vector_index(rows), to_body(gather_quaternions(world.orientation, rows), flat)
+        )
+        world.touch(rows)
+
+    def _write_turns(self, rows: Rows) -> None:
+        if not len(rows):
+            return
+        world, table = self._world, self._table
+        turns = quaternions.from_yaws(table.yaw[rows])
+        world.orientation[rows] = quaternions.normalized(quaternions.multiply(turns, table.tilt[rows]))
+        world.angular_velocity[rows, 2] = table.spin[rows]
+        flat = np.zeros((3, len(rows)))
+        flat[2] = table.spin[rows]
+        scatter(
+            world.motion.body_angular, vector_index(rows), to_body(gather_quaternions(world.orientation, rows), flat)
+        )
+        world.touch(rows)

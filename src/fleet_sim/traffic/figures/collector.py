@@ -1,0 +1,122 @@
+"""FigureCollector: what a fleet did, gathered step by step on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.sites.grid import Grid
+from fleet_sim.traffic.figures.closest import Closest
+from fleet_sim.traffic.figures.heat import HeatMap
+from fleet_sim.traffic.figures.series import Series
+from fleet_sim.traffic.figures.standstill import Standstill
+from fleet_sim.traffic.figures.states import STATES, Role, State
+
+TASKS = "tasks_done"
+
+
+class FigureCollector:
+    """Figures of robots numbered from 0, each in one of `states` at a time.
+
+    `deadlock_after` is the time in s after which a standstill of all counts as a deadlock, see `Standstill`. Robots may
+    come and go: those of a step are the ones that `observe` is given.
+    """
+
+    def __init__(self, grid: Grid, *, states: Sequence[State] = STATES, deadlock_after: float = 30.0) -> None:
+        self.states = tuple(states)
+        self.heat = HeatMap(grid)
+        self.closest = Closest()
+        self.standstill = Standstill(deadlock_after)
+        self.series = Series([TASKS, *(state.name for state in self.states)])
+        self.simulated = 0.0
+        self.tasks_done = 0
+        self._waits = np.array([state.role is Role.WAITS for state in self.states])
+        self._roles = np.array([list(Role).index(state.role) for state in self.states])
+        self._in_state: Floats = np.zeros((len(self.states), 0))
+        self._driven: Floats = np.zeros(0)
+        self._points: Floats = np.zeros((0, 2))
+        self._present: Bools = np.zeros(0, bool)
+        self._flow: list[Floats] = []
+        self._done_now = 0
+
+    # ---- while it runs -----------------------------------------------------------------------------------------------
+
+    def begin(self, robots: Ints, points: Floats) -> None:
+        """Say where robots (K,), ascending, are before the first step: they drive from these `points` (K, 2)."""
+        if len(robots):
+            self._grow(max(int(robots[-1]) + 1, len(self._driven)))
+        self.closest.look(points)
+        self._points[robots] = points
+        self._present[robots] = True
+
+    def observe(self, dt: float, robots: Ints, points: Floats, codes: Ints) -> None:
+        """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s."""
+        if len(robots) and int(robots[-1]) >= len(self._driven):
+            self._grow(int(robots[-1]) + 1)
+        waits_mask = self._waits[codes]
+        self.heat.look(robots, points, waits_mask, dt)
+        self.closest.look(points)
+        self.standstill.look(dt, robots, waits_mask, self._counts_of_roles(codes))
+        self._measure(robots, points)
+        self._in_state[codes, robots] += dt
+        amounts = np.empty(1 + len(self.states))
+        amounts[0] = self._done_now
+        amounts[1:] = np.bincount(codes, minlength=len(self.states))
+        amounts[1:] *= dt
+        self.series.add(dt, amounts)
+        self._done_now = 0
+        self.simulated += dt
+
+    def tasks_ended(self, times: Floats) -> None:
+        """Count tasks that ended in this step; `times` (K,) in s is how long each took since a robot had it."""
+        if len(times):
+            self._flow.append(np.array(times))
+            self._done_now += len(times)
+            self.tasks_done += len(times)
+
+    def _counts_of_roles(self, codes: Ints) -> Ints:
+        return np.bincount(self._roles[codes], minlength=len(Role))
+
+    def _grow(self, count: int) -> None:
+        more = count - len(self._driven)
+        self._in_state = np.pad(self._in_state, ((0, 0), (0, more)))
+        self._driven = np.pad(self._driven, (0, more))
+        self._points = np.pad(self._points, ((0, more), (0, 0)))
+        self._present = np.pad(self._present, (0, more))
+
+    def _measure(self, robots: Ints, points: Floats) -> None:
+        """Add what the robots drove since the last step; one that was not there then has driven nothing."""
+        steps = points - self._points[robots]
+        lengths = np.sqrt(steps[:, 0] ** 2 + steps[:, 1] ** 2)
+        self._driven[robots] += np.where(self._present[robots], lengths, 0.0)
+        self._points[robots] = points
+        self._present[:] = False
+        self._present[robots] = True
+
+    # ---- afterwards --------------------------------------------------------------------------------------------------
+
+    @property
+    def flow_times(self) -> Floats:
+        """How long each task took (K,) in s, from when a robot had it until it was done."""
+        return np.concatenate(self._flow) if self._flow else np.zeros(0)
+
+    @property
+    def driven(self) -> Floats:
+        """How far each robot (N,) drove, in m."""
+        return self._driven
+
+    def seconds_in(self, state: str) -> Floats:
+        """Return how long each robot (N,) was in the state of that name, in s."""
+        return self._in_state[[known.name for known in self.states].index(state)]
+
+    def shares(self) -> dict[str, float]:
+        """Return the share of all robots' time in each state, by name."""
+        total = float(self._in_state.sum())
+        sums = self._in_state.sum(axis=1).tolist()
+        return {state.name: sum_ / total if total else 0.0 for state, sum_ in zip(self.states, sums, strict=True)}
+
+    def waiting_times(self) -> Floats:
+        """Return how long each robot (N,) stood on its way, waiting or blocked, in s."""
+        return np.asarray(self._in_state[self._waits].sum(axis=0))

@@ -1,0 +1,134 @@
+"""Reads paths from a file that another program wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Ints
+from fleet_sim.sites.formats.base import fail, read_text
+from fleet_sim.sites.grid import Grid
+from fleet_sim.traffic.path_files import lacam, smart
+from fleet_sim.traffic.path_files.points import MOST, Points
+
+FORMATS = (smart, lacam)
+
+
+class CellPaths(NamedTuple):
+    """Paths as cells (R, T + 1): column t is where each robot is after t steps; the last cell is kept to the end.
+
+    `lengths` (R,) are the numbers of steps that the file gives each robot.
+    """
+
+    cells: Ints
+    lengths: Ints
+
+
+def read_paths(path: str | Path, grid: Grid, starts: Ints | None = None) -> CellPaths:
+    """Return the paths in a file of SMART or of lacam3; raises ConfigError naming the line, or the robot and step.
+
+    Each cell must be free in `grid`, each step lead to a neighbour or stay, and no two robots may meet: neither on one
+    cell nor by changing places. With `starts` (S,) robot i must begin on cell `starts[i]`; they also tell whether the
+    file has (column, row) or (row, column) where its format allows both. Without them (column, row) is taken.
+    """
+    file = Path(path)
+    text = read_text(file)
+    for form in FORMATS:
+        if form.recognises(text):
+            points = form.parse(text, file)
+            break
+    else:
+        fail(file, "it has neither lines `Agent 0:(x,y)->` as SMART writes them nor a `solution=` as lacam3 does")
+    if not points.robots:
+        fail(file, "it has no paths")
+    if starts is not None and len(points.robots) > len(starts):
+        fail(file, f"it has the paths of {len(points.robots)} robots, but there are {len(starts)} starts")
+    longest = max(map(len, points.robots))
+    if len(points.robots) * longest > MOST:
+        fail(file, f"it has {len(points.robots)} robots and {longest} steps; at most {MOST} cells are read")
+    by_columns = _order(points, grid, starts)
+    cells = np.empty((len(points.robots), max(longest, 2)), np.int64)
+    for robot, pairs in enumerate(points.robots):
+        found = _cells(pairs, robot, grid, by_columns, file)
+        cells[robot, : len(found)] = found
+        cells[robot, len(found) :] = found[-1]
+    _check_starts(cells, grid, starts, file)
+    check_steps(cells, grid, file)
+    return CellPaths(cells, np.array([len(pairs) - 1 for pairs in points.robots]))
+
+
+def _order(points: Points, grid: Grid, starts: Ints | None) -> bool:
+    """Return whether the pairs are (column, row): what the format says, else the order that fits more starts."""
+    if points.by_columns is not None:
+        return points.by_columns
+    if starts is None:
+        return True
+    first = np.array([pairs[0] for pairs in points.robots])
+    rows, columns = np.divmod(starts[: len(first)], grid.width)
+    fits = [
+        int(np.count_nonzero((first == np.stack(order, axis=1)).all(axis=1)))
+        for order in ((columns, rows), (rows, columns))
+    ]
+    return fits[0] >= fits[1]
+
+
+def _cells(pairs: Ints, robot: int, grid: Grid, by_columns: bool, file: Path) -> Ints:
+    """Return the cells (K,) of the pairs of a robot; raises ConfigError for those that are not free."""
+    columns, rows = pairs.T if by_columns else pairs.T[::-1]
+    inside_mask = (columns >= 0) & (columns < grid.width) & (rows >= 0) & (rows < grid.height)
+    cells = np.where(inside_mask, rows * grid.width + columns, -1)
+    bad = np.flatnonzero(~grid.is_free(cells))
+    if len(bad):
+        step = int(bad[0])
+        place = f"column {columns[step]}, row {rows[step]}"
+        where = "blocked in" if inside_mask[step] else "outside of"
+        size = f"the map, which has {grid.width} x {grid.height} cells"
+        fail(file, f"robot {robot}, step {step}: {place} is {where} {size}")
+    return cells
+
+
+def _check_starts(cells: Ints, grid: Grid, starts: Ints | None, file: Path) -> None:
+    if starts is None:
+        return
+    wrong = np.flatnonzero(cells[:, 0] != starts[: len(cells)])
+    if len(wrong):
+        robot = int(wrong[0])
+        given, wanted = _place(int(cells[robot, 0]), grid), _place(int(starts[robot]), grid)
+        fail(file, f"robot {robot}, step 0: it begins in {given}, but the scenario starts it in {wanted}")
+
+
+def check_steps(cells: Ints, grid: Grid, file: Path) -> None:
+    """Raise ConfigError naming robot and step for a jump, two robots on one cell, or two that change places."""
+    rows, columns = np.divmod(cells, grid.width)
+    jumps = np.abs(np.diff(rows, axis=1)) + np.abs(np.diff(columns, axis=1)) > 1
+    if jumps.any():
+        step, robot = divmod(int(np.flatnonzero(jumps.T.ravel())[0]), len(cells))
+        begin, end = (_place(int(cells[robot, at]), grid) for at in (step, step + 1))
+        fail(file, f"robot {robot}, step {step + 1}: it jumps from {begin} to {end}, which are no neighbours")
+    for step in range(cells.shape[1]):
+        here = cells[:, step]
+        order = np.argsort(here, kind="stable")
+        same = np.flatnonzero(np.diff(here[order]) == 0)
+        if len(same):
+            one, other = order[same[0]], order[same[0] + 1]
+            fail(file, f"robot {other}, step {step}: it is in {_place(int(here[one]), grid)} together with robot {one}")
+        if step:
+            _check_swaps(cells[:, step - 1], here, step, grid, file)
+
+
+def _check_swaps(before: Ints, here: Ints, step: int, grid: Grid, file: Path) -> None:
+    """Raise ConfigError where two robots change places between `before` (R,) and `here` (R,)."""
+    moved = np.flatnonzero(before != here)
+    forth, back = (begin[moved] * grid.count + end[moved] for begin, end in ((before, here), (here, before)))
+    _, ones, others = np.intersect1d(forth, back, return_indices=True)
+    if len(ones):
+        one, other = sorted((int(moved[ones[0]]), int(moved[others[0]])))
+        begin, end = _place(int(before[one]), grid), _place(int(here[one]), grid)
+        fail(file, f"robot {one}, step {step}: it changes places with robot {other}, from {begin} to {end}")
+
+
+def _place(cell: int, grid: Grid) -> str:
+    row, column = divmod(cell, grid.width)
+    return f"column {column}, row {row}"

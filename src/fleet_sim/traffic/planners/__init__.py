@@ -1,0 +1,1 @@
+"""Planners of paths for many robots, one per file."""

@@ -1,0 +1,116 @@
+"""PIBT: priority inheritance with backtracking, one step at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Ints
+from fleet_sim.errors import InvalidValueError, PlanError
+from fleet_sim.settings import setting
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.pibt_step import Step, run_steps
+from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
+from fleet_sim.traffic.problem import Problem
+
+AT_ONCE = 64
+"""Steps of a plan to the end between two looks at the clock."""
+
+
+@dataclass
+class PibtSettings(PlannerSettings):
+    """Settings of PIBT."""
+
+    allow_rotations: bool = setting(
+        False, doc="Whether robots may move round in a circle at once; their discs need room: 0.7 of a cell at most."
+    )
+    most_steps: int = setting(10_000, low=1, high=1_000_000, doc="Of a plan to the end; robots may block each other.")
+
+
+class Pibt(Planner):
+    """Moves the robot with the highest priority nearer to its goal; who stands there inherits its priority and gives
+    way first, and so on (Okumura et al., 2022).
+
+    A robot's priority grows with each call in which it starts away from its goal, and falls when it arrives; robots at
+    their goals give way. Steps are found in well below a millisecond for a thousand robots. Lifelong, on a grid whose
+    cells all lie on loops, every robot arrives some time if rotations are allowed; in dead ends, and without rotations,
+    two may block each other for ever. A plan to the end is refused with PlanError then.
+    """
+
+    settings_class = PibtSettings
+    settings: PibtSettings
+
+    def __init__(self, network: Network, **settings: Any) -> None:
+        super().__init__(network, **settings)
+        if self.settings.allow_rotations and network.claims:
+            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
+        self._waited: dict[int, int] = {}
+        self._step = Step(network)
+        self._steps_planned = 0
+
+    def prepare(self) -> None:
+        """Compile the kernels."""
+        start = np.zeros(1, np.int64)
+        checked_plan(self, Problem(self.network, start, start, window=1))
+
+    def plan(self, problem: Problem) -> Ints:
+        """Return `window` steps, or steps until all robots are at their goals at once."""
+        problem.require_ways()
+        waited = self._remembered(problem)
+        if problem.window:
+            columns = self._run(problem, problem.starts, waited, problem.window, to_end=False)
+            return np.concatenate((problem.starts[:, None], columns), axis=1)
+        return self._to_end(problem, waited)
+
+    def figures(self) -> Mapping[str, float]:
+        """Return how many steps were planned."""
+        return {"steps_planned": float(self._steps_planned)}
+
+    def _remembered(self, problem: Problem) -> Ints:
+        """Return for how many calls each robot (R,) is on its way, counted on by this one."""
+        ids, home = problem.ids.tolist(), (problem.starts == problem.goals).tolist()
+        known = self._waited
+        # Robots that are gone are forgotten with this.
+        self._waited = {one: 0 if there else known.get(one, 0) + 1 for one, there in zip(ids, home, strict=True)}
+        return np.fromiter(self._waited.values(), np.int64, len(ids))
+
+    def _run(self, problem: Problem, now: Ints, waited: Ints, count: int, *, to_end: bool) -> Ints:
+        tables = self.network.tables
+        tables.block(problem.blocked)
+        rows = tables.rows_of(problem.goals)
+        columns = np.empty((len(problem), count), np.int64)
+        made = run_steps(
+            *self._step.arrays(problem, now),
+            problem.goals,
+            tables.steps,
+            rows,
+            waited,
+            np.uint64(problem.seed + self._steps_planned),
+            self.settings.allow_rotations,
+            to_end,
+            columns,
+        )
+        self._steps_planned += made
+        return columns[:, :made]
+
+    def _to_end(self, problem: Problem, waited: Ints) -> Ints:
+        late = time.monotonic() + problem.time_limit
+        paths = problem.starts[:, None]
+        while not np.array_equal(paths[:, -1], problem.goals):
+            made = paths.shape[1] - 1
+            if made >= self.settings.most_steps:
+                raise PlanError(
+                    f"PIBT has not brought all robots to their goals in {made} steps: they block each other, or two"
+                    " have the same goal; plan with lacam"
+                )
+            if time.monotonic() > late:
+                raise PlanError(f"PIBT has not brought all robots to their goals in {problem.time_limit:g} s")
+            count = min(AT_ONCE, self.settings.most_steps - made)
+            more = self._run(problem, np.ascontiguousarray(paths[:, -1]), waited, count, to_end=True)
+            paths = np.concatenate((paths, more), axis=1)
+        # Those who are all there wait.
+        return paths if paths.shape[1] > 1 else np.repeat(paths, 2, axis=1)

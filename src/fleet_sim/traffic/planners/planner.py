@@ -1,0 +1,71 @@
+"""The interface of planners, and the way to a plan that robots may drive."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fleet_sim.arrays import Ints
+from fleet_sim.errors import FleetSimError, PlanError
+from fleet_sim.settings import Checked, read
+from fleet_sim.traffic.checks import check_paths
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.problem import Problem
+
+
+@dataclass
+class PlannerSettings(Checked):
+    """The settings of a planner; one that has some derives its own class, a field made with `setting` for each."""
+
+
+class Planner(ABC):
+    """Plans paths for all robots on one network.
+
+    The same calls in the same order give the same plans. A planner may remember what it was asked before.
+    """
+
+    settings_class: ClassVar[type[PlannerSettings]] = PlannerSettings
+
+    def __init__(self, network: Network, **settings: Any) -> None:
+        """Raises ConfigError for a setting that there is not, or that is out of its range."""
+        self.network = network
+        self.settings = read(self.settings_class, settings, path=f"planner {type(self).__name__}")
+
+    def prepare(self) -> None:
+        """Do what takes long at first, such as compiling kernels; called once, of an instance that plans nothing else.
+
+        No time limit holds for it, and it takes no simulated time.
+        """
+        return
+
+    @abstractmethod
+    def plan(self, problem: Problem) -> Ints:
+        """Return paths (R, T + 1): the node of each robot at each step, from its start on.
+
+        T is at least 1, and at least the window unless all robots have arrived before. Raises PlanError where there is
+        no plan, or none is found in time.
+        """
+
+    def figures(self) -> Mapping[str, float]:
+        """Return what the planner counts, such as how often it had to fall back, since it was made."""
+        return {}
+
+
+def checked_plan(planner: Planner, problem: Problem) -> Ints:
+    """Return the plan of `planner` after all checks; raises PlanError where it has none, or one not to be driven.
+
+    Whatever a user's planner raises is the cause of that error.
+    """
+    name = type(planner).__name__
+    try:
+        paths = planner.plan(problem)
+    except FleetSimError:
+        raise
+    except Exception as error:  # whatever a user's planner raises
+        raise PlanError(f"planner {name} failed ({type(error).__name__}: {error})") from error
+    try:
+        return check_paths(problem, paths)
+    except PlanError as error:
+        raise PlanError(f"planner {name}: {error}") from error

@@ -1,0 +1,113 @@
+"""Planning: asks a planner for paths, in time, and keeps count of those that robots may not drive."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Ints
+from fleet_sim.errors import FleetSimError, PlanError
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.planner import Planner, checked_plan
+from fleet_sim.traffic.planners.registry import make_planner
+from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.settings import TrafficSettings
+
+log = logging.getLogger(__name__)
+
+TIMES_KEPT = 100_000
+GRACE = 0.5
+"""Seconds that a planner has beyond its time limit: it looks at the clock between searches."""
+
+
+class Planned(NamedTuple):
+    """The checked paths of a plan, None where there are none, and how long the planner took in s."""
+
+    paths: Ints | None
+    took: float
+
+
+class Planning:
+    """Plans with one planner, within its time limit.
+
+    A planner that raises, or returns what robots may not drive, or nothing in time, costs one refusal: it is counted,
+    logged, and its reason kept. One that did not return is left to itself, and a new one asked from then on.
+    """
+
+    def __init__(self, network: Network, settings: TrafficSettings) -> None:
+        """Raises FleetSimError for a planner that there is not, or cannot be made."""
+        self._network = network
+        self._settings = settings
+        # Compiled before the first plan, whose time would depend on whether it was before.
+        self._made().prepare()
+        self.planner = self._made()
+        self.plans = 0
+        self.refusals = 0
+        self.last_refusal = ""
+        self.times: deque[float] = deque(maxlen=TIMES_KEPT)
+        """Seconds of wall time that plans took, the latest last."""
+
+    def plan(self, problem: Problem) -> Planned:
+        """Return the paths for `problem`."""
+        begin = perf_counter()
+        try:
+            paths = self._in_time(problem)
+        except FleetSimError as error:
+            self.refuse(str(error))
+            paths = None
+        took = perf_counter() - begin
+        self.times.append(took)
+        self.plans += paths is not None
+        return Planned(paths, took)
+
+    def refuse(self, reason: str) -> None:
+        """Count a plan that is not driven."""
+        if reason != self.last_refusal:
+            log.warning("no plan is driven: %s", reason)
+        self.refusals += 1
+        self.last_refusal = reason
+
+    def figures(self) -> dict[str, Any]:
+        """Return how many plans there were, and how long they took in ms."""
+        times = np.array(self.times) * 1e3 if self.times else np.zeros(1)
+        return {
+            "plans": self.plans,
+            "refusals": self.refusals,
+            "last_refusal": self.last_refusal,
+            "planning_ms_p50": float(np.percentile(times, 50)),
+            "planning_ms_p99": float(np.percentile(times, 99)),
+            "planning_ms_most": float(times.max()),
+        }
+
+    def _made(self) -> Planner:
+        return make_planner(self._settings.planner, self._network, **self._settings.settings)
+
+    def _in_time(self, problem: Problem) -> Ints:
+        """Return the checked plan; raises FleetSimError, for a planner that does not return in time too."""
+        answers: SimpleQueue[Ints | BaseException] = SimpleQueue()
+        planner = self.planner
+
+        def run() -> None:
+            try:
+                answers.put(checked_plan(planner, problem))
+            except BaseException as error:
+                # It belongs to the thread that asks.
+                answers.put(error)
+
+        # A daemon: one that never returns must not keep the program from ending.
+        Thread(target=run, name="planner", daemon=True).start()
+        limit = self._settings.time_limit + GRACE
+        try:
+            answer = answers.get(timeout=limit)
+        except Empty:
+            self.planner = self._made()
+            raise PlanError(f"planner {self._settings.planner!r} did not return within {limit:g} s") from None
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer

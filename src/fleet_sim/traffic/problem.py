@@ -1,0 +1,104 @@
+"""Problem: who is where and going where, as planners are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Ints, as_float
+from fleet_sim.errors import InvalidValueError, PlanError
+from fleet_sim.traffic.network import Network
+
+MOST_SHOWN = 5
+"""Robots that an error names."""
+LONGEST_WINDOW = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Robots on nodes `starts` (R,) that are to go to nodes `goals` (R,) of `network`.
+
+    `blocked` (N,) nodes must not be entered; a robot that stands on one may stay or leave. `window` is the number of
+    steps asked for, 0 for a plan to the end. A planner stops searching after `time_limit` s. `ids` (R,) tell planners
+    with a memory which robot is which in the next problem; without them row i is robot i.
+
+    Raises InvalidValueError for values of the wrong shape or range, PlanError for robots that start off the network or
+    where another one is.
+    """
+
+    network: Network
+    starts: Ints
+    goals: Ints
+    blocked: Bools = field(default_factory=lambda: np.empty(0, bool))
+    window: int = 0
+    time_limit: float = 10.0
+    seed: int = 0
+    ids: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __post_init__(self) -> None:
+        count = len(self.network)
+        starts = _ints(self.starts, "starts", None)
+        goals = _ints(self.goals, "goals", len(starts))
+        blocked = np.array(self.blocked, bool) if len(self.blocked) else np.zeros(count, bool)
+        if blocked.shape != (count,):
+            raise InvalidValueError(f"blocked: expected one per node ({count}), got shape {blocked.shape}")
+        ids = _ints(self.ids, "ids", len(starts)) if len(self.ids) else np.arange(len(starts))
+        if len(np.unique(ids)) < len(ids):
+            raise InvalidValueError("ids: two robots have the same")
+        for name, value, low, high in (("window", self.window, 0, LONGEST_WINDOW), ("seed", self.seed, 0, 2**63 - 1)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
+                raise InvalidValueError(f"{name}: expected a whole number from {low} to {high}, got {value!r}")
+        as_float(self.time_limit, "time_limit in s", low=1e-6, high=1e9)
+        for name, array in (("starts", starts), ("goals", goals), ("blocked", blocked), ("ids", ids)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        self._check_places()
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def _check_places(self) -> None:
+        count = len(self.network)
+        for what, nodes in (("start", self.starts), ("goal", self.goals)):
+            off = np.flatnonzero((nodes < 0) | (nodes >= count))
+            if len(off):
+                raise PlanError(f"the {what} of {shown(off)} is on a wall, or off the network of {count} nodes")
+        order = np.argsort(self.starts, kind="stable")
+        twice = np.flatnonzero(np.diff(self.starts[order]) == 0)
+        if len(twice):
+            one, two = order[twice[0]], order[twice[0] + 1]
+            raise PlanError(f"robots {one} and {two} start at the same node {self.starts[one]}")
+
+    def unreachable(self) -> Bools:
+        """Return which robots (R,) have no way to their goals, as far as `blocked` leaves one."""
+        tables = self.network.tables
+        tables.block(self.blocked)
+        rows = tables.rows_of(self.goals)
+        return np.asarray(tables.steps[rows, self.starts] < 0)
+
+    def require_ways(self) -> None:
+        """Raise PlanError naming the robots that have no way to their goals."""
+        cut_off = np.flatnonzero(self.unreachable())
+        if len(cut_off):
+            first = cut_off[0]
+            raise PlanError(
+                f"no way leads to the goal of {shown(cut_off)};"
+                f" robot {first} is at node {self.starts[first]} and wants to node {self.goals[first]}"
+            )
+
+
+def shown(robots: Ints) -> str:
+    """Return "robot 3" or "robots 3, 5, 8 and 12 more" for errors."""
+    names = ", ".join(str(robot) for robot in robots[:MOST_SHOWN].tolist())
+    more = f" and {len(robots) - MOST_SHOWN} more" if len(robots) > MOST_SHOWN else ""
+    return f"robot{'s' if len(robots) > 1 else ''} {names}{more}"
+
+
+def _ints(value: object, what: str, count: int | None) -> Ints:
+    array = np.asarray(value)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InvalidValueError(f"{what}: expected a row of whole numbers, got {array.dtype} of shape {array.shape}")
+    if count is not None and len(array) != count:
+        raise InvalidValueError(f"{what}: expected one per robot ({count}), got {len(array)}")
+    return np.array(array, np.int64)

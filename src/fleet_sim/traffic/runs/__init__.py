@@ -1,0 +1,8 @@
+"""Runs that compare planners: a workload driven for a while, or a plan executed, with figures at the end."""
+
+from fleet_sim.traffic.runs.outcome import Outcome
+from fleet_sim.traffic.runs.plans import drive_paths, plan_scenario
+from fleet_sim.traffic.runs.settings import FleetSettings
+from fleet_sim.traffic.runs.workloads import drive_workload
+
+__all__ = ["FleetSettings", "Outcome", "drive_paths", "drive_workload", "plan_scenario"]

@@ -1,0 +1,122 @@
+"""Executes one plan to its end: a plan from a file, or one that a planner makes for a scenario."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Ints
+from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.sites.site import Site
+from fleet_sim.traffic.costs import sum_of_costs
+from fleet_sim.traffic.figures import FigureCollector, run_of
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.planner import checked_plan
+from fleet_sim.traffic.planners.registry import make_planner
+from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.runs.fleet import make_fleet
+from fleet_sim.traffic.runs.goals import columns_of, nodes_of_cells
+from fleet_sim.traffic.runs.outcome import Outcome, Progress
+from fleet_sim.traffic.runs.settings import FleetSettings
+from fleet_sim.traffic.runs.stepping import step_to, warm_up
+from fleet_sim.traffic.runs.watch import Watch
+from fleet_sim.traffic.settings import TrafficSettings
+
+
+def drive_paths(
+    site: Site,
+    cells: Ints,
+    goals: Ints,
+    *,
+    title: str,
+    seconds: float = 3600.0,
+    fleet: FleetSettings | None = None,
+    seed: int = 0,
+    planning_s: float | None = None,
+    about: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Return the outcome of robots that drive the paths `cells` (R, T + 1) of `site`, until all have, at the longest.
+
+    A task is to stand on the cell `goals[i]` (R,) at the end. It ends early with a deadlock, and after `seconds` of
+    simulated time. Raises PlanError for paths that robots of this size may not drive.
+    """
+    robots = fleet or FleetSettings()
+    warm_up()
+    made = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
+    with made.sim:
+        rows, table = np.array(made.traffic.rows), columns_of(made)
+        made.traffic.drive_rows(rows, _nodes(made.traffic.network, cells))
+        collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
+        watch = Watch(made, collector, robots.radius)
+        nobody: Bools = np.zeros(len(rows), bool)
+        there: Bools = np.zeros(len(rows), bool)
+        rests = 0.0
+
+        def look(dt: float) -> None:
+            nonlocal rests
+            came_mask = table.arrived[rows] & ~there
+            if came_mask.any():
+                there[came_mask] = True
+                rests = made.sim.sim_time
+                right = np.flatnonzero(came_mask & (cells[:, -1] == goals))
+                collector.tasks_ended(np.full(len(right), rests))
+            watch.look(dt, nobody, ~there)
+
+        made.sim.pipeline.add(System("figures", Phase.OBSERVE, look))
+        over = lambda: bool(there.all()) or collector.standstill.deadlocks > 0  # noqa: E731  asked in every step
+        wall, stopped = step_to(made, seconds, over, lambda: collector.tasks_done, progress)
+        figures = {
+            **watch.figures(),
+            "wall_s": wall,
+            "real_time_factor": collector.simulated / wall if wall > 0.0 else None,
+            "plans": 0 if planning_s is None else 1,
+            **dict.fromkeys(
+                ("planning_ms_p50", "planning_ms_p99", "planning_ms_max"),
+                None if planning_s is None else planning_s * 1e3,
+            ),
+            "sum_of_costs": sum_of_costs(cells),
+            "makespan_s": round(rests, 6) if there.all() else None,
+        }
+        run = run_of(title, figures, collector, about=about or {}, distributions=watch.distributions())
+    return Outcome(run, stopped)
+
+
+def _nodes(network: Network, cells: Ints) -> Ints:
+    """Return the nodes of `cells` (R, T + 1); raises InvalidValueError where there is no room for the robots."""
+    nodes = nodes_of_cells(network)[cells]
+    bad = np.argwhere(nodes < 0)
+    if len(bad):
+        robot, step = bad[0].tolist()
+        raise InvalidValueError(
+            f"robot {robot}, step {step}: there is no room for a robot of this size in cell {cells[robot, step]}"
+        )
+    return nodes
+
+
+def plan_scenario(
+    site: Site,
+    starts: Ints,
+    goals: Ints,
+    planner: str,
+    settings: Mapping[str, object],
+    *,
+    radius: float,
+    time_limit: float,
+    seed: int,
+) -> tuple[Ints, float]:
+    """Return the paths (R, T + 1) as cells that `planner` finds to the end, and how long it took in s.
+
+    Raises PlanError where it finds none, or one that robots may not drive.
+    """
+    warm_up()
+    network = Network.of_grid(site, radius)
+    node_of = nodes_of_cells(network)
+    asked = Problem(network, node_of[starts], node_of[goals], window=0, time_limit=time_limit, seed=seed)
+    made = make_planner(planner, network, **settings)
+    begin = time.perf_counter()
+    paths = checked_plan(made, asked)
+    return network.cells[paths], time.perf_counter() - begin

@@ -1,0 +1,82 @@
+"""The section `traffic` of a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fleet_sim.config.modes import Mode
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.settings import Checked, setting
+from fleet_sim.traffic.router import LARGEST_RADIUS
+
+FREE, COUNTED = "free", "counted"
+
+
+class OnFailure(Mode):
+    """What to do when there is no plan: wait for the next period, plan again in the next step, or stop all robots."""
+
+    WAIT = "wait"
+    REPLAN = "replan"
+    STOP = "stop"
+
+
+def _read_planning_time(value: object) -> str | float:
+    if value in (FREE, COUNTED):
+        return str(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 3600.0:
+        return float(value)
+    raise InvalidValueError(f"expected free, counted, or seconds from 0 to 3600, got {value!r}")
+
+
+def _read_robots(value: object) -> Literal["all", "none"] | list[str]:
+    if value == "all" or value == "none":
+        return value
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return list(value)
+    raise InvalidValueError(f"expected all, none, or a list of names of robots, got {value!r}")
+
+
+_NAMES = {"anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}]}
+_TIME = {"anyOf": [{"enum": [FREE, COUNTED]}, {"type": "number", "minimum": 0, "maximum": 3600}]}
+
+
+@dataclass
+class TrafficSettings(Checked):
+    """How robots are planned for, and when."""
+
+    planner: str = setting("pibt", doc="A planner by name, or the dotted path of a class of your own.")
+    settings: dict[str, Any] = setting(factory=dict, doc="Settings of the planner.")
+    robots: Literal["all", "none"] | list[str] = setting(
+        "all", reader=_read_robots, schema=_NAMES, doc="Robots of the scenario that take part: all, none, or by name."
+    )
+    network: Literal["auto", "grid", "roadmap"] = setting(
+        "auto", doc="Where robots drive: along the cells of the site, or its roadmap; auto: its roadmap if it has one."
+    )
+    radius: float | None = setting(
+        None,
+        above=0.0,
+        high=LARGEST_RADIUS,
+        unit="m",
+        doc="Largest footprint that may take part; null: that of the robots that come first.",
+    )
+    period: float = setting(1.0, above=0.0, high=3600.0, unit="s", doc="Time from plan to plan, or the least time.")
+    policy: str = setting(
+        "period",
+        doc="When to plan: period, all_stopped, on_demand, given (never), or the dotted path of a class of yours.",
+    )
+    window: int = setting(10, low=0, high=100_000, doc="Steps to plan ahead; 0: until all robots are at their goals.")
+    planning_time: str | float = setting(
+        FREE,
+        reader=_read_planning_time,
+        schema=_TIME,
+        doc="Simulated time that a plan takes: none (free), as long as the planner computes (counted), or seconds.",
+    )
+    time_limit: float = setting(
+        10.0, above=0.0, high=LONGEST_TIME, unit="s", doc="After which a planner that has not returned is given up."
+    )
+    on_failure: OnFailure = setting(
+        OnFailure.WAIT, doc="Without a plan: wait a period, replan in the next step, or stop all robots."
+    )
+    seed: int | None = setting(None, low=0, high=2**62, doc="Of planners and disturbances; null: of the simulation.")

@@ -1,0 +1,135 @@
+"""Tasks: where robots go, and where they go next when they have been there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Ints
+from fleet_sim.core.random import purpose_key, uniforms
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.sites.grid import NO_CELL
+
+
+class Goals(NamedTuple):
+    """Next goals (K,) of K robots as cells, NO_CELL where nothing is left; and which of them ended a task (K,)."""
+
+    cells: Ints
+    done_mask: Bools
+
+
+class Tasks(ABC):
+    """A source of goals for `robots` robots, numbered from 0. The same calls give the same goals."""
+
+    def __init__(self, robots: int) -> None:
+        self.robots = robots
+        self._given: Ints = np.zeros(robots, np.int64)
+
+    def next(self, robots: Ints, cells: Ints) -> Goals:
+        """Return where `robots` (K,), each once, go from `cells` (K,): from their starts, later from their goals."""
+        first_mask = self._given[robots] == 0
+        goals = self._next(robots, np.asarray(cells, np.int64))
+        self._given[robots] += 1
+        return Goals(goals.cells, goals.done_mask & ~first_mask)
+
+    @abstractmethod
+    def _next(self, robots: Ints, cells: Ints) -> Goals:
+        """Return the goals; the first `done_mask` of a robot is not looked at."""
+
+    def _draws(self, key: int, robots: Ints, count: int, lane: int = 0) -> Ints:
+        """Return for each robot a number (K,) below `count`: a function of its number and of how often it asked."""
+        return np.asarray(uniforms(key, robots, self._given[robots], lane) * count, np.int64)
+
+
+class RandomTasks(Tasks):
+    """Each robot goes from one of `cells` (N,) to another, for ever; each goal is a task."""
+
+    def __init__(self, robots: int, cells: Ints, seed: int) -> None:
+        super().__init__(robots)
+        self._cells = np.unique(cells)
+        if len(self._cells) < 2:
+            raise InvalidValueError(f"random goals need at least two cells to go to, got {len(self._cells)}")
+        self._key = purpose_key(seed, "traffic.goals")
+
+    def _next(self, robots: Ints, cells: Ints) -> Goals:
+        return Goals(self._drawn(robots, cells), np.ones(len(robots), bool))
+
+    def _drawn(self, robots: Ints, cells: Ints) -> Ints:
+        places = np.minimum(np.searchsorted(self._cells, cells), len(self._cells) - 1)
+        here_mask = self._cells[places] == cells
+        # Nobody is sent to where it stands: its own place is left out, and those behind it move up.
+        drawn = self._draws(self._key, robots, len(self._cells) - 1)
+        anywhere = self._draws(self._key, robots, len(self._cells))
+        chosen = np.where(here_mask, drawn + (drawn >= places), anywhere)
+        return self._cells[chosen]
+
+
+class AlternatingTasks(Tasks):
+    """Robots go to and fro between two kinds of cells, `ones` (N,) and `others` (M,), to a random one each time.
+
+    From one of the ones a robot begins with the others and the other way round, from anywhere else with any of all
+    cells. Each goal is a task, as in LSMART.
+    """
+
+    def __init__(self, robots: int, ones: Ints, others: Ints, seed: int) -> None:
+        super().__init__(robots)
+        self._kinds = (np.unique(ones), np.unique(others))
+        if not all(map(len, self._kinds)):
+            raise InvalidValueError("alternating goals need cells of both kinds")
+        if len(np.intersect1d(*self._kinds)):
+            raise InvalidValueError("alternating goals need two kinds of cells that have none in common")
+        self._key = purpose_key(seed, "traffic.goals")
+
+    def _next(self, robots: Ints, cells: Ints) -> Goals:
+        ones, others = self._kinds
+        # Where it is nowhere of both, a robot draws of all cells: the kinds count by their sizes.
+        any_mask = self._draws(self._key, robots, len(ones) + len(others), lane=1) < len(ones)
+        to_ones = np.where(np.isin(cells, others), True, np.where(np.isin(cells, ones), False, any_mask))
+        of_ones = ones[self._draws(self._key, robots, len(ones))]
+        of_others = others[self._draws(self._key, robots, len(others))]
+        return Goals(np.where(to_ones, of_ones, of_others), np.ones(len(robots), bool))
+
+
+class ListedTasks(Tasks):
+    """Tasks from a list, each a row of cells that are visited in their order.
+
+    With `in_turn` task i is for robot i modulo the number of robots (LoRR's "roundrobin"), else the next task goes to
+    the next robot that is free, the lower numbers first. A robot for which none is left stays where it is.
+    """
+
+    def __init__(self, robots: int, tasks: Sequence[Sequence[int]], *, in_turn: bool) -> None:
+        super().__init__(robots)
+        self._tasks = tasks
+        self._in_turn = in_turn
+        self._taken = 0
+        self._task: Ints = np.full(robots, -1, np.int64)
+        self._visited: Ints = np.zeros(robots, np.int64)
+
+    def _next(self, robots: Ints, cells: Ints) -> Goals:
+        goals = np.full(len(robots), NO_CELL, np.int64)
+        done_mask = np.zeros(len(robots), bool)
+        for place, robot in enumerate(robots.tolist()):
+            task = int(self._task[robot])
+            if 0 <= task < len(self._tasks):
+                self._visited[robot] += 1
+                done_mask[place] = self._visited[robot] >= len(self._tasks[task])
+            if task < 0 or done_mask[place]:
+                task = self._take(robot)
+            if task < len(self._tasks):
+                goals[place] = self._tasks[task][int(self._visited[robot])]
+        return Goals(goals, done_mask)
+
+    def _take(self, robot: int) -> int:
+        """Return the next task of `robot`; one behind the last where none is left."""
+        if self._in_turn:
+            before = int(self._task[robot])
+            task = robot if before < 0 else before + self.robots
+        else:
+            task = self._taken
+            self._taken += 1
+        self._task[robot] = min(task, len(self._tasks))
+        self._visited[robot] = 0
+        return int(self._task[robot])

@@ -1,0 +1,178 @@
+"""PlanTiming: when plans are made, from where, and when they are driven."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.core.world import World
+from fleet_sim.errors import PlanError
+from fleet_sim.traffic.checks import check_paths
+from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
+from fleet_sim.traffic.execution.execution import Execution
+from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planning import Planning
+from fleet_sim.traffic.policies import POLICIES, Situation
+from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.settings import COUNTED, FREE, OnFailure, TrafficSettings
+
+UNPLANNED = STOPPED | BROKEN | UNFIT
+"""Reasons to stand for which robots are not planned for, but around."""
+
+
+class Pending(NamedTuple):
+    """A plan that is not ready yet: paths of robots by object id, None where it failed; and the tick it is ready."""
+
+    ids: Ints
+    paths: Ints | None
+    tick: int
+
+
+class PlanTiming:
+    """Makes plans when the policy says so, from the ends of what is granted, and gives them to the execution."""
+
+    def __init__(
+        self,
+        world: World,
+        table: TrafficColumns,
+        network: Network,
+        execution: Execution,
+        settings: TrafficSettings,
+        seed: int,
+    ) -> None:
+        """Raises FleetSimError for a planner or a policy that there is not."""
+        self.changed = True
+        """Whether something that plans depend on changed since the last one."""
+        self.cut_off = 0
+        """Robots of the last plan that no way led to their goals; they waited, and gave way."""
+        self._world = world
+        self._table = table
+        self._network = network
+        self._execution = execution
+        self._settings = settings
+        self._seed = seed if settings.seed is None else settings.seed
+        self._planning = Planning(network, settings)
+        self._policy = POLICIES.find(settings.policy)()
+        self._next_tick = 0
+        self._pending: Pending | None = None
+
+    def step(self, blocked: Bools) -> None:
+        """Plan, if it is time to; `blocked` (N,) nodes are not entered."""
+        tick = self._world.clock.tick
+        if self._pending is not None:
+            if tick >= self._pending.tick:
+                self._drive(self._pending)
+            return
+        if tick < self._next_tick or not self._policy.plans(self._situation()):
+            return
+        self._next_tick = tick + max(self._world.clock.ticks(self._settings.period), 1)
+        self._plan(blocked, tick)
+
+    def drive(self, rows: Rows, paths: Ints) -> None:
+        """Give paths that were planned elsewhere to the execution; raises PlanError where they cannot be driven."""
+        if paths.ndim != 2 or len(paths) != len(rows) or paths.shape[1] < 2:
+            raise PlanError(f"paths: expected a row of at least 2 nodes for each of {len(rows)} robots")
+        starts = self._execution.graph.ends(self._table, rows)
+        ids = self._world.object_id[rows]
+        check_paths(Problem(self._network, starts, paths[:, -1], ids=ids), paths)
+        self._execution.graph.append(self._table, self._execution.rows, rows, paths)
+
+    @property
+    def times(self) -> Floats:
+        """How long the latest plans took (K,) in s."""
+        return np.array(self._planning.times)
+
+    def _situation(self) -> Situation:
+        table, rows = self._table, self._execution.rows
+        standing = not (table.speed[rows].any() or table.spin[rows].any())
+        planned_mask = table.held[rows] & UNPLANNED == 0
+        spent_mask = planned_mask & (table.at[rows] == table.length[rows] - 1)
+        spent_mask &= (table.goal[rows] >= 0) & ~table.arrived[rows]
+        return Situation(self.changed, standing, bool(spent_mask.any()))
+
+    def _plan(self, blocked: Bools, tick: int) -> None:
+        rows = self._execution.rows
+        mask = self._table.held[rows] & UNPLANNED == 0
+        self.changed = False
+        if not mask.any():
+            return
+        planned = rows[mask]
+        try:
+            problem = self._problem(planned, rows[~mask], blocked)
+            found = self._planning.plan(problem)
+            paths, took = found
+        except PlanError as error:
+            self._planning.refuse(str(error))
+            paths, took = None, 0.0
+        delay = self._settings.planning_time
+        seconds = 0.0 if delay == FREE else took if delay == COUNTED else float(delay)
+        pending = Pending(self._world.object_id[planned], paths, tick + self._world.clock.ticks(seconds))
+        if pending.tick > tick:
+            # Nothing is granted meanwhile: the plan begins where all grants ended.
+            self._pending, self._execution.frozen = pending, True
+        else:
+            self._drive(pending)
+
+    def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:
+        table, graph = self._table, self._execution.graph
+        starts = graph.ends(table, rows)
+        taken = blocked.copy()
+        taken[graph.held(table, others)] = True
+        goals = np.where(table.goal[rows] >= 0, table.goal[rows], starts)
+        problem = self._asked(starts, goals, taken, rows)
+        lost_mask = problem.unreachable()
+        self.cut_off = int(np.count_nonzero(lost_mask))
+        return self._asked(starts, np.where(lost_mask, starts, goals), taken, rows) if self.cut_off else problem
+
+    def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
+        settings = self._settings
+        ids = self._world.object_id[rows]
+        return Problem(self._network, starts, goals, blocked, settings.window, settings.time_limit, self._seed, ids)
+
+    def _drive(self, pending: Pending) -> None:
+        """Let robots drive a plan that is ready."""
+        self._pending, self._execution.frozen = None, False
+        paths = pending.paths
+        rows = self._execution.rows
+        if paths is not None:
+            # Some may have left since they were planned for, and their rows may be others'.
+            ids = self._world.object_id[rows]
+            order = np.argsort(ids, kind="stable")
+            places = np.searchsorted(ids[order], pending.ids)
+            known_mask = places < len(ids)
+            known_mask[known_mask] = ids[order][places[known_mask]] == pending.ids[known_mask]
+            try:
+                driven = rows[order][places[known_mask]]
+                self._execution.graph.append(self._table, rows, driven, paths[known_mask])
+                return
+            except PlanError as error:
+                self._planning.refuse(str(error))
+        if self._settings.on_failure is OnFailure.REPLAN:
+            self._next_tick = 0
+        elif self._settings.on_failure is OnFailure.STOP:
+            self._table.held[rows] |= np.uint8(STOPPED)
+
+    # ---- figures and state -------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, Any]:
+        """Return how many plans there were, and what became of them."""
+        return {**self._planning.figures(), "cut_off": self.cut_off}
+
+    def save(self) -> Any:
+        """Return the state, that of the planner included, for a checkpoint."""
+        planner = self._planning.planner
+        return planner, self._copied(vars(planner)), self._next_tick, self._pending, self.changed, self.cut_off
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        planner, state, self._next_tick, self._pending, self.changed, self.cut_off = saved
+        self._planning.planner = planner
+        vars(planner).update(self._copied(state))
+        self._execution.frozen = self._pending is not None
+
+    def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return a copy of what a planner remembers; the network is shared, as it does not change."""
+        return deepcopy(state, {id(self._network): self._network})

@@ -1,0 +1,110 @@
+"""The section `traffic` of a scenario, and how a simulation gets its traffic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fleet_sim.config.sections import Section
+from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.entities.agent import Agent
+from fleet_sim.errors import ConfigError, FleetSimError, StateError, unknown_name
+from fleet_sim.settings import object_schema, read
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.site import Site
+from fleet_sim.traffic.columns import TrafficColumns
+from fleet_sim.traffic.control import TrafficControl
+from fleet_sim.traffic.planners.registry import PLANNERS
+from fleet_sim.traffic.policies import POLICIES
+from fleet_sim.traffic.settings import TrafficSettings
+from fleet_sim.traffic.traffic import Traffic
+
+NAME = "traffic"
+
+
+class TrafficSection(Section[MultiRobotSimulationCore]):
+    """Offers traffic in the site of the scenario; `sim.get_manager("traffic")` returns it."""
+
+    doc = "How the robots of the scenario drive in its site: planned for together, without touching each other."
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of TrafficSettings."""
+        return object_schema(TrafficSettings)
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings are wrong."""
+        self._read(entry, source)
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Offer the traffic and enrol the robots; raises ConfigError."""
+        settings = self._read(entry, source)
+        try:
+            site = sim.get_manager("site")
+        except FleetSimError as error:
+            raise ConfigError("needs a section 'site' to drive in", source=source, path=NAME) from error
+        try:
+            traffic = offer_traffic(sim, site, settings)
+            robots = _chosen(sim, settings)
+            if robots:
+                traffic.enroll(robots)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within(NAME, source=source) from error
+
+    def _read(self, entry: Any, source: str) -> TrafficSettings:
+        settings = read(TrafficSettings, {} if entry is None else entry, source=source, path=NAME)
+        try:
+            PLANNERS.find(settings.planner)
+            POLICIES.find(settings.policy)
+        except FleetSimError as error:
+            raise ConfigError(str(error), source=source, path=NAME) from error
+        return settings
+
+
+def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Agent]:
+    """Return the robots that the settings name."""
+    if settings.robots == "none":
+        return []
+    if settings.robots == "all":
+        # Those with a fixed base are part of the furniture.
+        return [agent for agent in sim.agents if agent.can_move]
+    known = {agent.name: agent for agent in sim.agents}
+    for name in settings.robots:
+        if name not in known:
+            raise unknown_name("robot", name, map(str, known))
+    return [known[name] for name in settings.robots]
+
+
+def offer_traffic(
+    sim: MultiRobotSimulationCore, site: Site, settings: TrafficSettings | None = None, **values: Any
+) -> Traffic:
+    """Let robots of `sim` drive in `site` by common plans; returns the Traffic, which is also the manager "traffic".
+
+    The settings are `settings`, or those of the section `traffic` as keywords. Robots are enrolled afterwards. Raises
+    ConfigError for wrong settings and StateError where there is a traffic already.
+    """
+    chosen = read(TrafficSettings, values, path=NAME) if settings is None else settings
+    world = sim.world
+    if any(system.name == NAME for system in sim.pipeline.systems):
+        raise StateError("this simulation has a traffic already: sim.get_manager('traffic')")
+    known = world.tables.get(NAME)
+    table = known if isinstance(known, TrafficColumns) else world.add_table(NAME, TrafficColumns)
+    control = TrafficControl(sim, site, table, chosen)
+    traffic = Traffic(site, chosen, world, table, control)
+    sim.register_manager(traffic, NAME)
+    sim.checkpoints.register_late(NAME, control)
+    sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
+    world.drive_rules.add(control.rule)
+    world.on_remove.append(control.removed)
+
+    def leave() -> None:
+        # With `sim.clear()` the building is gone, and all robots.
+        sim.pipeline.remove(NAME)
+        sim.unregister_manager(traffic)
+        world.drive_rules.remove(control.rule)
+        world.on_remove.remove(control.removed)
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
+    return traffic
+
+
+SECTION = TrafficSection()

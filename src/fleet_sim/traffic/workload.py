@@ -1,0 +1,151 @@
+"""Workload: a building with robots and their tasks, read from the files that people compare planners on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Ints
+from fleet_sim.core.random import purpose_key, uniforms
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.paths import resolve_config
+from fleet_sim.sites.formats.base import read_text
+from fleet_sim.sites.formats.robot_runners import read_tasks
+from fleet_sim.sites.grid import Grid
+from fleet_sim.sites.reading import read_site
+from fleet_sim.sites.site import Site
+from fleet_sim.sites.stations import StationKind
+from fleet_sim.traffic.tasks import AlternatingTasks, ListedTasks, RandomTasks, Tasks
+
+DWELL = 2.0
+"""Seconds at a goal where the file does not say: what LSMART takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Robots that start on the cells `starts` (R,) of `site` and stay `dwell` s at each goal that `tasks` gives."""
+
+    name: str
+    site: Site
+    starts: Ints
+    tasks: Tasks
+    dwell: float
+    kind: str
+    """What the goals are, in words."""
+    goals: Ints | None = None
+    """With one task for each robot its goal (R,) as a cell."""
+
+
+def read_workload(
+    path: str | Path,
+    *,
+    robots: int | None = None,
+    seed: int = 0,
+    radius: float = 0.0,
+    cell: float | None = None,
+    level: str | None = None,
+) -> Workload:
+    """Return the workload in a file; raises ConfigError, and InvalidValueError for more robots than fit.
+
+    A problem of the League of Robot Runners has robots and tasks; a `.scen` has a start and a goal for each robot. Any
+    other site gets random starts, and goals between its workstations and its pick or drop stations, or random ones on
+    all free cells where it has no such stations. Starts and goals are where a disc of `radius` m has room, in the
+    largest part of the site. `robots` may be left out where the file says how many.
+    """
+    file = resolve_config(path)
+    site = read_site(file, level=level, cell=cell)
+    grid = site.open_grid.clear_of(radius)
+    if file.suffix == ".json" and "mapFile" in (content := _mapping(file)):
+        return _of_robot_runners(file, content, site, grid, robots)
+    if len(site.starts) and len(site.goals):
+        return _of_scenario(file, site, grid, robots)
+    if robots is None:
+        raise InvalidValueError(f"{file}: say how many robots; the file does not")
+    region = grid.largest_region()
+    starts = _random_starts(region, robots, seed, file)
+    ends = (StationKind.PICK, StationKind.DROP)
+    ones = _station_cells(site, [StationKind.WORKSTATION], region)
+    others = np.setdiff1d(_station_cells(site, ends, region), ones)
+    if len(ones) and len(others):
+        tasks: Tasks = AlternatingTasks(robots, ones, others, seed)
+        kind = f"to and fro between {len(ones)} workstations and {len(others)} stations"
+    else:
+        tasks, kind = RandomTasks(robots, region, seed), "random goals"
+    return Workload(file.stem, site, starts, tasks, DWELL, kind)
+
+
+def _mapping(file: Path) -> Mapping[str, Any]:
+    content = json.loads(read_text(file))
+    return content if isinstance(content, Mapping) else {}
+
+
+def _of_robot_runners(file: Path, content: Mapping[str, Any], site: Site, grid: Grid, robots: int | None) -> Workload:
+    """Return the workload of a problem of the League of Robot Runners, which has no time at a goal."""
+    starts = _starts(site, robots, file)
+    rows = read_tasks(file, site.grid)
+    strategy = content.get("taskAssignmentStrategy", "greedy")
+    if strategy not in ("roundrobin", "greedy"):
+        raise ConfigError(
+            f"must be roundrobin or greedy, got {strategy!r}", source=str(file), path="taskAssignmentStrategy"
+        )
+    _check_reachable(grid, starts, np.unique(np.fromiter(chain.from_iterable(rows), np.int64)), file)
+    tasks = ListedTasks(len(starts), rows, in_turn=strategy == "roundrobin")
+    return Workload(file.stem, site, starts, tasks, 0.0, f"{len(rows)} listed tasks, {strategy}")
+
+
+def _of_scenario(file: Path, site: Site, grid: Grid, robots: int | None) -> Workload:
+    starts = _starts(site, robots, file)
+    goals = site.goals[: len(starts)]
+    _check_reachable(grid, starts, goals, file, pairs=True)
+    tasks = ListedTasks(len(starts), [[int(goal)] for goal in goals], in_turn=True)
+    return Workload(file.stem, site, starts, tasks, 0.0, "one goal for each robot", goals)
+
+
+def _starts(site: Site, robots: int | None, file: Path) -> Ints:
+    try:
+        return site.first_starts(robots)
+    except InvalidValueError as error:
+        raise InvalidValueError(f"{file}: {error}") from error
+
+
+def _random_starts(region: Ints, robots: int, seed: int, file: Path) -> Ints:
+    """Return `robots` cells of `region`, each once."""
+    if robots > len(region):
+        raise InvalidValueError(f"{file}: {robots} robots do not fit: the largest free part has {len(region)} cells")
+    order = np.argsort(uniforms(purpose_key(seed, "traffic.starts"), region, 0), kind="stable")
+    return region[order[:robots]]
+
+
+def _station_cells(site: Site, kinds: list[StationKind] | tuple[StationKind, ...], region: Ints) -> Ints:
+    """Return the cells of the stations of `kinds` that are in `region`."""
+    places = np.array([(station.x, station.y) for station in site.stations if station.kind in kinds]).reshape(-1, 2)
+    return np.intersect1d(site.grid.cells_at(places), region)
+
+
+def _check_reachable(grid: Grid, starts: Ints, goals: Ints, file: Path, *, pairs: bool = False) -> None:
+    """Raise ConfigError where robots have no room, or cannot get to a goal: to that of their own in `pairs`."""
+    regions = grid.regions()
+    for what, cells in (("start", starts), ("goal", goals)):
+        bad = np.flatnonzero(regions[cells] < 0)
+        if len(bad):
+            place = _place(int(cells[bad[0]]), grid)
+            raise ConfigError(f"the {what} in {place} has no room for a robot", source=str(file))
+    wanted = regions[starts] if pairs else regions[starts[:1]]
+    if not pairs and len(np.unique(regions[starts])) > 1:
+        raise ConfigError("the robots start in parts of the map that are not connected", source=str(file))
+    bad = np.flatnonzero(regions[goals] != wanted)
+    if len(bad):
+        place = _place(int(goals[bad[0]]), grid)
+        who = f"robot {bad[0]}" if pairs else "the robots"
+        raise ConfigError(f"{who} cannot get to the goal in {place}: no way leads there", source=str(file))
+
+
+def _place(cell: int, grid: Grid) -> str:
+    row, column = divmod(cell, grid.width)
+    return f"row {row}, column {column}"

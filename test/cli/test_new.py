@@ -1,0 +1,42 @@
+"""`fleet-sim new` writes a scenario that works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def fleet_sim_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+@pytest.mark.parametrize(("name", "file"), [("hall", "hall.yaml"), ("my.fleet", "my.fleet.yaml"), ("a.yml", "a.yml")])
+def test_a_new_scenario_runs_without_a_collision(tmp_path: Path, name: str, file: str) -> None:
+    done = fleet_sim_command("new", name, cwd=tmp_path)
+    assert done.stdout == f"{file}: written. Try: fleet-sim run {file}\n"
+    assert fleet_sim_command("check", file, cwd=tmp_path).stdout == f"{file}: OK\n"
+    out = fleet_sim_command("run", file, "--headless", "--duration", "16", cwd=tmp_path).stdout
+    assert "0 collisions, 0 of them with walls" in out
+    assert "actions: 3 completed\n" in out
+
+
+def test_a_file_that_exists_is_not_replaced_unasked(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text("mine")
+    done = fleet_sim_command("new", "hall", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "fleet-sim: error: hall.yaml exists; choose another name, or replace it with --force\n",
+    )
+    assert (tmp_path / "hall.yaml").read_text() == "mine"
+    assert fleet_sim_command("new", "hall", "--force", cwd=tmp_path).returncode == 0
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    done = fleet_sim_command("new", "nowhere/hall", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr

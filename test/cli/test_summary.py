@@ -1,0 +1,87 @@
+"""What `fleet-sim run` says at the end of a run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WALL = """
+simulation: {gui: false, target_rtf: 0, timestep: 0.05, duration: 8}
+objects:
+  - name: wall
+    pose: [3, 0, 0.5]
+    collision_mode: static
+    collision_shape: {shape_type: box, half_extents: [0.1, 2, 0.5]}
+robots:
+  - {name: through, urdf_path: diff_base, pose: [0, 0, 0], actions: [{type: move_to, target_pose: [6, 0, 0]}]}
+"""
+
+
+def fleet_sim_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "wall.yaml"
+    path.write_text(WALL)
+    return path
+
+
+def test_collisions_with_walls_are_counted_apart_or_said_not_to_be(scenario: Path) -> None:
+    out = fleet_sim_command("run", str(scenario)).stdout
+    assert "0 collisions; those with walls and other static bodies are not counted (ignore_static_collision)" in out
+    out = fleet_sim_command("run", str(scenario), "--set", "simulation.ignore_static_collision=false").stdout
+    assert "1 collision, 1 of them with walls and other static bodies" in out
+
+
+def test_robots_that_did_not_arrive_are_named(scenario: Path) -> None:
+    out = fleet_sim_command("run", str(scenario), "--duration", "1").stdout
+    assert out.startswith("1 robot, 20 steps, 1.00 s simulated in ")
+    assert "still busy at the end: through\n" in out
+    out = fleet_sim_command("run", str(scenario), "--duration", "8").stdout
+    assert "actions: 1 completed\n" in out
+    assert "busy" not in out
+
+
+def test_failed_actions_are_named_with_the_reason(scenario: Path) -> None:
+    move = "{type: move_to, target_pose: [6, 5, 0], route: true}"
+    scenario.write_text(f"{WALL}  - {{name: lost, urdf_path: diff_base, pose: [0, 5, 0], actions: [{move}]}}\n")
+    out = fleet_sim_command("run", str(scenario)).stdout
+    assert "actions: 1 completed, 1 failed\n  lost: MoveTo failed: " in out
+
+
+def test_several_seeds_make_one_table(scenario: Path) -> None:
+    done = fleet_sim_command("run", str(scenario), "--seeds", "3,7-8", "--duration", "1", "--hash")
+    heading, *lines = (line.split() for line in done.stdout.splitlines())
+    assert heading[:2] == ["seed", "simulated"]
+    assert [line[0] for line in lines] == ["3", "7", "8"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--seeds", "3-x"], "must be a whole number"),
+        (["--seeds", "5-2"], "must be at least 5, got 2"),
+        (["--seeds", "1-3,2"], "seed 2 is given twice"),
+        (["--seeds", "0-10000000"], "at most 10000 seeds"),
+        (["--seeds", "1-2", "--picture", "a.png"], "--picture is for one run"),
+        (["--seeds", "1-2", "--duration", "0"], "needs runs that end"),
+        (["--seeds", "1", "--seed", "1"], "not allowed with"),
+    ],
+)
+def test_wrong_seeds_are_refused(scenario: Path, arguments: list[str], reason: str) -> None:
+    done = fleet_sim_command("run", str(scenario), *arguments)
+    assert done.returncode in (1, 2)
+    assert reason in done.stderr
+
+
+def test_a_wrong_option_shows_the_usage_of_its_command() -> None:
+    done = fleet_sim_command("run", "demo.yaml", "--fast")
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: fleet-sim run ")
+    assert "fleet-sim run: error: unrecognized arguments: --fast" in done.stderr

@@ -1,0 +1,209 @@
+"""`fleet-sim report`: a page that needs nothing beside itself, and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fleet_sim import InvalidValueError
+from fleet_sim.cli.main import main
+from fleet_sim.reports import page_of, write_table
+from fleet_sim.reports.figures import rows_of
+from fleet_sim.reports.heat_maps import peak_of
+from fleet_sim.reports.scales import clock_to, from_zero, number, percent
+from fleet_sim.sites import Warehouse
+from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
+from fleet_sim.traffic.figures.states import State
+
+EVIL = "<script>alert(1)</script>\"'&"
+
+
+def make(path: Path, title: str = "hall, pibt", tasks: int = 3, **figures: float | None) -> str:
+    """Write the run of two robots in a warehouse for a minute."""
+    site = Warehouse(rows=2, columns=2).site()
+    found = FigureCollector(site.grid)
+    cells = site.grid.free_cells
+    for step in range(120):
+        found.observe(0.5, np.arange(2), site.grid.positions(cells[[step, 200]]), np.array([0, 1 + step % 2]))
+        if step % 40 == 20:
+            found.tasks_ended(np.full(tasks, 2.0 + step))
+    given = {"robots": 2.0, "simulated_s": 60.0, "tasks_done": float(found.tasks_done), "collisions": 0.0, **figures}
+    about = {"planner": "pibt", title: title}
+    write_run(path, run_of(title, given, found, about=about, distributions={"flow_time_s": found.flow_times}))
+    return str(path)
+
+
+class Outline(HTMLParser):
+    """Which elements there are, and whether each is closed; all their texts and the values of their attributes."""
+
+    VOID = ("meta", "img", "line", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links.extend(value or "" for name, value in attrs if name in ("src", "href"))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def outline(page: str) -> Outline:
+    found = Outline()
+    found.feed(page)
+    assert not found.open
+    return found
+
+
+def test_a_page_needs_nothing_beside_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, out = make(tmp_path / "run.json"), tmp_path / "page.html"
+    assert main(["report", run, "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"wrote {out}\n"
+    page = out.read_text(encoding="utf-8")
+    found = outline(page)
+    assert found.links
+    assert all(link.startswith("data:image/png;base64,") for link in found.links)
+    assert not re.search(r"https?://|@import|url\(", page)
+    assert found.tags.count("svg") == 3
+    assert found.tags.count("img") == 2
+    assert {"hall, pibt", "Throughput", "Tasks done", "What robots did", "Where robots waited"} <= set(found.texts)
+    # Light and dark.
+    assert "prefers-color-scheme:dark" in page
+
+
+def test_two_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = make(tmp_path / "one.json", wall_s=2.0, deadlocks=0.0)
+    two = make(tmp_path / "two.json", "hall, lacam", tasks=6, wall_s=1.0, deadlocks=1.0)
+    assert main(["report", one, two, "--out", str(tmp_path / "both.html")]) == 0
+    page = (tmp_path / "both.html").read_text(encoding="utf-8")
+    found = outline(page)
+    assert found.tags.count("img") == 4
+    # Twice the tasks are better, as is half the time; a deadlock more is worse.
+    assert '<span class="good">+100 %</span>' in page
+    assert '<span class="good">\u221250 %</span>' in page
+    assert '<span class="bad">+1</span>' in page
+    capsys.readouterr()
+    assert main(["report", one, two]) == 0
+    assert re.search(r"Tasks done +9 +18\n", capsys.readouterr().out)
+
+
+def test_no_name_can_break_out_of_the_page(tmp_path: Path) -> None:
+    one = make(tmp_path / "one.json", EVIL, **{EVIL: 1.0})
+    run = read_run(one)
+    content = json.loads(Path(one).read_text())
+    content["series"]["robot_seconds"] = {EVIL: content["series"]["robot_seconds"]["driving"]}
+    (tmp_path / "two.json").write_text(json.dumps(content))
+    page = page_of([run, read_run(tmp_path / "two.json")])
+    found = outline(page)
+    assert found.tags.count("script") == 1
+    assert "<script>alert" not in page
+    assert any(EVIL in text for text in found.texts)
+    for svg in re.findall(r"<svg.*?</svg>", page):
+        tips = ElementTree.fromstring(svg).get("data-tips")
+        assert tips is not None
+        assert all(isinstance(line, str) for _, lines in json.loads(tips) for line in lines)
+
+
+def test_runs_with_little_in_them_have_a_page(tmp_path: Path) -> None:
+    site = Warehouse(rows=1, columns=1).site()
+    collector = FigureCollector(site.grid, states=[State("driving", role) for role in ()])
+    write_run(tmp_path / "none.json", run_of("", {}, collector, about={}, distributions={}))
+    run = read_run(tmp_path / "none.json")
+    outline(page_of([run]))
+    outline(page_of([run, read_run(make(tmp_path / "one.json"))]))
+    outline(page_of([read_run(make(tmp_path / "one.json")), run]))
+    with pytest.raises(InvalidValueError, match="one or two runs, got 3"):
+        page_of([run] * 3)
+
+
+def test_tables(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "one.json"), make(tmp_path / "two.json", "hall, lacam", closest_m=None, wall_s=1.5)]
+    assert main(["report", *runs, "--csv", str(tmp_path / "both.csv")]) == 0
+    with (tmp_path / "both.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["run"] for row in rows] == ["hall, pibt", "hall, lacam"]
+    assert [row["wall_s"] for row in rows] == ["", "1.5"]
+    assert [row["closest_m"] for row in rows] == ["", ""]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert main(["report", *runs, "--csv", str(tmp_path / "both.parquet")]) == 0
+    table = parquet.read_table(tmp_path / "both.parquet").to_pydict()
+    assert table["tasks_done"] == [9.0, 9.0]
+    assert table["wall_s"] == [None, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--out", "page.txt"], "the page must be a .html file"),
+        (["--out", "no/page.html"], "there is no folder 'no'"),
+        (["--csv", "table.xlsx"], "end in .csv or .parquet"),
+        (["missing.json"], "there is no such file"),
+    ],
+)
+def test_mistakes_are_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "run.json")
+    assert main(["report", "run.json", *options]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("fleet-sim: error: ")
+    assert reason in error
+    assert error.count("\n") == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.json"]
+
+
+def test_a_file_that_is_no_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other.json").write_text("{}")
+    assert main(["report", str(tmp_path / "other.json")]) == 1
+    assert "other.json: is no run file: expected the format 'fleet_sim run 1'" in capsys.readouterr().err
+
+
+def test_figures_that_nobody_knows_are_shown_by_their_keys(tmp_path: Path) -> None:
+    run = read_run(make(tmp_path / "run.json", share_driving=0.25, my_figure=7.0))
+    rows = {row.figure.name: row for group in rows_of([run]).values() for row in group}
+    assert rows["my_figure"].values == (7.0,)
+    assert rows["Driving"].values == (25.0,)
+
+
+def test_numbers_and_axes_are_round() -> None:
+    assert from_zero(873.0).ticks == (0.0, 200.0, 400.0, 600.0, 800.0, 1000.0)
+    assert from_zero(0.0).high == 1.0
+    clock = clock_to(5400.0)
+    assert clock.text(clock.scale.ticks[1]) == "20 min"
+    assert clock_to(86_400.0 * 3).unit == "d"
+    assert clock_to(0.0).scale.high > 0.0
+    assert (number(1234567.891, 1), number(-0.4), number(2.50, 2), number(None)) == (
+        "1\u202f234\u202f567.9",
+        "0",
+        "2.5",
+        "\u2013",
+    )
+    assert (percent(0.1234), percent(-0.5), percent(0.0)) == ("+12 %", "\u221250 %", "±0 %")
+    assert peak_of([]) == peak_of([np.zeros((2, 2))]) == 0.0
+
+
+def test_a_table_needs_a_place_to_be_written(tmp_path: Path) -> None:
+    run = read_run(make(tmp_path / "run.json"))
+    with pytest.raises(InvalidValueError, match="cannot be written"):
+        write_table(tmp_path / "no" / "table.csv", [run])

@@ -1,0 +1,85 @@
+"""Many robots in the traffic of a site, and what an independent look at their places tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fleet_sim as fs
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.sites import Site, build_walls
+from fleet_sim.traffic import Traffic, offer_traffic
+
+RADIUS = float(np.hypot(0.25, 0.2))
+"""Of the footprint of a robot here."""
+
+
+def robot(name: str, place: Floats | tuple[float, float], **values: Any) -> dict[str, Any]:
+    """Return the spawn entry of a box that drives at 2 m/s."""
+    return {
+        "name": name,
+        "motion_mode": "differential",
+        "shape": {"shape_type": "box", "half_extents": [0.25, 0.2, 0.15]},
+        "pose": {"position": [float(place[0]), float(place[1]), 0.15]},
+        "max_linear_vel": 2.0,
+        "max_linear_accel": 2.0,
+        "max_angular_vel": 3.0,
+        "max_angular_accel": 6.0,
+        **values,
+    }
+
+
+def spawn(sim: fs.MultiRobotSimulationCore, entry: dict[str, Any]) -> fs.Agent:
+    """Spawn one robot from its entry."""
+    spawn_entries(sim.world, fs.Agent, [entry], source="", path="robots")
+    agent: fs.Agent = sim.get_object(entry["name"])
+    return agent
+
+
+class Crowd:
+    """`count` robots on random cells of `site`, in the traffic; sent to random nodes again and again by `roam`."""
+
+    def __init__(self, site: Site, count: int, seed: int = 0, robots: dict[str, Any] | None = None, **settings: Any):
+        rng = np.random.default_rng(seed)
+        cells = rng.choice(site.grid.largest_region(), count, replace=False)
+        places = site.grid.positions(cells)
+        entries = [robot(f"amr_{number}", place, **(robots or {})) for number, place in enumerate(places)]
+        params = {"gui": False, "timestep": 0.1, "enable_floor": False, "seed": seed, "raise_on_fault": True}
+        self.sim = fs.MultiRobotSimulationCore.from_dict({"simulation": params, "robots": entries})
+        build_walls(self.sim, site)
+        self.traffic: Traffic = offer_traffic(self.sim, site, **settings)
+        self.agents = self.sim.agents
+        self.traffic.enroll(self.agents)
+        self.done = 0
+        self.closest = np.inf
+        self._rng = rng
+
+    def roam(self) -> None:
+        """Send every robot to a random node, and on from there."""
+        self.sim.events.on("traffic_arrived", self._send_on)
+        rows = self.traffic.rows
+        self.traffic.send_rows(rows, self._somewhere(len(rows)))
+
+    def _somewhere(self, count: int) -> Ints:
+        return self._rng.integers(len(self.traffic.network), size=count)
+
+    def _send_on(self, agent: fs.Agent, node: int) -> None:
+        self.done += 1
+        self.traffic.send(agent, int(self._somewhere(1)[0]))
+
+    def run(self, seconds: float) -> None:
+        """Step, and look in each step how near robots are, and whether the collision system finds any pair."""
+        for _ in range(round(seconds / self.sim.clock.dt)):
+            self.sim.step_once()
+            self.closest = min(self.closest, closest(self.sim.world.position[self.traffic.rows, :2]))
+            assert not self.sim.get_active_collision_pairs()
+
+
+def closest(places: Floats) -> float:
+    """Return the least distance of two of `places` (N, 2), by looking at all pairs."""
+    gaps = places[:, None] - places[None]
+    squares = (gaps**2).sum(axis=2)
+    squares[np.arange(len(places)), np.arange(len(places))] = np.inf
+    return float(np.sqrt(squares.min(initial=np.inf)))
