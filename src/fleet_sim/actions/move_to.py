@@ -32,8 +32,8 @@ def _read_path(value: object) -> Path:
 class MoveAction(DeclaredAction):
     """Follow `path`; COMPLETED at its last waypoint.
 
-    FAILED at once, with the cause, for an empty path, one beyond the world, or an agent that cannot move, and where a route is asked for and
-    there is none. A robot that is to take a route while it moves brakes first.
+    FAILED at once, with the cause, for an empty path, one beyond the world, or an agent that cannot move, and where a
+    route is asked for and there is none. A robot that is to take a route while it moves brakes first.
     """
 
     path: Path | Sequence[Pose] = setting(reader=_read_path, doc="Waypoints, world frame.")
