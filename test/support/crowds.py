@@ -9,6 +9,7 @@ import numpy as np
 import fleet_sim as fs
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.sites import Site, build_walls
 from fleet_sim.traffic import Traffic, offer_traffic
 
@@ -41,10 +42,19 @@ def spawn(sim: fs.MultiRobotSimulationCore, entry: dict[str, Any]) -> fs.Agent:
 class Crowd:
     """`count` robots on random cells of `site`, in the traffic; sent to random nodes again and again by `roam`."""
 
-    def __init__(self, site: Site, count: int, seed: int = 0, robots: dict[str, Any] | None = None, **settings: Any):
+    def __init__(
+        self,
+        site: Site,
+        count: int,
+        seed: int = 0,
+        robots: dict[str, Any] | None = None,
+        at: Floats | None = None,
+        **settings: Any,
+    ):
+        """`at` (K, 2) are places to choose from; without them robots stand on cells."""
         rng = np.random.default_rng(seed)
-        cells = rng.choice(site.grid.largest_region(), count, replace=False)
-        places = site.grid.positions(cells)
+        free = site.grid.positions(site.grid.largest_region()) if at is None else at
+        places = free[rng.choice(len(free), count, replace=False)]
         entries = [robot(f"amr_{number}", place, **(robots or {})) for number, place in enumerate(places)]
         params = {"gui": False, "timestep": 0.1, "enable_floor": False, "seed": seed, "raise_on_fault": True}
         self.sim = fs.MultiRobotSimulationCore.from_dict({"simulation": params, "robots": entries})
@@ -52,6 +62,7 @@ class Crowd:
         self.traffic: Traffic = offer_traffic(self.sim, site, **settings)
         self.agents = self.sim.agents
         self.traffic.enroll(self.agents)
+        self.radius = max(footprint_radius(self.sim.world, agent.row) for agent in self.agents)
         self.done = 0
         self.closest = np.inf
         self._rng = rng

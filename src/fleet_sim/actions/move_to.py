@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fleet_sim.actions.base import Failure, Until
+from fleet_sim.actions.conveyed import is_conveyed, is_there, reason_not_to_drive, set_out
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.actions.routing import RoutedPath, brakes, distance_left, follow, routed
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
@@ -33,7 +34,8 @@ class MoveAction(DeclaredAction):
     """Follow `path`; COMPLETED at its last waypoint.
 
     FAILED at once, with the cause, for an empty path, one beyond the world, or an agent that cannot move, and where a
-    route is asked for and there is none. A robot that is to take a route while it moves brakes first.
+    route is asked for and there is none. A robot that is to take a route while it moves brakes first. A robot in the
+    traffic of a site is sent by the traffic: with a route only, and to nodes, within the tolerance.
     """
 
     path: Path | Sequence[Pose] = setting(reader=_read_path, doc="Waypoints, world frame.")
@@ -58,6 +60,8 @@ class MoveAction(DeclaredAction):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._way: RoutedPath | None = None
+        self._leg = -1
+        """Pose of the path that the traffic brings the robot to; -1: the traffic does not drive it."""
 
     def start(self, agent: Agent) -> Until | None:
         """Start driving."""
@@ -68,6 +72,8 @@ class MoveAction(DeclaredAction):
         if hindrance is not None:
             self.fail(*hindrance)
             return None
+        if is_conveyed(agent):
+            return self._ride(agent, 0)
         if self.route is not RouteMode.NONE:
             return self._depart(agent)
         try:
@@ -92,13 +98,42 @@ class MoveAction(DeclaredAction):
         follow(agent, way, self.final_orientation_align, direction, self.tolerance)
         return Until(arrival=True)
 
+    def _ride(self, agent: Agent, leg: int) -> Until | None:
+        """Let the traffic bring the robot to a pose of the path."""
+        self._leg = leg
+        failure: Failure | None
+        if self.route is RouteMode.NONE:
+            failure = Failure(reason_not_to_drive(agent), ActionCause.UNREACHABLE)
+        elif self.direction is not None:
+            failure = Failure("direction: in the traffic it is the robot's default", ActionCause.INVALID_GOAL)
+        else:
+            failure = set_out(agent, Path(self.path), leg, self.final_orientation_align, self.tolerance)
+        if failure is not None:
+            self.fail(*failure)
+            return None
+        return Until(arrival=True)
+
+    def _ride_on(self, agent: Agent) -> Until | None:
+        """Check whether the robot is where the traffic brings it, and go on to the next pose."""
+        there = is_there(agent)
+        if isinstance(there, Failure):
+            self.fail(*there)
+        elif there and self._leg == len(self.path) - 1:
+            self.complete()
+        elif there:
+            return self._ride(agent, self._leg + 1)
+        return Until(arrival=True)
+
     def reset(self) -> None:
         """Make the action ready to start again, from wherever its robot is then."""
         super().reset()
         self._way = None
+        self._leg = -1
 
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Check whether the robot has arrived."""
+        if self._leg >= 0:
+            return self._ride_on(agent)
         if self._way is None and self.route is not RouteMode.NONE:
             return self._depart(agent)
         if agent.is_goal_reached():
@@ -114,7 +149,7 @@ class MoveAction(DeclaredAction):
             "phase": "moving",
             "duration": self.get_duration(),
             "distance_left": straight if self._way is None else distance_left(agent, self._way),
-            "waypoint": agent.current_waypoint_index,
+            "waypoint": agent.current_waypoint_index if self._leg < 0 else self._leg,
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -52,11 +52,34 @@ class RouteSource(Protocol):
         """
 
 
+class Conveyance(Protocol):
+    """Drives robots to places by its own means, as the traffic of a site does; `reason` is why others may not."""
+
+    reason: ClassVar[str]
+
+    def drives(self, row: int) -> bool:
+        """Return whether it drives the robot in `row`."""
+
+    def send_to(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
+        """Send a robot to `point` (2,) in m, to `heading` in rad there if it is given; raises FleetSimError.
+
+        The actions of the robot are told of its arrival as of any other.
+        """
+
+    def has_brought(self, row: int) -> bool:
+        """Return whether the robot stands, or stood, where it was sent last."""
+
+
 class Routes:
-    """The source of routes of a world, if it has one."""
+    """The source of routes of a world, if it has one. `conveyance` drives some of its robots, if there is one."""
 
     def __init__(self) -> None:
         self._source: RouteSource | None = None
+        self.conveyance: Conveyance | None = None
+
+    def conveys(self, row: int) -> bool:
+        """Return whether the conveyance drives the robot in `row`."""
+        return self.conveyance is not None and self.conveyance.drives(row)
 
     def offer(self, source: RouteSource) -> None:
         """Let robots be routed by `source`; it replaces an earlier one."""

@@ -41,7 +41,8 @@ class TrafficColumns(FeatureColumns):
 
     held: Bytes = column(np.uint8, writer="Traffic, disturbances", doc="reasons to stand, as bits")
     pace: Floats = column(float, default=1.0, writer="disturbances", doc="of its speed limit, 0 to 1")
-    until: Ints = column(np.int64, default=-1, unit="tick", writer="disturbances", doc="end of a delay or of a repair")
+    until: Ints = column(np.int64, default=-1, unit="tick", writer="disturbances", doc="end of a delay")
+    fixed: Ints = column(np.int64, default=-1, unit="tick", writer="disturbances", doc="end of a breakdown")
 
     turns: Bools = column(bool, writer="Traffic.enroll", doc="turns towards where it drives")
     lead: Bytes = column(np.uint8, writer="Traffic.enroll", doc="FORWARD, BACKWARD or EITHER end leads")

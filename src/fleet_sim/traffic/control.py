@@ -6,26 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Bools, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.steering import IDLE
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import STOPPED, TrafficColumns
-from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused
-from fleet_sim.traffic.execution.execution import Execution
-from fleet_sim.traffic.execution.lane_limits import lane_limits
-from fleet_sim.traffic.execution.tracks import tracks_of
-from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.obstacles import CoveredNodes
-from fleet_sim.traffic.regions import regions_of
+from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused, turning_speeds
+from fleet_sim.traffic.floor import Floor
 from fleet_sim.traffic.settings import TrafficSettings
-from fleet_sim.traffic.timing import PlanTiming
 
 
 class InTraffic(DriveRule):
-    """A robot in the traffic is driven by nothing else."""
+    """A robot in the traffic is driven by nothing else; actions send it by the traffic (a Conveyance)."""
 
     reason = "it takes part in the traffic; send it there (MoveTo with route=True), or let it leave the traffic first"
 
@@ -37,6 +33,30 @@ class InTraffic(DriveRule):
         """Return which of `rows` take part."""
         return np.asarray(self._table.present[rows])
 
+    def drives(self, row: int) -> bool:
+        """Return whether the robot in `row` takes part."""
+        return bool(self._table.present[row])
+
+    def send_to(self, row: int, point: Floats, heading: float | None, tolerance: float) -> None:
+        """Send a robot to the node that is within `tolerance` m of `point` (2,); raises InvalidValueError."""
+        network = self._control.floor.network
+        node = int(network.node_at(point[None])[0])
+        place = f"({point[0]:g}, {point[1]:g})"
+        if node < 0:
+            raise InvalidValueError(f"the goal {place} is at no node: in a wall, outside, or too narrow for the robot")
+        off = trig.hypot_of(*(network.positions[node] - point).tolist())
+        if off > max(tolerance, NEAR):
+            x, y = network.positions[node].tolist()
+            raise InvalidValueError(
+                f"the goal {place} is {off:.3g} m from the node at ({x:g}, {y:g}); go there, or with that tolerance"
+            )
+        turned = np.array([np.nan if heading is None else heading])
+        self._control.send(np.array([row]), np.array([node]), turned)
+
+    def has_brought(self, row: int) -> bool:
+        """Return whether the robot has arrived."""
+        return bool(self._table.arrived[row])
+
     def stopped(self, rows: Rows, *, stay: bool) -> None:
         """Let robots stand that were told to stop; those whose action ended have no goal any more."""
         ours = rows[self._table.present[rows]]
@@ -44,32 +64,6 @@ class InTraffic(DriveRule):
             self._control.hold(ours, STOPPED)
         elif len(ours):
             self._control.withdraw_goal(ours)
-
-
-class Floor:
-    """What depends on the network: the network, its execution, and the obstacles on it."""
-
-    def __init__(
-        self, sim: MultiRobotSimulationCore, site: Site, table: TrafficColumns, settings: TrafficSettings, radius: float
-    ) -> None:
-        """`radius` is that of the largest footprint. Raises InvalidValueError where it does not fit."""
-        # What is nearer than the margin counts as a collision.
-        reach = radius + 0.5 * sim.params.collision_margin
-        roadmap = settings.network == "roadmap" or (settings.network == "auto" and site.roadmap is not None)
-        self.radius = radius
-        self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach)
-        tracks = tracks_of(self.network, 2.0 * reach, lane_limits(site, self.network))
-        self.execution = Execution(sim.world, table, tracks)
-        self.obstacles = CoveredNodes(sim.world, table, tracks, reach, f"{site.name}_wall_")
-        self.regions = regions_of(self.network.neighbours)
-        self.closed: Bools = np.zeros(len(self.network), np.bool_)
-        self.covered: Bools = np.zeros(len(self.network), np.bool_)
-        self.timing = PlanTiming(sim.world, table, self.network, self.execution, settings, sim.params.seed)
-
-    def open_up(self) -> None:
-        """Let robots enter what is neither closed nor covered."""
-        self.execution.open_mask[:] = ~(self.closed | self.covered)
-        self.timing.changed = True
 
 
 class TrafficControl:
@@ -145,6 +139,7 @@ class TrafficControl:
             if node in held or np.count_nonzero(nodes == node) > 1:
                 raise refused(world, row, f"another robot has node {node}")
         floor.execution.stand(rows, nodes)
+        floor.disturbances.enter(rows)
         self._floor = floor
 
     def remove(self, rows: Rows, reason: str) -> None:
@@ -156,6 +151,8 @@ class TrafficControl:
             world.version += 1
         world.rest(rows)
         self.floor.timing.changed = True
+        # Actions that wait for an arrival hear that there will be none.
+        self._sim.actions.arrived(rows)
         for row in rows.tolist():
             world.events.emit("traffic_left", agent=world.handles[row], reason=reason)
             world.entity_events.emit(row, "traffic_left", reason=reason)
@@ -172,8 +169,8 @@ class TrafficControl:
 
     # ---- where they go -----------------------------------------------------------------------------------------------
 
-    def send(self, rows: Rows, nodes: Ints) -> None:
-        """Send robots to nodes, all or none; raises InvalidValueError."""
+    def send(self, rows: Rows, nodes: Ints, headings: Floats) -> None:
+        """Send robots to nodes and headings (N,) there, nan for any; all or none; raises InvalidValueError."""
         table, floor = self._table, self.floor
         if len(rows) != len(nodes):
             raise InvalidValueError(f"expected a node for each of {len(rows)} robots, got {len(nodes)}")
@@ -188,7 +185,13 @@ class TrafficControl:
         if len(apart):
             row = int(rows[apart[0]])
             raise InvalidValueError(f"no way leads {self._world.label(row)!r} to node {nodes[apart[0]]}")
+        fixed = np.flatnonzero(~np.isnan(headings) & (turning_speeds(self._world, rows) <= 0.0))
+        if len(fixed):
+            raise InvalidValueError(f"{self._world.label(int(rows[fixed[0]]))!r} cannot turn to a heading")
+        for row in self._world.actions.busy(rows).tolist():
+            self._world.actions.cancel_base(row, "the traffic was told to send the robot elsewhere")
         table.goal[rows] = nodes
+        table.heading[rows] = quaternions.wrapped(headings)
         table.arrived[rows] = False
         self.let_go(rows, STOPPED)
 
@@ -235,14 +238,18 @@ class TrafficControl:
         if len(displaced):
             self.remove(displaced, "it was brought elsewhere")
         floor.execution.hold_unfit(self.rule)
-        covered, changed = floor.obstacles.look(floor.execution.rows)
-        if changed:
-            floor.covered = covered
-            floor.open_up()
-        floor.timing.step(floor.closed | floor.covered)
+        self._disturb(floor)
+        floor.look()
+        floor.timing.step(floor.blocked)
         arrived = floor.execution.advance(dt)
         if len(arrived):
             self._tell_arrived(arrived)
+
+    def _disturb(self, floor: Floor) -> None:
+        gone, changed = floor.disturbances.step(floor.execution.rows)
+        if len(gone):
+            self._sim.remove_rows(gone)
+        floor.timing.changed |= changed
 
     def _keep_others_off(self) -> None:
         """End what drives a robot past the rule, such as an action or a controller in Python."""
@@ -272,7 +279,8 @@ class TrafficControl:
         """Return what happened so far."""
         table, rows = self._table, self.rows
         seconds = self._world.clock.seconds
-        counts = {} if self._floor is None else self._floor.timing.figures()
+        floor = self._floor
+        counts = {} if floor is None else {**floor.timing.figures(), **floor.disturbances.counts._asdict()}
         return {
             "robots": len(rows),
             "waiting_s": seconds(int(table.waited[rows].sum())),
@@ -285,17 +293,22 @@ class TrafficControl:
         floor = self._floor
         if floor is None:
             return None
-        return floor, floor.closed.copy(), floor.execution.graph.save(), floor.timing.save()
+        graph, timing = floor.execution.graph.save(), floor.timing.save()
+        return floor, floor.closed.copy(), graph, timing, floor.disturbances.counts
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         if saved is None:
             self._floor = None
             return
-        self._floor, closed, graph, timing = saved
+        self._floor, closed, graph, timing, counts = saved
         floor = self.floor
         floor.closed[:] = closed
         floor.execution.graph.restore(graph)
         floor.execution.renew()
         floor.timing.restore(timing)
+        floor.disturbances.counts = counts
+        changed = floor.timing.changed
+        floor.look()
         floor.open_up()
+        floor.timing.changed = changed

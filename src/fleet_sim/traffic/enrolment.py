@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fleet_sim.arrays import Floats, Rows
 from fleet_sim.config.modes import MotionMode, MovementDirection
 from fleet_sim.core.world import World
 from fleet_sim.entities.footprint import footprint_radius
@@ -62,6 +63,14 @@ def enter(world: World, table: TrafficColumns, row: int) -> None:
     table.yaw[row] = quaternions.yaw_of(world.orientation, row)
     upright = quaternions.from_yaws(-table.yaw[row : row + 1])
     table.tilt[row] = quaternions.multiply(upright, world.orientation[row][None])[0]
+
+
+def turning_speeds(world: World, rows: Rows) -> Floats:
+    """Return the largest angular speeds (N,) of `rows` in rad/s; 0 for those that cannot speed up."""
+    motion = world.motion
+    speeds = np.minimum(motion.angular_limit[rows], motion.angular_limits[rows, 2])
+    accels = np.minimum(motion.angular_accel[rows], motion.angular_accels[rows, 2])
+    return np.where(accels > 0.0, speeds, 0.0)
 
 
 def refused(world: World, row: int, reason: str) -> InvalidValueError:

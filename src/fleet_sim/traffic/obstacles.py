@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,12 +25,19 @@ DEEPEST = 8
 """Carriers of carriers that are looked for."""
 
 
+class Samples(NamedTuple):
+    """Places (K, 2) in m, by x, and the ends (K, 2) of the lanes that they are on, the nearer one first."""
+
+    places: Floats
+    nodes: Ints
+
+
 class CoveredNodes:
     """Finds the nodes at which, or on the way to which, a robot of `radius` m would touch what is not in the traffic.
 
     That is every body that takes part in collisions, except robots in the traffic, what they carry, what is not at
     their height, and bodies whose names begin with `walls`: the network leads around those. Boxes count as they stand,
-    other shapes as the box around them. An obstacle beside the middle of a lane takes the node nearer to it.
+    other shapes as the box around them. An obstacle between two nodes takes one of them, or both.
     """
 
     def __init__(self, world: World, table: TrafficColumns, tracks: Tracks, radius: float, walls: str) -> None:
@@ -77,43 +85,57 @@ class CoveredNodes:
         self._movers = rows[~static_mask]
 
     @cached_property
-    def _samples(self) -> tuple[Floats, Ints, float]:
-        """Points (K, 2) on nodes and lanes, by x; the node (K,) of each; and how near an obstacle may come to them.
+    def _nodes(self) -> Samples:
+        """The places of the nodes."""
+        count = len(self._tracks.positions)
+        return _sorted(self._tracks.positions, np.repeat(np.arange(count)[:, None], 2, axis=1))
 
-        Whatever comes nearer than the radius to a lane is within that distance of one of its points.
-        """
-        tracks, count = self._tracks, len(self._tracks.positions)
+    @cached_property
+    def _lanes(self) -> Samples:
+        """Points on lanes, so close that whatever comes nearer than the radius to a lane is within reach of one."""
+        tracks = self._tracks
         begins, slots = np.nonzero(tracks.neighbours >= 0)
         ends = tracks.neighbours[begins, slots]
-        points, owners = [tracks.positions], [np.arange(count)]
+        places, nodes = [np.empty((0, 2))], [np.empty((0, 2), np.int64)]
         lengths = tracks.lengths.reshape(tracks.neighbours.shape)[begins, slots]
         pieces = np.ceil(lengths / self._radius).astype(np.int64)
         for piece in range(1, int(pieces.max(initial=0))):
             along = np.flatnonzero(pieces > piece)
             share = (piece / pieces[along])[:, None]
-            points.append((1.0 - share) * tracks.positions[begins[along]] + share * tracks.positions[ends[along]])
-            owners.append(np.where(share[:, 0] < 0.5, begins[along], ends[along]))
-        everywhere, nodes = np.concatenate(points), np.concatenate(owners)
-        order = np.argsort(everywhere[:, 0], kind="stable")
-        return everywhere[order], nodes[order], float(np.sqrt(1.25) * self._radius)
+            places.append((1.0 - share) * tracks.positions[begins[along]] + share * tracks.positions[ends[along]])
+            pairs = np.stack((begins[along], ends[along]), axis=1)
+            nodes.append(np.where(share < 0.5, pairs, pairs[:, ::-1]))
+        return _sorted(np.concatenate(places), np.concatenate(nodes))
 
     def _under(self, rows: Rows) -> Bools:
         """Return the nodes (N,) that `rows` take."""
         covered: Bools = np.zeros(len(self._tracks.positions), np.bool_)
-        if not len(rows):
-            return covered
-        points, owners, reach = self._samples
+        if len(rows):
+            covered[self._hit(self._nodes, rows, self._radius)[:, 0]] = True
+            crossed = self._hit(self._lanes, rows, float(np.sqrt(1.25) * self._radius))
+            # A lane to a node that is covered is of no use anyway.
+            covered[crossed[~covered[crossed].any(axis=1), 0]] = True
+        return covered
+
+    def _hit(self, points: Samples, rows: Rows, reach: float) -> Ints:
+        """Return the nodes (K, 2) of points that are nearer than `reach` to one of `rows`."""
         shapes = shape_arrays(self._world, rows)
         lowers, uppers = world_aabbs(*shapes)
         low, high = self._heights
         near_mask = (lowers[:, 2] <= high) & (uppers[:, 2] >= low) & (shapes.kinds != PLANE)
-        firsts = np.searchsorted(points[:, 0], lowers[:, 0] - reach)
-        lasts = np.searchsorted(points[:, 0], uppers[:, 0] + reach, side="right")
+        firsts = np.searchsorted(points.places[:, 0], lowers[:, 0] - reach)
+        lasts = np.searchsorted(points.places[:, 0], uppers[:, 0] + reach, side="right")
+        found = [np.empty((0, 2), np.int64)]
         for index in np.flatnonzero(near_mask & (lasts > firsts)).tolist():
             span = slice(int(firsts[index]), int(lasts[index]))
-            gaps = _gaps(points[span], shapes, index, lowers[index], uppers[index])
-            covered[owners[span][gaps < reach - TOUCH]] = True
-        return covered
+            gaps = _gaps(points.places[span], shapes, index, lowers[index], uppers[index])
+            found.append(points.nodes[span][gaps < reach - TOUCH])
+        return np.concatenate(found)
+
+
+def _sorted(places: Floats, nodes: Ints) -> Samples:
+    order = np.argsort(places[:, 0], kind="stable")
+    return Samples(places[order], nodes[order])
 
 
 def _gaps(points: Floats, shapes: ShapeArrays, index: int, lower: Floats, upper: Floats) -> Floats:

@@ -9,6 +9,7 @@ from fleet_sim.config.modes import Mode
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.settings import Checked, setting
+from fleet_sim.traffic.disturbance_settings import DisturbanceSettings
 from fleet_sim.traffic.router import LARGEST_RADIUS
 
 FREE, COUNTED = "free", "counted"
@@ -79,4 +80,5 @@ class TrafficSettings(Checked):
     on_failure: OnFailure = setting(
         OnFailure.WAIT, doc="Without a plan: wait a period, replan in the next step, or stop all robots."
     )
+    disturbances: DisturbanceSettings = setting(factory=DisturbanceSettings, doc="Delays, breakdowns, closed places.")
     seed: int | None = setting(None, low=0, high=2**62, doc="Of planners and disturbances; null: of the simulation.")

@@ -53,7 +53,7 @@ class PlanTiming:
         self._network = network
         self._execution = execution
         self._settings = settings
-        self._seed = seed if settings.seed is None else settings.seed
+        self._seed = seed
         self._planning = Planning(network, settings)
         self._policy = POLICIES.find(settings.policy)()
         self._next_tick = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows, as_floats
+from fleet_sim.arrays import Bools, Floats, Ints, Rows, as_float
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
@@ -16,12 +16,8 @@ from fleet_sim.traffic.columns import SERVING, STOPPED, TrafficColumns
 from fleet_sim.traffic.control import TrafficControl
 from fleet_sim.traffic.enrolment import not_enrolled
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.places import ManyPlaces, Place, node_of, nodes_of
 from fleet_sim.traffic.settings import TrafficSettings
-
-Place: TypeAlias = str | int | tuple[float, float]
-"""The name of a station, the number of a node, or a point (x, y) in m that is at a node."""
-Places: TypeAlias = Place | list[Place] | Ints
-"""A place, or several in a list, or the numbers of nodes in an array."""
 
 
 class Traffic:
@@ -78,38 +74,23 @@ class Traffic:
 
     # ---- where they go -----------------------------------------------------------------------------------------------
 
-    def send(self, agent: Agent, place: Place) -> None:
-        """Send a robot to a place; a stopped one drives on. Takes effect with the next plan.
+    def send(self, agent: Agent, place: Place, heading: float | None = None) -> None:
+        """Send a robot to a place; a stopped one drives on. Takes effect with the next plan; its actions end.
 
-        Raises InvalidValueError for a robot that takes no part, a place that is not at a node, and one that no way
-        leads to, UnknownNameError for a station that there is not.
+        It has arrived when it stands there, turned to `heading` in rad if one is given. Raises InvalidValueError for a
+        robot that takes no part, a place that is not at a node, and one that no way leads to, UnknownNameError for a
+        station that there is not.
         """
-        row = self._row(agent)
-        self.send_rows(np.array([row]), np.array([self.node_of(place)]))
+        turned = np.array([np.nan if heading is None else as_float(heading, "heading in rad", low=-1e5, high=1e5)])
+        self._control.send(np.array([self._row(agent)]), np.array([self.node_of(place)]), turned)
 
     def send_rows(self, rows: Rows, nodes: Ints) -> None:
         """Send the robots in `rows` (N,) to `nodes` (N,), all or none; raises as `send` does."""
-        self._control.send(np.asarray(rows, np.int64), np.asarray(nodes, np.int64))
+        self._control.send(np.asarray(rows, np.int64), np.asarray(nodes, np.int64), np.full(len(rows), np.nan))
 
     def node_of(self, place: Place) -> int:
         """Return the node at a place; raises InvalidValueError where there is none."""
-        network = self.network
-        if isinstance(place, (int, np.integer)):
-            if not 0 <= place < len(network):
-                raise InvalidValueError(f"node {place}: nodes are numbered from 0 to {len(network) - 1}")
-            return int(place)
-        point = self._point(place)
-        node = int(network.node_at(np.array([point]))[0])
-        if node < 0:
-            raise InvalidValueError(f"{place!r} is at no node: in a wall, outside, or too narrow for the robots")
-        return node
-
-    def _point(self, place: str | tuple[float, float]) -> tuple[float, float]:
-        if isinstance(place, str):
-            station = self.site.station(place)
-            return station.x, station.y
-        x, y = as_floats(place, (2,), "place").tolist()
-        return x, y
+        return node_of(self.network, self.site, place)
 
     def goal_of(self, agent: Agent) -> int | None:
         """Return the node that a robot was sent to, None before it was."""
@@ -165,25 +146,22 @@ class Traffic:
         """Let a robot stop at the next node that it can, with no goal any more; it gives way to others there."""
         self._control.withdraw_goal(np.array([self._row(agent)]))
 
-    def close(self, places: Places) -> None:
+    def close(self, places: ManyPlaces) -> None:
         """Close places: no robot enters these nodes, except those that cannot stop before any more."""
         self._control.close(self._nodes_of(places))
 
-    def open(self, places: Places) -> None:
+    def open(self, places: ManyPlaces) -> None:
         """Open closed places."""
         self._control.close(self._nodes_of(places), closed=False)
 
-    def _nodes_of(self, places: Places) -> Ints:
-        if isinstance(places, np.ndarray):
-            return np.array([self.node_of(int(node)) for node in places], np.int64)
-        # A point is a tuple, and several places are a list.
-        given = places if isinstance(places, list) else [places]
-        return np.array([self.node_of(place) for place in given], np.int64)
+    def _nodes_of(self, places: ManyPlaces) -> Ints:
+        return nodes_of(self.network, self.site, places)
 
     @property
-    def closed(self) -> Bools:
-        """Which nodes (N,) are closed."""
-        return self._control.floor.closed.copy()
+    def blocked(self) -> tuple[Bools, Bools]:
+        """Which nodes (N,) are closed, by `close` or by schedule; and on which, or before which, an obstacle is."""
+        floor = self._control.floor
+        return floor.closed | floor.scheduled, floor.covered.copy()
 
     # ---- figures -----------------------------------------------------------------------------------------------------
 

@@ -93,6 +93,7 @@ def offer_traffic(
     sim.checkpoints.register_late(NAME, control)
     sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
     world.drive_rules.add(control.rule)
+    world.routes.conveyance = control.rule
     world.on_remove.append(control.removed)
 
     def leave() -> None:
@@ -100,6 +101,7 @@ def offer_traffic(
         sim.pipeline.remove(NAME)
         sim.unregister_manager(traffic)
         world.drive_rules.remove(control.rule)
+        world.routes.conveyance = None
         world.on_remove.remove(control.removed)
         sim.events.off("cleared", leave)
 

@@ -58,8 +58,8 @@ class Limits(NamedTuple):
     turn_accel_axes: Floats
 
 
-class Step(NamedTuple):
-    """What a step finds out, by place in its rows (n,).
+class Stride(NamedTuple):
+    """What a step of all robots finds out, by place in its rows (n,).
 
     `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the step; what it did in bits
     MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s.
@@ -82,10 +82,10 @@ def advance(
     uses: Uses,
     drivers: Drivers,
     limits: Limits,
-) -> Step:
+) -> Stride:
     """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`."""
     count = len(rows)
-    step = Step(np.empty(count), np.empty(count), marks.at[rows], np.zeros(count, np.uint8), np.zeros((count, 2)))
+    step = Stride(np.empty(count), np.empty(count), marks.at[rows], np.zeros(count, np.uint8), np.zeros((count, 2)))
     # A function over all robots for each part: to hand arrays to a function per robot takes longer than its work, as
     # their references are counted.
     look_up_limits(rows, drivers, limits, step)
@@ -98,7 +98,7 @@ def advance(
 
 
 @compiled
-def look_up_limits(rows: Rows, drivers: Drivers, limits: Limits, step: Step) -> None:
+def look_up_limits(rows: Rows, drivers: Drivers, limits: Limits, step: Stride) -> None:
     """Find the top speeds and the accelerations of robots along their lanes."""
     for index in range(len(rows)):
         row = rows[index]
@@ -151,7 +151,7 @@ def grant(
     ways: Ways,
     uses: Uses,
     drivers: Drivers,
-    step: Step,
+    step: Stride,
 ) -> None:
     """Grant nodes until robots need not brake in this step, while nobody has to pass them before."""
     for index in range(len(rows)):
@@ -184,7 +184,7 @@ def grant(
 
 
 @compiled
-def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers, step: Step) -> None:
+def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers, step: Stride) -> None:
     """End the uses of nodes that robots have cleared, and of the claims of lanes that they drove to the end."""
     for index in range(len(rows)):
         row = rows[index]
@@ -208,7 +208,7 @@ def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, driv
 
 @compiled
 def turn(
-    rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, limits: Limits, step: Step
+    rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, limits: Limits, step: Stride
 ) -> None:
     """Turn standing robots towards their next lanes, or at their goals to the headings that they were sent with."""
     for index in range(len(rows)):
@@ -248,7 +248,7 @@ def turn(
 
 
 @compiled
-def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Step) -> None:
+def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
     """Move robots that do not turn along their ways, at most to the ends of what they were granted."""
     for index in range(len(rows)):
         row = rows[index]
@@ -292,7 +292,7 @@ def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drive
 
 
 @compiled
-def locate(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Step) -> None:
+def locate(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
     """Write where robots are and their velocities, and which of them stand at their goals for the first time."""
     for index in range(len(rows)):
         row = rows[index]

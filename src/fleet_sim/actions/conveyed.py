@@ -1,0 +1,44 @@
+"""Driving as a passenger of the traffic: for actions of robots that the traffic drives."""
+
+from __future__ import annotations
+
+from fleet_sim.actions.base import Failure
+from fleet_sim.config.modes import ActionCause
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.template import pose_arrays
+from fleet_sim.errors import FleetSimError
+from fleet_sim.geometry import Path
+from fleet_sim.spatial import quaternions
+
+
+def is_conveyed(agent: Agent) -> bool:
+    """Return whether the robot is driven by the traffic."""
+    return agent.world.routes.conveys(agent.row)
+
+
+def reason_not_to_drive(agent: Agent) -> str:
+    """Return why nothing else drives a robot of the traffic."""
+    conveyance = agent.world.routes.conveyance
+    return "" if conveyance is None else conveyance.reason
+
+
+def set_out(agent: Agent, path: Path, leg: int, align_final: bool, tolerance: float) -> Failure | None:
+    """Send the robot to the pose number `leg` of `path`; return why it is not sent, or None."""
+    conveyance = agent.world.routes.conveyance
+    if conveyance is None or not conveyance.drives(agent.row):
+        return Failure("the robot takes part in the traffic no longer", ActionCause.UNREACHABLE)
+    points, turns = pose_arrays(path)
+    heading = quaternions.yaw_of(turns, leg) if align_final and leg == len(points) - 1 else None
+    try:
+        conveyance.send_to(agent.row, points[leg, :2], heading, tolerance)
+    except FleetSimError as error:
+        return Failure(str(error), ActionCause.INVALID_GOAL)
+    return None
+
+
+def is_there(agent: Agent) -> bool | Failure:
+    """Return whether the robot is where it was sent, or why it will not come there."""
+    conveyance = agent.world.routes.conveyance
+    if conveyance is None or not conveyance.drives(agent.row):
+        return Failure("the robot takes part in the traffic no longer", ActionCause.UNREACHABLE)
+    return conveyance.has_brought(agent.row)
