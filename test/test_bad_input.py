@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fleet_sim as fs
 from fleet_sim import (
     Agent,
     AgentManager,
@@ -183,3 +184,34 @@ def test_an_object_of_another_simulation_is_refused(busy: MultiRobotSimulationCo
             with pytest.raises(FleetSimError, match="simulation"):
                 use(stranger)
         assert stranger.is_alive
+
+
+@pytest.mark.parametrize("name", [True, 5, 10**40, [], {}, b"a", "", 1.5], ids=repr)
+def test_a_name_is_a_text(sim: fs.MultiRobotSimulationCore, name: object) -> None:
+    box = sim.spawn(fs.SimObjectSpawnParams(name="box"))
+    with pytest.raises(fs.InvalidValueError, match="a name is a text that is not empty, or None, got"):
+        box.set_name(name)  # type: ignore[arg-type]
+    assert sim.get_object("box") is box
+    box.set_name(None)
+    assert box.name is None and not sim.world.index.has_name("box")
+
+
+@pytest.mark.parametrize(
+    "points", [[[0, 0, 0], [0, 0]], [[0, 0, (1, 2)]], [[0, 0, []]], "xyz", 5, None, [[0, 0, 1e155]]], ids=repr
+)
+def test_points_of_queries_are_triples(sim: fs.MultiRobotSimulationCore, points: object) -> None:
+    with pytest.raises(fs.InvalidValueError, match=r"starts: expected (numbers|at most)"):
+        sim.queries.ray_cast(points, [[1, 1, 1]])
+
+
+def test_an_error_is_not_as_long_as_what_was_given(sim: fs.MultiRobotSimulationCore) -> None:
+    for call in (
+        lambda: sim.get_object("x" * 100_000),
+        lambda: sim.get_object(10**4000),
+        lambda: sim.queries.ray_cast([[1, 2]] * 100_000, [[1, 1, 1]]),
+        lambda: fs.Pose([0.0] * 100_000),
+        lambda: sim.spawn(fs.AgentSpawnParams(urdf_path="y" * 100_000)),
+    ):
+        with pytest.raises(fs.FleetSimError) as caught:
+            call()
+        assert len(str(caught.value)) < 4000

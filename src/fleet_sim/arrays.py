@@ -5,12 +5,13 @@ Floats are float64, SI units and radians; quaternions are xyzw; rows are int64 i
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import math
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, brief
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -31,25 +32,33 @@ def as_floats(value: object, shape: tuple[int | None, ...], what: str) -> Floats
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValueError(f"{what}: expected numbers of shape {shape}, got {value!r}") from error
+        raise InvalidValueError(f"{what}: expected numbers of shape {shape}, got {brief(value)}") from error
     if array.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(array.shape, shape, strict=True)
     ):
         wanted = "(" + ", ".join("N" if want is None else str(want) for want in shape) + ")"
-        raise InvalidValueError(f"{what}: expected numbers of shape {wanted}, got shape {array.shape}: {value!r}")
+        raise InvalidValueError(f"{what}: expected numbers of shape {wanted}, got shape {array.shape}: {brief(value)}")
     if not np.isfinite(array).all():
-        raise InvalidValueError(f"{what}: every number must be finite, got {value!r}")
+        raise InvalidValueError(f"{what}: every number must be finite, got {brief(value)}")
     return array
+
+
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Return whether `value` is a finite number, and no integer beyond all floats."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def as_float(value: object, what: str, *, low: float = -np.inf, high: float = np.inf) -> float:
     """Return `value` as a finite float in [low, high]; raises InvalidValueError naming `what`."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InvalidValueError(f"{what}: expected a number, got {value!r}")
+        raise InvalidValueError(f"{what}: expected a number, got {brief(value)}")
     try:
         number = float(value)
     except OverflowError:
         number = np.inf
     if not np.isfinite(number) or not low <= number <= high:
-        raise InvalidValueError(f"{what}: expected a finite number in [{low:g}, {high:g}], got {value!r}")
+        raise InvalidValueError(f"{what}: expected a finite number in [{low:g}, {high:g}], got {brief(value)}")
     return number

@@ -10,9 +10,21 @@ import difflib
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
+LONGEST_SHOWN = 200
+"""Characters of a given value in a message."""
+
+LONGEST_MESSAGE = 4000
+"""Characters of a message; of a longer one, which repeats what was given, the middle is left out."""
+
 
 class FleetSimError(Exception):
-    """Base of all errors raised by fleet_sim."""
+    """Base of all errors raised by fleet_sim. Its text is bounded, whatever was given."""
+
+    def __str__(self) -> str:
+        text = str(self.args[0]) if len(self.args) == 1 else Exception.__str__(self)
+        if len(text) <= LONGEST_MESSAGE:
+            return text
+        return f"{text[: LONGEST_MESSAGE // 2]} ... {text[-LONGEST_MESSAGE // 4 :]}"
 
 
 class ConfigError(FleetSimError, ValueError):
@@ -52,9 +64,6 @@ class InvalidValueError(FleetSimError, ValueError):
 class UnknownNameError(FleetSimError, KeyError):
     """A name or id is not known; the message lists the closest known ones."""
 
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
-
 
 class DuplicateNameError(FleetSimError, ValueError):
     """A name that must be unique is already taken."""
@@ -76,8 +85,21 @@ class PlanError(FleetSimError, ValueError):
     """A planner has no plan, or one that robots must not drive: which robot, at which step, and why."""
 
 
+def brief(value: object) -> str:
+    """Return `value` for a message, shortened: an answer must not be as long as what was sent."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError) as error:
+        # Numbers of thousands of digits have no decimal text.
+        return f"a value that cannot be shown ({error})"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 def closest(given: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most like `given`, None if none is like it."""
+    if len(given) > LONGEST_SHOWN:
+        # Nothing is like a long text, and finding that out would take long.
+        return None
     close = difflib.get_close_matches(given, sorted(known), n=1, cutoff=0.6)
     return close[0] if close else None
 
@@ -96,7 +118,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for an unknown name `given` of a `kind` of thing."""
-    return UnknownNameError(f"unknown {kind} {given!r}.{did_you_mean(str(given), known)}")
+    return UnknownNameError(f"unknown {kind} {brief(given)}.{did_you_mean(str(given), known)}")
 
 
 class Named(Protocol):

@@ -155,3 +155,16 @@ def test_an_action_run_by_hand_has_a_cause_too(robot: Agent) -> None:
     action.execute(robot, 0.1)
     action.cancel("enough")
     assert (action.error_message, action.cause) == ("enough", ActionCause.CANCELLED)
+
+
+@pytest.mark.parametrize("place", [(5e8, 0.0, 0.0), (0.0, 0.0, -2e6)])
+def test_a_goal_beyond_the_world_is_wrong_and_no_fault_of_code(
+    sim: MultiRobotSimulationCore, place: tuple[float, float, float]
+) -> None:
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, HOME, name="robot"))
+    for action in (MoveTo(Pose(place)), MoveAction([HOME, Pose(place)])):
+        robot.add_action(action)
+        sim.step_once()
+        assert action.status is ActionStatus.FAILED and action.cause is ActionCause.INVALID_GOAL
+        assert "the world ends 1e+06 m" in action.error_message
+    assert not sim.guard.counts

@@ -7,6 +7,6 @@ from importlib.util import find_spec
 from ros_domain import use_own_domain
 
 if find_spec("rclpy") is None:
-    collect_ignore = ["test_faults_of_nodes.py"]
+    collect_ignore = ["test_faults_of_nodes.py", "test_faults_of_network.py"]
 
 use_own_domain()

@@ -83,6 +83,9 @@ class Draw:
 class Player:
     """Carries out a program on a simulation of its own, and remembers what it was told."""
 
+    operations = 0
+    """Of all programs in this process."""
+
     def __init__(self, data: bytes) -> None:
         self.told: list[str] = []
         self._draw = Draw(data)
@@ -97,6 +100,7 @@ class Player:
             name, operation = self._draw.choice(OPERATIONS)
             if self._draw.is_empty:
                 break
+            Player.operations += 1
             try:
                 operation(self, sim)
                 self.told.append(f"{name}: done")
@@ -304,4 +308,4 @@ def api_target() -> Target:
         # Programs of one last word are alike, so that those with new ones are kept.
         return told[-1] if told else "nothing"
 
-    return Target(feed, seeds, seconds=30.0)
+    return Target(feed, seeds, seconds=30.0, operations=lambda: Player.operations)

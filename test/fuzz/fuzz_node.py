@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -31,6 +32,18 @@ MOST_ENTITIES = 60
 """With more than these, what was spawned is removed."""
 
 
+class Tracebacks(logging.Handler):
+    """Keeps the tracebacks of faults, of which the simulation logs the first of each kind."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record."""
+        self.lines.append(self.format(record)[-3000:])
+
+
 class LiveNode:
     """A node as its program runs it: one thread for the simulation, one for the executor. It ends with this object."""
 
@@ -56,6 +69,12 @@ class LiveNode:
         for worker in self.workers:
             worker.start()
         self._faults = 0
+        self._tracebacks = Tracebacks()
+        # Whoever feeds inputs has switched off all logging.
+        logging.disable(logging.NOTSET)
+        log = logging.getLogger("fleet_sim")
+        log.propagate = False
+        log.addHandler(self._tracebacks)
         weakref.finalize(self, _end, self.node, executor, self.workers)
 
     def check(self) -> None:
@@ -71,7 +90,7 @@ class LiveNode:
         told, self.told[:] = list(self.told), []
         assert not told, told[0]
         faults, self._faults = sim.guard.total - self._faults, sim.guard.total
-        assert faults <= 0, f"faults are survived, but are faults: {dict(sim.guard.counts)}"
+        assert faults <= 0, f"survived, but a fault: {dict(sim.guard.counts)} {self._tracebacks.lines[-1:]}"
         if len(sim.sim_objects) > MOST_ENTITIES:
             sim.between_steps(sim.reset).result(PATIENCE)
 

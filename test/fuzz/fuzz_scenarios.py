@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -50,6 +51,8 @@ BEYOND_SCHEMAS = (
     r"\.actions\[|controller|sensors?\b|features?\b",
     # Numbers that are compared with others: the extent of the world, unit quaternions, sizes of bodies.
     r"pose|position|the world ends|quaternion|grid",
+    # What goes with what: the sizes of a shape with its type.
+    r": for a .* only, not for a ",
 )
 """What the JSON schema leaves to who reads the scenario, as parts of the messages."""
 
@@ -70,7 +73,9 @@ def scenario_target() -> Target:
         finally:
             files.clean(file)
 
-    return Target(feed, seeds, words_of(seeds), mutate=mutate, seconds=60.0)
+    # A million entities are allowed, and take more memory than a target has.
+    allowed = (FleetSimError, MemoryError)
+    return Target(feed, seeds, words_of(seeds), allowed, mutate, seconds=60.0)
 
 
 def headless(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,8 +100,8 @@ def compare(config: dict[str, Any], source: str, validator: Any) -> str:
     # A file of settings alone has no section, and none of the keys that the schema of scenarios knows.
     if not is_scenario(config):
         return "settings"
-    if has_nan(config):
-        return "nan, which JSON does not know"
+    if has_no_json(config):
+        return "nan or infinity, which JSON does not know"
     fault = next(iter(validator.iter_errors(config)), None)
     if reason is None:
         assert fault is None, f"the schema refuses what is taken: {fault.json_path}: {fault.message[:300]}"
@@ -106,10 +111,10 @@ def compare(config: dict[str, Any], source: str, validator: Any) -> str:
     return "refused by all" if fault is not None else "refused for what it means"
 
 
-def has_nan(tree: Any) -> bool:
-    """Return whether some number in a tree is none."""
+def has_no_json(tree: Any) -> bool:
+    """Return whether some number in a tree is none, or infinite."""
     entries = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return tree != tree or any(map(has_nan, entries))
+    return (isinstance(tree, float) and not math.isfinite(tree)) or any(map(has_no_json, entries))
 
 
 def asked(question: Callable[[], object]) -> object:
@@ -142,7 +147,7 @@ def mutate(data: bytes, random: Random) -> bytes:
     """Return a scenario in which values are changed, removed or doubled, and keys are misspelt or moved."""
     try:
         tree = yaml.safe_load(data)
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         return data[: random.randrange(len(data) + 1)]
     for _ in range(random.choice((1, 1, 2, 4))):
         places = list(places_in(tree))

@@ -33,6 +33,8 @@ class Target:
     """A mutator that knows the format, used for half of the mutants."""
     seconds: float = 5.0
     """In which an input is read."""
+    operations: Callable[[], int] | None = None
+    """Counts what was done so far, where an input is a sequence of operations."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import fuzz_api
 import fuzz_files
+import fuzz_machine
 import fuzz_node
 import fuzz_ros
 import fuzz_scenarios
@@ -23,6 +24,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "log": fuzz_worlds.log_target,
     "options": fuzz_worlds.options_target,
     "api": fuzz_api.api_target,
+    "machine": fuzz_machine.machine_target,
     "scenario": fuzz_scenarios.scenario_target,
     "cdr": fuzz_ros.cdr_target,
     "node": fuzz_node.node_target,

@@ -86,6 +86,8 @@ class Run:
         """Print the figures."""
         self._told = time.monotonic()
         figures = {"inputs": self.inputs, "refused": self.refused, "outcomes": len(self.known), "faults": self.faults}
+        count = self._target.operations
+        figures["operations"] = 0 if count is None else count()
         print(json.dumps(figures | {"seconds": round(self._told - self._started, 2)}), flush=True)
 
     def _keep(self, data: bytes, outcome: Outcome) -> None:

@@ -41,6 +41,7 @@ class Tally:
 
     name: str
     inputs: int = 0
+    operations: int = 0
     refused: int = 0
     outcomes: int = 0
     seconds: float = 0.0
@@ -49,6 +50,7 @@ class Tally:
     def add(self, line: dict[str, Any]) -> None:
         """Add the last figures of one process."""
         self.inputs += line["inputs"]
+        self.operations += line["operations"]
         self.refused += line["refused"]
         self.outcomes = max(self.outcomes, line["outcomes"])
         self.seconds += line["seconds"]
@@ -119,10 +121,10 @@ def fuzz(name: str, folder: Path, *, seconds: float, most: int, seed: int, cover
 
 def table_of(tallies: Sequence[Tally]) -> str:
     """Return the tallies as a table for people and for documents."""
-    lines = ["| target | inputs | refused | outcomes | s | faults |", "|---|---|---|---|---|---|"]
+    lines = ["| target | inputs | operations | refused | outcomes | s | faults |", "|---|---|---|---|---|---|---|"]
     lines += [
-        f"| {tally.name} | {tally.inputs:,} | {tally.refused:,} | {tally.outcomes} | {tally.seconds:.0f} | "
-        f"{len(tally.faults)} |"
+        f"| {tally.name} | {tally.inputs:,} | {tally.operations:,} | {tally.refused:,} | {tally.outcomes} | "
+        f"{tally.seconds:.0f} | {len(tally.faults)} |"
         for tally in tallies
     ]
     return "\n".join(lines)

@@ -33,9 +33,9 @@ def _read_path(value: object) -> Path:
 class MoveAction(DeclaredAction):
     """Follow `path`; COMPLETED at its last waypoint.
 
-    FAILED at once, with the cause, for an empty path or an agent that cannot move, and where a route is asked for and
-    there is none. A robot that is to take a route while it moves brakes first. A robot in the traffic of a site is sent
-    by the traffic: with a route only, and to nodes, within the tolerance.
+    FAILED at once, with the cause, for an empty path, one beyond the world, or an agent that cannot move, and where a
+    route is asked for and there is none. A robot that is to take a route while it moves brakes first. A robot in the
+    traffic of a site is sent by the traffic: with a route only, and to nodes, within the tolerance.
     """
 
     path: Path | Sequence[Pose] = setting(reader=_read_path, doc="Waypoints, world frame.")
@@ -76,7 +76,12 @@ class MoveAction(DeclaredAction):
             return self._ride(agent, 0)
         if self.route is not RouteMode.NONE:
             return self._depart(agent)
-        agent.begin_path(self.path, self.final_orientation_align, self.direction, self.tolerance)
+        try:
+            agent.begin_path(self.path, self.final_orientation_align, self.direction, self.tolerance)
+        except InvalidValueError as error:
+            # As beyond the end of the world: what was asked for is wrong, and no code is.
+            self.fail(str(error), ActionCause.INVALID_GOAL)
+            return None
         return Until(arrival=True)
 
     def _depart(self, agent: Agent) -> Until | None:

@@ -20,8 +20,8 @@ from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.gate.data import brief, read_json
+from fleet_sim.errors import InvalidValueError, brief
+from fleet_sim.gate.data import read_json
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.registry import Registry, subclasses_of
 

@@ -16,8 +16,9 @@ FAR, APART = 1e6, 1e3
 """In metres: a place far from everything, and a distance at which bodies do not meet there."""
 PAIRS_PER_BODY = 8
 """Assumed maximum number of pairs of near bodies, per body."""
-MOST_REMOVED = 1000
-"""Removed bodies after which going back to a saved state empties the engine: PyBullet keeps 0.8 kB of each."""
+MOST_REMOVED = 200
+"""Removed bodies after which going back to a saved state empties the engine, if there are no more than these to be made
+again: PyBullet keeps 0.8 kB of each."""
 
 
 class EngineState:
@@ -66,7 +67,7 @@ class BulletCheckpoints:
         mirror, world = self._mirror, self._mirror.world
         mirror.reconcile()
         if saved is None:
-            if mirror.bodies.removed > MOST_REMOVED and not mirror.known_to_user:
+            if mirror.bodies.removed > max(MOST_REMOVED, mirror.bodies.count) and not mirror.known_to_user:
                 mirror.reset()
             return
         if (

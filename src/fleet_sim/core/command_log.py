@@ -17,9 +17,8 @@ from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.commands import Command
 from fleet_sim.core.inbox import Inbox
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
 from fleet_sim.gate.bounds import LONGEST_STEP
-from fleet_sim.gate.data import brief
 from fleet_sim.output import replacing
 
 FORMAT = "fleet_sim commands 1"

@@ -9,8 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.core.schema import NO_ROW
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, unknown_name
-from fleet_sim.gate.data import brief
+from fleet_sim.errors import DuplicateNameError, InvalidValueError, brief, unknown_name
 
 
 class EntityIndex:
@@ -62,11 +61,13 @@ class EntityIndex:
             raise unknown_name("object id", error.args[0], ()) from None
 
     def check_new(self, names: Iterable[str | None]) -> None:
-        """Raise DuplicateNameError if a name is taken or given twice."""
+        """Raise DuplicateNameError if a name is taken or given twice, InvalidValueError for what is no name."""
         seen: set[str] = set()
         for name in names:
             if name is None:
                 continue
+            if not isinstance(name, str) or not name:
+                raise InvalidValueError(f"a name is a text that is not empty, or None, got {brief(name)}")
             if name in self._row_of_name or name in seen:
                 raise DuplicateNameError(
                     f"the name {name!r} is already taken; names of objects and agents are unique in a simulation"

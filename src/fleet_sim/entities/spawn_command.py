@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 
+from fleet_sim.arrays import is_finite
 from fleet_sim.core import commands as c
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
@@ -40,7 +40,7 @@ def check_amount(command: c.Spawn) -> None:
         grid = entry.get("grid") if isinstance(entry, Mapping) else None
         count = grid.get("count") if isinstance(grid, Mapping) else None
         # A value that is not a number is rejected later, with its place, when the entry is read.
-        total += max(int(count), 1) if isinstance(count, (int, float)) and math.isfinite(count) else 1
+        total += max(int(count), 1) if is_finite(count) else 1
     if total > MOST_SPAWNED:
         raise InvalidValueError(
             f"one message may spawn at most {MOST_SPAWNED} entities, this asks for {total:g}; spawn them in several"

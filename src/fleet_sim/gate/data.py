@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, brief
 
 LONGEST_TEXT = 100_000
 """Characters of a text in a message."""
@@ -31,16 +31,6 @@ def read_json(text: str, what: str) -> Any:
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else error
         raise InvalidValueError(f"{what} are not valid JSON ({reason}): {brief(text)}") from error
-
-
-def brief(value: object) -> str:
-    """Return `value` for a message, shortened: an answer must not be as long as what was sent."""
-    try:
-        text = repr(value)
-    except (RecursionError, ValueError) as error:
-        # Numbers of thousands of digits have no decimal text.
-        return f"a value that cannot be shown ({error})"
-    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def check_nodes(node: yaml.Node, most: int) -> None:

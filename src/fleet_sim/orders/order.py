@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleet_sim.arrays import as_floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.gate.bounds import LONGEST_TIME
-from fleet_sim.gate.data import brief
 from fleet_sim.orders.states import OrderState
 from fleet_sim.settings import Checked, setting
 

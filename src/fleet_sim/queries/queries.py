@@ -12,7 +12,8 @@ from fleet_sim.collision.bounds import refresh_bounds
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, brief
+from fleet_sim.gate.bounds import LARGEST_EXTENT
 from fleet_sim.queries.distances import ExactSolver, entity_distances, point_distances, reach_of
 from fleet_sim.queries.rays import RayHits, Rays
 from fleet_sim.sensors.solids import solids_of
@@ -88,7 +89,7 @@ class SpatialQueries:
 
     def overlap_sphere(self, centre: Any, radius: float, *, kinds: Kinds = "all", ignore: Ignored = ()) -> list[Any]:
         """Return the entities of which some part is within `radius` m of the point `centre` (3,), or that hold it."""
-        point, reach = as_floats(centre, (3,), "centre"), as_float(radius, "radius in m", low=0.0)
+        point, reach = _point(centre, "centre"), as_float(radius, "radius in m", low=0.0)
         rows = self._within(point, point, reach, self._rows(kinds, ignore))
         return self._handles(rows[point_distances(self._world, point, rows) <= reach])
 
@@ -117,7 +118,7 @@ class SpatialQueries:
             row = self._row(target)
             rows = self._within(self._world.aabb_lower[row], self._world.aabb_upper[row], reach, rows[rows != row])
         else:
-            point = as_floats(target, (3,), "target: an entity or a point")
+            point = _point(target, "target: an entity or a point")
             rows = self._within(point, point, reach, rows)
         distances = self._distances(target, rows, reach)
         # Rows come in order of spawning, and the sort is stable.
@@ -129,7 +130,7 @@ class SpatialQueries:
         if not len(rows):
             return np.empty(0)
         if not isinstance(target, SimObject):
-            return point_distances(self._world, as_floats(target, (3,), "a point"), rows)
+            return point_distances(self._world, _point(target, "a point"), rows)
         row = self._row(target)
         refresh_bounds(self._world)
         reach = reach_of(self._world, row, rows) if limit is None else limit
@@ -166,4 +167,22 @@ class SpatialQueries:
 
 def _points(values: Any, what: str) -> Floats:
     """Return points (N, 3), of one point (3,) too; raises InvalidValueError."""
-    return as_floats([values] if np.ndim(values) == 1 else values, (None, 3), what)
+    try:
+        single = np.ndim(values) == 1
+    except ValueError:
+        # A list of lists of different lengths; what is wrong with it is said below.
+        single = False
+    return _within_reach(as_floats([values] if single else values, (None, 3), what), what)
+
+
+def _point(value: Any, what: str) -> Floats:
+    """Return a point (3,); raises InvalidValueError."""
+    return _within_reach(as_floats(value, (3,), what), what)
+
+
+def _within_reach(points: Floats, what: str) -> Floats:
+    """Return `points`, whose squares are finite; raises InvalidValueError."""
+    if points.size and np.abs(points).max() > LARGEST_EXTENT:
+        given = brief(points.tolist())
+        raise InvalidValueError(f"{what}: expected at most {LARGEST_EXTENT:g} m along each axis, got {given}")
+    return points

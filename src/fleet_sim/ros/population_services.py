@@ -9,8 +9,7 @@ from shape_msgs.msg import SolidPrimitive
 
 from fleet_sim.core import commands as c
 from fleet_sim.core.acknowledgement import CommandAck
-from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.gate.data import brief
+from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import poses_to_msgs, time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface

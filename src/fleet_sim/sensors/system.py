@@ -12,8 +12,7 @@ from fleet_sim.arrays import Rows
 from fleet_sim.core.faults import GuardedPart
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.gate.data import brief
+from fleet_sim.errors import InvalidValueError, StateError, brief
 from fleet_sim.geometry import Pose
 from fleet_sim.sensors.group import SensorGroup
 from fleet_sim.sensors.groups import SensorGroups

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from fleet_sim.errors import ConfigError
-from fleet_sim.gate.data import brief
+from fleet_sim.errors import ConfigError, brief
 from fleet_sim.paths import is_file
 from fleet_sim.registry import Registry, instances_of
 from fleet_sim.sites.site import Site

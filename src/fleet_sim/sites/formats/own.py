@@ -10,9 +10,8 @@ import numpy as np
 import yaml
 
 from fleet_sim.arrays import as_floats
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, did_you_mean
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, brief, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SPEED
-from fleet_sim.gate.data import brief
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
 from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels
@@ -186,6 +185,12 @@ def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
 def _number(node: object, names: list[str], path: Path, where: str) -> int:
     # YAML reads `yes` and `on` as True, which is an int in Python.
     if isinstance(node, int) and not isinstance(node, bool):
+        if not 0 <= node < len(names):
+            fail(
+                path,
+                f"the lane leads to node {brief(node)}, but there are {len(names)} nodes",
+                where,
+            )
         return node
     if node not in names or not node:
         fail(path, f"unknown node {node!r}.{did_you_mean(str(node), filter(None, names))}", where)

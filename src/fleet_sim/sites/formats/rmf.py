@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import ConfigError, FleetSimError
-from fleet_sim.gate.data import brief
+from fleet_sim.arrays import Floats, is_finite
+from fleet_sim.errors import ConfigError, FleetSimError, brief
 from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.formats.rmf_frames import frame_of
 from fleet_sim.sites.grid import Grid
@@ -144,7 +142,7 @@ def vertices_of(entries: object, path: Path, where: str) -> list[Vertex]:
     found = []
     for index, entry in enumerate(entries):
         numbers = entry[:2] if isinstance(entry, Sequence) and not isinstance(entry, str) else ()
-        if len(numbers) < 2 or not all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers):
+        if len(numbers) < 2 or not all(map(is_finite, numbers)):
             fail(path, f"must begin with x and y, got {entry!r}"[:200], f"{where}[{index}]")
         properties = properties_of(entry[-1]) if isinstance(entry[-1], Mapping) else {}
         name = entry[3] if len(entry) > 3 and isinstance(entry[3], str) else properties.get("name", "")

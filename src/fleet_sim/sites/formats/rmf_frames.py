@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.gate.data import brief
+from fleet_sim.errors import brief
 from fleet_sim.sites.formats.base import fail, list_of
 from fleet_sim.spatial import trigonometry as trig
 
