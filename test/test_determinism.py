@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import Any
@@ -162,3 +164,31 @@ def test_a_scenario_repeats(tmp_path: Any) -> None:
             return hashes(sim, 20)
 
     assert run() == run()
+
+
+LAWS = """
+import sys
+import fleet_sim as fs
+
+class Still:
+    def __init__(self, name):
+        self.name = name
+    def step(self, world, rows, dt):
+        return rows[:0]
+
+for name in sys.argv[1:]:
+    fs.register_motion_law(name, Still(name))
+with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
+    for name in ("hop", "skip"):
+        sim.spawn(fs.AgentSpawnParams(name=name, motion_mode=name))
+    sim.step_once()
+    print(sim.state_hash())
+"""
+
+
+def test_the_hash_does_not_depend_on_the_order_in_which_laws_were_registered() -> None:
+    hashes = set()
+    for names in (["hop", "skip"], ["skip", "jump", "hop"]):
+        command = [sys.executable, "-c", LAWS, *names]
+        hashes.add(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert len(hashes) == 1

@@ -17,7 +17,8 @@ class Column:
     """The description of a column: its type, its meaning and its writers.
 
     `hashed` columns are part of the state hash; `reference` columns hold rows of other entities (-1 for none), for
-    which the hash uses the entity's name, as rows depend on the order of spawning.
+    which the hash uses the entity's name, as rows depend on the order of spawning. `law` columns hold indices of motion
+    laws, for which it uses the law's name, as indices depend on the order in which laws were registered.
     """
 
     dtype: np.dtype[Any]
@@ -29,6 +30,7 @@ class Column:
     doc: str
     hashed: bool
     reference: bool
+    law: bool
 
     def allocate(self, capacity: int) -> AnyArray:
         """Return a fresh array for `capacity` rows, filled with the default."""
@@ -48,9 +50,10 @@ def column(
     doc: str = "",
     hashed: bool = True,
     reference: bool = False,
+    law: bool = False,
 ) -> Any:
     """Declare a column in the body of a ColumnTable; the annotation beside it is the array's type."""
-    return Column(np.dtype(dtype), shape, default, unit, frame, writer, doc, hashed, reference)
+    return Column(np.dtype(dtype), shape, default, unit, frame, writer, doc, hashed, reference, law)
 
 
 class ColumnTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,10 +41,19 @@ def _words(values: AnyArray) -> Words:
     return words
 
 
-def _words_of(spec: Column, values: AnyArray, key_of_row: Words) -> Words:
-    """Return the values of a column as words (N, K); rows that they refer to count by their names."""
-    # Rows depend on the order of spawning, names do not.
-    return key_of_row[np.where(values == NO_ROW, -1, values)][:, None] if spec.reference else _words(values)
+class _Meanings(NamedTuple):
+    """What numbers in columns stand for, as keys of names: rows and motion laws. NO_ROW, the last row, counts as 0."""
+
+    rows: Words
+    laws: Words
+
+
+def _words_of(spec: Column, values: AnyArray, meanings: _Meanings) -> Words:
+    """Return the values of a column as words (N, K); rows and laws that they refer to count by their names."""
+    # Numbers depend on the order of spawning and of registration, names do not.
+    if spec.reference:
+        return meanings.rows[np.where(values == NO_ROW, -1, values)][:, None]
+    return meanings.laws[values][:, None] if spec.law else _words(values)
 
 
 def _path_digests(world: World, rows: Rows) -> Words:
@@ -78,13 +88,13 @@ def _joint_digests(world: World, rows: Rows) -> Words:
     return np.add.reduceat(digests, firsts)
 
 
-def _with_columns(digest: Words, table_name: str, table: ColumnTable, rows: Rows, key_of_row: Words) -> Words:
+def _with_columns(digest: Words, table_name: str, table: ColumnTable, rows: Rows, meanings: _Meanings) -> Words:
     """Return `digest` (N,) with the hashed columns of a table at `rows` (N,) mixed in."""
     for name, spec, array in table.columns():
         if not spec.hashed:
             continue
         values = array[rows]
-        words = _words_of(spec, values, key_of_row)
+        words = _words_of(spec, values, meanings)
         # Table, column and component are mixed in: the same number elsewhere must give another word.
         places = np.array([_key(f"{table_name}.{name}.{index}") for index in range(words.shape[1])])
         digest = _mixed(digest ^ np.add.reduce(_mixed(words ^ places), axis=1))
@@ -97,13 +107,17 @@ def _owners(table: ColumnTable, rows: Rows) -> Ints:
     return np.flatnonzero(table.present[rows])
 
 
-def _keys(world: World, rows: Rows) -> tuple[Words, Words]:
-    """Return the keys of `rows` (N,), and those of all rows, to look up what a reference means."""
+def _keys(world: World, rows: Rows) -> tuple[Words, _Meanings]:
+    """Return the keys of `rows` (N,), and what references and laws mean."""
     keys = np.array([_key(world.label(row)) for row in rows.tolist()], np.uint64)
     # One entry more than rows: NO_ROW is index -1, which finds that entry and so counts as 0.
     key_of_row = np.zeros(world.capacity + 1, np.uint64)
     key_of_row[rows] = keys
-    return keys, key_of_row
+    # A world of its own has no book of laws: its indices count as they are.
+    laws, book = np.arange(1 << 8, dtype=np.uint64), world.parts.laws
+    for index, name in enumerate(book.names() if book is not None else ()):
+        laws[index] = _key(f"law {name}")
+    return keys, _Meanings(key_of_row, laws)
 
 
 def state_hash(world: World) -> str:
@@ -113,20 +127,20 @@ def state_hash(world: World) -> str:
     worlds with the same hash hold the same numbers, bit for bit.
     """
     rows = world.rows
-    keys, key_of_row = _keys(world, rows)
+    keys, meanings = _keys(world, rows)
     digest = _mixed(keys)
     features: list[str] = []
     for name, table in world.tables.items():
         if isinstance(table, FeatureColumns):
             features.append(name)
         else:
-            digest = _with_columns(digest, name, table, rows, key_of_row)
+            digest = _with_columns(digest, name, table, rows, meanings)
     # In order of names: the order in which features were first used must not matter.
     for name in sorted(features):
         table = world.tables[name]
         owners = _owners(table, rows)
         if len(owners):
-            digest[owners] = _with_columns(digest[owners], name, table, rows[owners], key_of_row)
+            digest[owners] = _with_columns(digest[owners], name, table, rows[owners], meanings)
     on_path = np.flatnonzero(world.motion.path_length[rows])
     if len(on_path):
         digest[on_path] = _mixed(digest[on_path] ^ _path_digests(world, rows[on_path]))
@@ -146,14 +160,14 @@ def column_hashes(world: World) -> dict[str, str]:
     They tell which part of two worlds differs where `state_hash` does, and like it do not depend on the order of rows.
     """
     rows = world.rows
-    keys, key_of_row = _keys(world, rows)
+    keys, meanings = _keys(world, rows)
     parts: dict[str, Words] = {}
     for name, table in world.tables.items():
         owners = _owners(table, rows) if isinstance(table, FeatureColumns) else np.arange(len(rows))
         for column, spec, array in table.columns():
             if spec.hashed and len(owners):
                 values = array[rows[owners]]
-                words = _words_of(spec, values, key_of_row)
+                words = _words_of(spec, values, meanings)
                 places = np.array([_key(f"{index}") for index in range(words.shape[1])])
                 sums = np.add.reduce(_mixed(words ^ places), axis=1)
                 parts[f"{name}.{column}"] = _mixed(keys[owners] ^ sums)

@@ -82,7 +82,9 @@ class MaterialColumns(ColumnTable):
 class MotionColumns(ColumnTable):
     """Motion of agents: limits, commands, and their progress."""
 
-    law: Bytes = column(np.uint8, writer="spawning, set_motion_mode", doc="index in the names of the laws; 0: immobile")
+    law: Bytes = column(
+        np.uint8, law=True, writer="spawning, set_motion_mode", doc="index in the names of the laws; 0: immobile"
+    )
     control: Bytes = column(np.uint8, writer="set_goal, set_velocity, motion", doc="code of a ControllerMode")
     direction: Bytes = column(np.uint8, writer="set_path", doc="code of the MovementDirection in use")
     default_direction: Bytes = column(np.uint8, writer="spawning", doc="MovementDirection when none is given")

@@ -16,13 +16,14 @@ from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.motion.half_planes import HalfPlanes, nearest_allowed
 from fleet_sim.spatial import trigonometry as trig
 
-_TILT, _SLACK = 0.1, 0.5
+_TILT, _SLACK = 0.1, 0.1
 """Preferred velocities are rotated right by `_TILT` rad where a neighbour is in the way. This breaks the symmetry of
 head-on and circular encounters.
 A neighbour is in the way if it leaves less than `_SLACK` of the preferred speed free. All robots turn the same way and
 early, since ORCA assumes that neighbours keep their velocity."""
-_STUCK, _ASIDE = 0.3, 1.3
-"""A robot whose progress is below `_STUCK` of the preferred one tries `_ASIDE` rad to the right, then to the left."""
+_STUCK, _ASIDE = 0.1, 1.3
+"""A robot whose speed would be below `_STUCK` of the preferred one tries `_ASIDE` rad to the right, then to the left.
+One that is fast, if not towards its goal, is on its way around something: in crowds a sidestep would only lengthen it."""
 
 
 class MovingDiscs(NamedTuple):
@@ -84,7 +85,7 @@ def avoiding_velocities(
     planes = _table(count, owner, ranks, soft, wall, NO_ROWS if obstacles is None else obstacles.owner)
     beset = planes.counts > planes.hard
     x, y = nearest_allowed(planes, *_turned(wanted, np.where(beset, _TILT, 0.0)), speeds)
-    stuck = np.flatnonzero(beset & (x * wanted[0] + y * wanted[1] < _STUCK * (wanted[0] ** 2 + wanted[1] ** 2)))
+    stuck = np.flatnonzero(beset & (x * x + y * y < _STUCK**2 * (wanted[0] ** 2 + wanted[1] ** 2)))
     if len(stuck):
         x[stuck], y[stuck] = _sidestep(planes.take(stuck), (wanted[0][stuck], wanted[1][stuck]), speeds[stuck])
     # Nothing in the way: the preferred velocity is returned bit for bit.

@@ -18,13 +18,17 @@ from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 POSE, VELOCITY = ControllerMode.POSE.code, ControllerMode.VELOCITY.code
-LEAD = 0.5
+LEAD = 0.25
 """Robots that cannot move sideways steer a point that is this many radii ahead of their axle."""
 CLEARANCE = 1.15
 """Discs are larger than robots by this factor, as robots cannot change their velocity at once, and a graze counts as
 a contact."""
 MAX_SPEED = 1e3
 """Speed limit assumed for robots without one, in m/s."""
+
+_IN_LINE, _MOVING = 1e-6, 1e-3
+"""A robot is in line if the sine of its error, and its turning speed in rad/s, are below the first; it moves if it is
+faster than the second, in m/s."""
 
 _ROUND = (int(ShapeKind.SPHERE), int(ShapeKind.CYLINDER), int(ShapeKind.CAPSULE))
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
@@ -85,7 +89,8 @@ class AvoidanceSystem:
         headings = quaternions.yaws(world.orientation[scene.rows])
         sines, cosines = trig.sin_cos(headings)
         vx, vy = self._velocities(scene, wanted, lead, (cosines, sines), dt)
-        places = np.flatnonzero(scene.yields & ((vx != wanted[0]) | (vy != wanted[1])))
+        evades = (vx != wanted[0]) | (vy != wanted[1]) | _astray(world, scene, wanted, lead, (cosines, sines))
+        places = np.flatnonzero(scene.yields & evades)
         if len(places):
             ahead = vx[places] * cosines[places] + vy[places] * sines[places]
             aside = vy[places] * cosines[places] - vx[places] * sines[places]
@@ -162,7 +167,9 @@ class AvoidanceSystem:
         linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
         # A point `lead` ahead of the axle moves sideways at `lead` times the turning speed.
         turns = aside / np.where(lead > 0.0, lead, 1.0)
-        limits, _ = angular_any_way(motion, rows)
+        limits, accels = angular_any_way(motion, rows)
+        # Not faster than it can stop turning in time, or it would swing past the direction and back.
+        limits = np.minimum(limits, np.sqrt(2.0 * accels * np.abs(trig.arctan2(aside, ahead))))
         # Where the robot cannot turn that fast, scale both speeds: the steered point keeps its direction.
         slower = np.minimum(1.0, limits / np.maximum(np.abs(turns), 1e-12))
         linear[:, 0] = np.where(lead > 0.0, ahead * slower, ahead)
@@ -223,6 +230,26 @@ def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
     wanted_x, wanted_y = np.zeros(len(scene.rows)), np.zeros(len(scene.rows))
     wanted_x[places], wanted_y[places] = x * scale, y * scale
     return wanted_x, wanted_y
+
+
+def _astray(
+    world: World, scene: _Scene, wanted: tuple[Floats, Floats], lead: Floats, facing: tuple[Floats, Floats]
+) -> Bools:
+    """Return which robots (N,) are off the line to their waypoint while they drive, and not near it yet.
+
+    Their law would brake to a stop and turn on the spot. They curve back to it instead, or they would hardly drive in a
+    crowd. Those that drive backwards are left to their law.
+    """
+    motion, rows = world.motion, scene.rows
+    velocity = world.velocity[rows]
+    speeds = np.sqrt(velocity[:, 0] ** 2 + velocity[:, 1] ** 2)
+    size = np.sqrt(wanted[0] ** 2 + wanted[1] ** 2)
+    off = np.abs(wanted[1] * facing[0] - wanted[0] * facing[1]) > _IN_LINE * size
+    spins = np.abs(world.angular_velocity[rows, 2]) > _IN_LINE
+    start = motion.path_start[rows] + motion.waypoint[rows]
+    way = world.waypoints.position[np.where(scene.yields, start, 0)] - world.position[rows]
+    far = way[:, 0] ** 2 + way[:, 1] ** 2 > (2.0 * lead) ** 2
+    return np.asarray((lead > 0.0) & far & (speeds > _MOVING) & (off | spins) & ~motion.reverse[rows])
 
 
 def _obstacles(
