@@ -9,8 +9,7 @@ from fleet_sim.arrays import Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
 from fleet_sim.core.world import World
-from fleet_sim.errors import FleetSimError, InvalidValueError, StateError
-from fleet_sim.gate.data import brief
+from fleet_sim.errors import FleetSimError, InvalidValueError, StateError, brief
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.commands import CancelOrders, SetStationsOpen, SubmitOrders
 from fleet_sim.orders.order import LONGEST_ID
