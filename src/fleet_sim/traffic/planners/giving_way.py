@@ -108,7 +108,7 @@ def _sort_choices(
     swaps: bool,
     robot: int,
 ) -> None:
-    """Order the moves of `robot`: the nearest to its goal first, equal ones by chance."""
+    """Order the moves of `robot`: the nearest to its goal first, then free ones unless it swaps, then by chance."""
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
     count, crowded = 0, False
@@ -116,9 +116,15 @@ def _sort_choices(
         node = begin if column == width - 1 else links[begin, column]
         if node < 0:
             continue
-        crowded = crowded or (standing[node] >= 0 and node != begin)
+        taken = standing[node] >= 0 and node != begin
+        crowded = crowded or taken
         away = np.int64(steps[rows[robot], node])
-        rank = (NO_WAY if away < 0 else away << 20) + _chance_bits(key, robot, node)
+        # Without swaps robots leave each other alone where they can; swapping needs to meet those in the way.
+        rank = (
+            (NO_WAY if away < 0 else away << 20)
+            + (1 << 19 if taken and not swaps else 0)
+            + _chance_bits(key, robot, node)
+        )
         at = count
         while at > 0 and ranks[at - 1] > rank:
             ranks[at], own[at] = ranks[at - 1], own[at - 1]

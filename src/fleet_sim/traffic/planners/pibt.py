@@ -85,7 +85,8 @@ class Pibt(Planner):
             waited,
             np.uint64(problem.seed + self._steps_planned),
             self.settings.allow_rotations,
-            not self.network.claims,
+            # Within a window others soon make room, and who has arrived is better left alone.
+            to_end and not self.network.claims,
             to_end,
             columns,
         )
