@@ -116,9 +116,9 @@ $(AUDIT_READY):
 # Asked first for what it must know, a flaw of an old pip: some mirrors answer without any. Without the database there is
 # nothing to compare with: that is said, and is no failure.
 KNOWS := import json, urllib.request as r; json.load(r.urlopen("https://pypi.org/pypi/pip/23.0/json", timeout=10))["vulnerabilities"][0]
-audit: $(AUDIT_READY)  ## Look for known vulnerabilities of the versions in constraints.txt
-	@if $(AUDIT_VENV)/bin/python -c '$(KNOWS)' 2>/dev/null; \
-	then $(AUDIT_VENV)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict; \
+audit:  ## Look for known vulnerabilities of the versions in constraints.txt
+	@if $(PYTHON) -c '$(KNOWS)' 2>/dev/null; \
+	then $(MAKE) --no-print-directory $(AUDIT_READY) && $(AUDIT_VENV)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict; \
 	else echo "make audit: skipped, the database of vulnerabilities at https://pypi.org cannot be reached from here"; fi
 
 sbom: $(READY) $(AUDIT_READY)  ## Write the bill of materials of what is installed (dist/fleet_sim.cdx.json)

@@ -35,6 +35,7 @@ def test_an_ament_prefix_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_given_paths_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve_config("config/mine.yaml") == Path("config/mine.yaml")
+    assert resolve_config("sites/office.yaml") == data_file("config", "sites/office.yaml")
     with pytest.raises(ConfigError, match=r"dem.yaml: there is no such file here .* Did you mean 'demo.yaml'"):
         resolve_config("dem.yaml")
     (tmp_path / "demo.yaml").write_text("simulation: {}\n")

@@ -39,11 +39,15 @@ def data_file(kind: str, name: str) -> Path:
 def resolve_config(path: str | Path) -> Path:
     """Return `path`, or the shipped configuration of that name if there is no such file.
 
-    A plain name that is neither raises ConfigError with the closest names; a path is returned unchanged.
+    The name of a shipped one may have its folder, as in sites/office.yaml. A plain name that is neither raises
+    ConfigError with the closest names; another path is returned unchanged.
     """
     given = Path(path)
-    if os.path.exists(given) or given.parent != Path("."):
+    if os.path.exists(given) or given.is_absolute():
         return given
+    if given.parent != Path("."):
+        shipped = (root / "config" / given for root in data_roots())
+        return next((file for file in shipped if is_file(file)), given)
     folders = [root / "config" / kind for root in data_roots() for kind in ("", "swarm")]
     for folder in folders:
         if is_file(folder / given):
