@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import fleet_sim as fs
+from fleet_sim.facade.assignments import Assignments
 from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.documented_world import WorldNames
 
@@ -39,7 +40,8 @@ def test_private_names_stay_with_their_owner(path: Path) -> None:
 
 
 def test_a_simulation_inherits_nothing_but_documented_methods() -> None:
-    assert fs.MultiRobotSimulationCore.__mro__ == (fs.MultiRobotSimulationCore, *DOCUMENTED, object)
+    # Besides them only the rule for what may be assigned.
+    assert fs.MultiRobotSimulationCore.__mro__ == (fs.MultiRobotSimulationCore, *DOCUMENTED, Assignments, object)
 
 
 @pytest.mark.parametrize("name", [base.__name__ for base in DOCUMENTED])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import fleet_sim
+from fleet_sim.cli.main import SUBCOMMANDS
 
 
 def fleet_sim_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -22,7 +23,7 @@ def test_help_shows_examples_that_parse() -> None:
     done = fleet_sim_command("--help")
     assert done.returncode == 0
     examples = re.findall(r"^  fleet-sim ([a-z]+)", done.stdout, re.MULTILINE)
-    assert set(examples) == {"new", "run", "swarm", "evolve", "models", "check", "schema", "bench", "verify", "site"}
+    assert set(examples) == set(SUBCOMMANDS.registered())
     for command in set(examples):
         assert fleet_sim_command(command, "--help").returncode == 0
 

@@ -30,6 +30,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "clear": {},
     "save_state": {"name": "here"},
     "restore_state": {"name": "here"},
+    "submit_orders": {"orders": ({"id": "o1", "pick": "a", "drop": "b"},)},
+    "cancel_orders": {"ids": ("o1",), "reason": "late"},
+    "set_stations_open": {"stations": ("a",), "open": False},
 }
 
 

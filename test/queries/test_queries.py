@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hall import hall_file
+from shapes_of_kinds import shape_of
 
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
@@ -26,9 +27,9 @@ def sim(make_sim: Maker) -> Sim:
 
 
 def shape(kind: str, rng: Any, folder: Path) -> fs.ShapeParams:
-    return fs.ShapeParams(
-        kind,  # type: ignore[arg-type]
-        mesh_path=hall_file(folder) if kind == "mesh" else None,
+    return shape_of(
+        kind,
+        mesh_path=hall_file(folder),
         mesh_scale=(0.1, 0.15, 0.5),
         half_extents=tuple(rng.uniform(0.2, 0.6, 3)),
         radius=rng.uniform(0.2, 0.5),

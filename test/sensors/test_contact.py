@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shapes_of_kinds import shape_of
 
 import fleet_sim as fs
 from fleet_sim.sensors.contact import ContactParams
@@ -106,7 +107,7 @@ def test_many_are_read_in_one_call(sim: Sim) -> None:
     ],
 )
 def test_nearest_points(sim: Sim, kind: Any, point: Any, nearest: Any) -> None:
-    shape = fs.ShapeParams(kind, half_extents=(0.5, 0.5, 0.5), radius=0.3, height=1.0)
+    shape = shape_of(kind, half_extents=(0.5, 0.5, 0.5), radius=0.3, height=1.0)
     pose = fs.Pose.from_euler(1.0, 2.0, 3.0, 0.3, 0.5, 0.7)
     obj = sim.spawn(fs.SimObjectSpawnParams(None, shape, pose))
 

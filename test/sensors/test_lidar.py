@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shapes_of_kinds import shape_of
 
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
@@ -19,9 +20,7 @@ BOT = fs.ShapeParams("cylinder", radius=0.2, height=0.3)
 
 
 def thing(sim: Sim, kind: str, pose: fs.Pose, name: str | None = None, **shape: Any) -> fs.SimObject:
-    handle: fs.SimObject = sim.spawn(
-        fs.SimObjectSpawnParams(None, fs.ShapeParams(kind, **shape), pose, name=name)  # type: ignore[arg-type]
-    )
+    handle: fs.SimObject = sim.spawn(fs.SimObjectSpawnParams(None, shape_of(kind, **shape), pose, name=name))
     return handle
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shapes_of_kinds import shape_of
 
 import fleet_sim as fs
 from fleet_sim.sensors.occupancy import FREE, OCCUPIED, occupancy_grid
@@ -16,9 +17,7 @@ BOT = fs.ShapeParams("cylinder", radius=0.2, height=0.4)
 
 
 def fixture(sim: Sim, kind: Any, pose: fs.Pose, **settings: Any) -> None:
-    sim.spawn(
-        fs.SimObjectSpawnParams(None, fs.ShapeParams(kind, **settings), pose, collision_mode=fs.CollisionMode.STATIC)
-    )
+    sim.spawn(fs.SimObjectSpawnParams(None, shape_of(kind, **settings), pose, collision_mode=fs.CollisionMode.STATIC))
 
 
 def clutter(sim: Sim, seed: int) -> None:

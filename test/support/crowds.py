@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 import fleet_sim as fs
-from fleet_sim.arrays import Floats, Ints
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.sites import Site, build_walls
 from fleet_sim.traffic import Traffic, offer_traffic
+from fleet_sim.traffic.regions import regions_of
 
 RADIUS = float(np.hypot(0.25, 0.2))
 """Of the footprint of a robot here."""
@@ -71,14 +72,18 @@ class Crowd:
         """Send every robot to a random node, and on from there."""
         self.sim.events.on("traffic_arrived", self._send_on)
         rows = self.traffic.rows
-        self.traffic.send_rows(rows, self._somewhere(len(rows)))
+        self.traffic.send_rows(rows, self._somewhere(rows))
 
-    def _somewhere(self, count: int) -> Ints:
-        return self._rng.integers(len(self.traffic.network), size=count)
+    def _somewhere(self, rows: Rows) -> Ints:
+        """Return a random node for each of `rows`, of those that it can reach."""
+        network = self.traffic.network
+        labels = regions_of(network.neighbours)
+        homes = labels[network.node_at(self.sim.world.position[rows, :2])]
+        return np.array([self._rng.choice(np.flatnonzero(labels == home)) for home in homes.tolist()], np.int64)
 
     def _send_on(self, agent: fs.Agent, node: int) -> None:
         self.done += 1
-        self.traffic.send(agent, int(self._somewhere(1)[0]))
+        self.traffic.send(agent, int(self._somewhere(np.array([agent.row]))[0]))
 
     def run(self, seconds: float) -> None:
         """Step, and look in each step how near robots are, and whether the collision system finds any pair."""

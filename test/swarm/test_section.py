@@ -109,7 +109,7 @@ def test_a_file_of_a_bare_world_is_a_scenario(tmp_path: Path, capsys: pytest.Cap
     sim = MultiRobotSimulationCore.from_dict({"simulation": {"gui": False}, "swarm": load_mapping(path)})
     assert sim.params.timestep == 0.125
     assert main(["run", str(path), "--headless", "--duration", "1", "--rtf", "0"]) == 0
-    assert "1 robots, 8 steps" in capsys.readouterr().out
+    assert "1 robot, 8 steps" in capsys.readouterr().out
     assert main(["check", str(path)]) == 0
 
 

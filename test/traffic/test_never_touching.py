@@ -79,7 +79,8 @@ def test_no_two_robots_touch(
 
 
 def test_robots_of_all_planners_never_touch() -> None:
-    for name in PLANNERS.names():
+    # A planner of one robot refuses crowds, and a program of the user's is not there.
+    for name in sorted(set(PLANNERS.names()) - {"astar", "external"}):
         # Those that plan to the end are asked when all is driven.
         crowd = Crowd(site_of(HALL), 8, seed=4, planner=name, policy="on_demand", window=0 if name == "lacam" else 8)
         crowd.traffic.send_rows(crowd.traffic.rows, np.arange(8) * 3)

@@ -13,7 +13,7 @@ from networks import site_of
 import fleet_sim as fs
 from fleet_sim.arrays import Ints
 from fleet_sim.settings import setting
-from fleet_sim.traffic import PLANNERS, Planner, PlannerSettings, Problem, TrafficSettings
+from fleet_sim.traffic import PLANNERS, Planner, PlannerSettings, Problem
 
 NAME = "westward"
 
@@ -43,7 +43,7 @@ def westward() -> Iterator[None]:
 
 
 def test_robots_drive_as_a_planner_of_ones_own_plans() -> None:
-    crowd = Crowd(site_of("..........\n"), 1, seed=3, settings=TrafficSettings(planner=NAME, settings={"steps": 2}))
+    crowd = Crowd(site_of("..........\n"), 1, seed=3, planner=NAME, settings={"steps": 2})
     (agent,) = crowd.agents
     start = crowd.traffic.node_of(agent.get_pose().position[:2])
     assert start > 0, "choose another seed: the robot stands at the western end of the hall"
@@ -55,4 +55,4 @@ def test_robots_drive_as_a_planner_of_ones_own_plans() -> None:
 
 def test_its_settings_are_checked_as_all_others_are() -> None:
     with pytest.raises(fs.ConfigError, match=r"steps: must be .* 100"):
-        Crowd(site_of("..........\n"), 1, settings=TrafficSettings(planner=NAME, settings={"steps": 101}))
+        Crowd(site_of("..........\n"), 1, planner=NAME, settings={"steps": 101})

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.output import check_target
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of a subcommand, which may add its options only when it is used.
+
+    Options that are read from settings import what declares those, which other subcommands and --help do not need.
+    """
+
+    fill: Callable[[argparse.ArgumentParser], object] | None = None
+    """Adds the options."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Add the options, if that was left for now, and parse."""
+        fill, self.fill = self.fill, None
+        if fill is not None:
+            fill(self)
+        return super().parse_known_args(args, namespace)
 
 
 def positive(text: str) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
 from fleet_sim.cli import bench, check, evolve, models, new, report, run, schema, site, swarm, traffic, verify
+from fleet_sim.cli.arguments import CommandParser
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
 
@@ -62,7 +63,8 @@ EXAMPLES = """examples:
   fleet-sim verify                                 check that runs here are the same, bit for bit, as elsewhere
   fleet-sim site show office.map --picture a.png   show a building; convert and generate write one
   fleet-sim traffic run a.map --planner pibt --robots 500 --seconds 600 --json run.json
-                                                   let robots drive by a planner; `report` makes a page of it
+                                                   let robots drive by the plans of a planner
+  fleet-sim report run.json --out page.html        make a page of a run, or of two side by side
   fleet-sim models render arm6 arm6.png            list, show or render the robot models
 """
 
@@ -76,7 +78,9 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=CommandParser
+    )
     ours = SUBCOMMANDS.registered()
     # Looking for those of other packages takes 50 ms and imports them; most calls need neither.
     theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()

@@ -32,12 +32,16 @@ LIFELONG, TO_THE_END = 600.0, 3600.0
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("traffic", help="try a planner on a problem, or execute a plan made elsewhere")
+    parser.fill = _add_options
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     # Settings are light; the planners and their kernels are not, and are imported when a run begins.
     from fleet_sim.cli.setting_options import add_options
     from fleet_sim.traffic.runs.settings import FleetSettings
     from fleet_sim.traffic.settings import TrafficSettings
 
-    parser = commands.add_parser("traffic", help="try a planner on a problem, or execute a plan made elsewhere")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     runner = actions.add_parser("run", help="let robots drive from task to task by the plans of a planner")
     runner.add_argument(
