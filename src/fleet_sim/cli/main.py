@@ -78,9 +78,7 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fleet-sim {fleet_sim.__version__}")
-    commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, parser_class=CommandParser
-    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=CommandParser)
     ours = SUBCOMMANDS.registered()
     # Looking for those of other packages takes 50 ms and imports them; most calls need neither.
     theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()

@@ -22,8 +22,8 @@ head-on and circular encounters.
 A neighbour is in the way if it leaves less than `_SLACK` of the preferred speed free. All robots turn the same way and
 early, since ORCA assumes that neighbours keep their velocity."""
 _STUCK, _ASIDE = 0.1, 1.3
-"""A robot whose speed would be below `_STUCK` of the preferred one tries `_ASIDE` rad to the right, then to the left.
-One that is fast, if not towards its goal, is on its way around something: in crowds a sidestep would only lengthen it."""
+"""A robot that would be slower than `_STUCK` of the preferred speed tries `_ASIDE` rad to the right, then to the left.
+One that is fast, if not towards its goal, is on its way around something; a sidestep would only lengthen that."""
 
 
 class MovingDiscs(NamedTuple):

@@ -15,9 +15,9 @@ def regions_of(neighbours: Ints) -> Ints:
     """
     begins, slots = np.nonzero(neighbours >= 0)
     ends = neighbours[begins, slots]
-    froms, tos = np.concatenate((begins, ends)), np.concatenate((ends, begins))
-    order = np.argsort(froms, kind="stable")
-    firsts = np.searchsorted(froms[order], np.arange(len(neighbours) + 1))
+    origins, tos = np.concatenate((begins, ends)), np.concatenate((ends, begins))
+    order = np.argsort(origins, kind="stable")
+    firsts = np.searchsorted(origins[order], np.arange(len(neighbours) + 1))
     return _labelled(firsts, tos[order])
 
 
