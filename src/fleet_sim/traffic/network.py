@@ -11,6 +11,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.claims import Claims, claims_of
+from fleet_sim.traffic.guidance import entry_costs
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
 from fleet_sim.traffic.steps import Steps
@@ -40,6 +41,7 @@ class Network:
     """How far from a node a point may be that is counted as there, in m, where nodes are not cells of `grid`."""
     links: Links = field(init=False, repr=False)
     tables: DistanceTables = field(init=False, repr=False)
+    _guided: dict[int, DistanceTables] = field(init=False, repr=False, default_factory=dict)
     _node_of: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -139,6 +141,19 @@ class Network:
     def distances(self, goal: int) -> Ints:
         """Return the steps (N,) from each node to `goal`, -1 from where it cannot be reached."""
         return self.tables.to(goal)
+
+    def guided_tables(self, against: int) -> DistanceTables:
+        """Return tables in which a move against the roads of the grid counts as `against` steps, see `entry_costs`.
+
+        Off a grid all moves count as one.
+        """
+        if self.grid is None or against == 1:
+            return self.tables
+        if against not in self._guided:
+            sources = self.sources()
+            costs = entry_costs(self.cells, self.grid.width, self.links, sources, against)
+            self._guided[against] = DistanceTables(sources, costs=costs)
+        return self._guided[against]
 
     def sources(self) -> Links:
         """Return the nodes (N, L) from which each node is entered, ascending, -1 padded."""

@@ -30,8 +30,10 @@ class DistanceTables:
     never into: they have a distance themselves, but no way leads through them.
     """
 
-    def __init__(self, sources: Links, most_memory: int = MOST_MEMORY) -> None:
+    def __init__(self, sources: Links, most_memory: int = MOST_MEMORY, costs: Links | None = None) -> None:
+        """`costs` (N, K) are the steps, at least 1, that moves from `sources` count as; 1 without."""
         self._sources = sources
+        self._costs = costs
         self._most_memory = most_memory
         self._blocked: Bools = np.zeros(len(sources), bool)
         # By node: its row, and when it was asked for last; by row: its goal.
@@ -96,7 +98,10 @@ class DistanceTables:
         rows = np.concatenate((fresh, oldest))
         self._goal_of = np.concatenate((self._goal_of, goals[: len(fresh)]))
         for goal, row in zip(goals.tolist(), rows.tolist(), strict=True):
-            farthest = spread(self._sources, self._blocked, goal, self._full, self._queue)
+            if self._costs is None:
+                farthest = spread(self._sources, self._blocked, goal, self._full, self._queue)
+            else:
+                farthest = spread_costs(self._sources, self._costs, self._blocked, goal, self._full, self._queue)
             if farthest > LONGEST_SHORT and self.steps.dtype == np.int16:
                 return False
             self.steps[row] = self._full
@@ -124,3 +129,33 @@ def spread(sources: Links, blocked: Bools, goal: int, steps: Links, queue: Links
                 queue[end] = source
                 end += 1
     return int(steps[queue[end - 1]])
+
+
+@compiled
+def spread_costs(sources: Links, costs: Links, blocked: Bools, goal: int, steps: Links, queue: Links) -> int:
+    """Do what `spread` does where moves from `sources` count as `costs` (N, K) steps."""
+    count = len(steps)
+    waits_mask = np.zeros(count, np.bool_)
+    steps[:] = -1
+    steps[goal] = 0
+    queue[0] = goal
+    begin, waiting, farthest = 0, 1, 0
+    while waiting > 0:
+        node = queue[begin]
+        begin, waiting = (begin + 1) % count, waiting - 1
+        waits_mask[node] = False
+        if blocked[node]:
+            continue
+        for column in range(sources.shape[1]):
+            source = sources[node, column]
+            away = steps[node] + costs[node, column]
+            # Found by a shorter way later on, a node is looked at again.
+            if source >= 0 and (steps[source] < 0 or away < steps[source]):
+                steps[source] = away
+                if not waits_mask[source]:
+                    waits_mask[source] = True
+                    queue[(begin + waiting) % count] = source
+                    waiting += 1
+    for node in range(count):
+        farthest = max(farthest, steps[node])
+    return int(farthest)

@@ -30,6 +30,13 @@ class PibtSettings(PlannerSettings):
     allow_rotations: bool = setting(
         False, doc="Whether robots may move round in a circle at once; their discs need room: 0.7 of a cell at most."
     )
+    against: int = setting(
+        3,
+        low=1,
+        high=100,
+        doc="In windows on a grid: steps that a move against its row or column counts as, roads to and fro in turns; 1:"
+        " roads have no direction.",
+    )
     most_steps: int = setting(10_000, low=1, high=1_000_000, doc="Of a plan to the end; robots may block each other.")
 
 
@@ -73,7 +80,8 @@ class Pibt(Planner):
         return {"steps_planned": float(self._steps_planned)}
 
     def _run(self, problem: Problem, now: Ints, waited: Ints, count: int, *, to_end: bool) -> Ints:
-        tables = self.network.tables
+        # To the end, robots that nobody follows any more would only make detours.
+        tables = self.network.tables if to_end else self.network.guided_tables(self.settings.against)
         tables.block(problem.blocked)
         rows = tables.rows_of(problem.goals)
         columns = np.empty((len(problem), count), np.int64)
