@@ -142,7 +142,7 @@ def test_shipped_sites_run_at_once_and_have_figures(name: str, tmp_path: Path) -
 
 def test_figures_of_a_run_need_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "demo.yaml", "--headless", "--duration", "1", "--figures", str(tmp_path / "f.json")]) == 1
-    assert "--figures needs a scenario with a section `tasks`" in capsys.readouterr().err
+    assert "--figures needs a scenario with a section `tasks` or `orders`, one" in capsys.readouterr().err
 
 
 def test_a_roadmap_has_no_cells_to_go_to(load: Load) -> None:

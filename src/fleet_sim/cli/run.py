@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.config.scenario import as_scenario, is_scenario
-from fleet_sim.errors import ConfigError
+from fleet_sim.errors import ConfigError, UnknownNameError
 from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.output import check_target
@@ -22,6 +22,7 @@ from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
     from fleet_sim.simulation import MultiRobotSimulationCore
+    from fleet_sim.traffic.figures import RunSource
 
 
 def add(commands: Any) -> None:
@@ -52,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--figures",
         metavar="FILE",
-        help="write the figures of the section `tasks`; `fleet-sim report` makes a page of it",
+        help="write the figures of the section `tasks` or `orders`; `fleet-sim report` makes a page of it",
     )
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.set_defaults(command=execute)
@@ -67,8 +68,8 @@ def execute(args: argparse.Namespace) -> int:
         check_png(args.picture)
     if args.figures:
         check_target(args.figures)
-        if "tasks" not in config:
-            raise ConfigError("--figures needs a scenario with a section `tasks`", source=args.config)
+        if ("tasks" in config) == ("orders" in config):
+            raise ConfigError("--figures needs a scenario with a section `tasks` or `orders`, one", source=args.config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
     from fleet_sim.simulation import MultiRobotSimulationCore
@@ -79,6 +80,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.monitor:
         sim.setup_monitor(monitor_output())
     outcome = RunSummary(sim)
+    source = figure_source(sim) if args.figures else None
     start = time.perf_counter()
     try:
         sim.run_simulation()
@@ -89,8 +91,8 @@ def execute(args: argparse.Namespace) -> int:
         sim.close_monitor()
     wall = time.perf_counter() - start
     print("\n".join(outcome.lines(wall)))
-    if args.figures:
-        write_figures(sim, args, wall)
+    if source is not None:
+        write_figures(sim, source, args, wall)
     if args.picture:
         write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
@@ -100,16 +102,29 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def write_figures(sim: MultiRobotSimulationCore, args: argparse.Namespace, wall: float) -> None:
-    """Write the figures of the tasks of `sim` to a run file."""
+def figure_source(sim: MultiRobotSimulationCore) -> RunSource:
+    """Return what gathers the figures of `sim` while it runs: its tasks, or a watch over its orders."""
+    from fleet_sim.orders import OrderRun
+
+    source: RunSource
+    try:
+        source = sim.get_manager("tasks")
+    except UnknownNameError:
+        source = OrderRun(sim, sim.get_manager("orders"))
+    return source
+
+
+def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argparse.Namespace, wall: float) -> None:
+    """Write the figures that `source` gathered to a run file."""
+    from fleet_sim.cli.summary import counted
     from fleet_sim.traffic.figures import write_run
 
-    scenario = Path(args.config).stem
+    # What was set tells two runs of one scenario apart.
+    title = ", ".join((Path(args.config).stem, counted(len(sim.agents), "robot"), *args.set))
     about = {"scenario": args.config, "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
-    work = sim.get_manager("tasks")
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}
-    write_run(args.figures, work.run(f"{scenario}, {len(sim.agents)} robots", about, timing))
+    write_run(args.figures, source.run(title, about, timing))
     print(f"figures: {args.figures}")
 
 

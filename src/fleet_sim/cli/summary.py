@@ -7,6 +7,7 @@ from typing import Any
 
 from fleet_sim.actions.base import FINAL
 from fleet_sim.config.modes import ActionStatus
+from fleet_sim.errors import UnknownNameError
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 MOST_NAMED = 5
@@ -30,7 +31,7 @@ class RunSummary:
 
     def lines(self, seconds: float) -> list[str]:
         """Return what happened, in lines; the run took `seconds` of real time."""
-        return [self._speed(seconds), self._collisions(), *self._actions()]
+        return [self._speed(seconds), self._collisions(), *self._orders(), *self._actions()]
 
     def figures(self, seconds: float) -> dict[str, str]:
         """Return the same as a line of a table: texts by their headings."""
@@ -59,6 +60,19 @@ class RunSummary:
         if found.ignore_static:
             return f"{text}; those with walls and other static bodies are not counted (ignore_static_collision)"
         return f"{text}, {found.static_count} of them with walls and other static bodies"
+
+    def _orders(self) -> list[str]:
+        try:
+            told = self._sim.get_manager("orders").figures()
+        except UnknownNameError:
+            return []
+        counts, rate, flow = told["orders"], told["throughput_per_hour"]["mean"], told["flow_time_s"]["p50"]
+        parts = ", ".join(f"{number} {name}" for name, number in counts.items() if number and name != "submitted")
+        lines = [f"{counted(counts['submitted'], 'order')}: {parts}" if parts else "no orders"]
+        if flow is not None:
+            late = f", {told['lateness_s']['late']} late" if told["lateness_s"]["with_due"] else ""
+            lines.append(f"  {rate:.0f} done per hour, half of them within {flow:.0f} s{late}")
+        return lines
 
     def _actions(self) -> list[str]:
         lines = []

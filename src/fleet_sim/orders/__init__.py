@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet_sim.orders.order import Order as Order
     from fleet_sim.orders.order import OrderStatus as OrderStatus
     from fleet_sim.orders.orders import Orders as Orders
+    from fleet_sim.orders.run_figures import OrderRun as OrderRun
     from fleet_sim.orders.section import offer_orders as offer_orders
     from fleet_sim.orders.settings import OrderRobotSettings as OrderRobotSettings
     from fleet_sim.orders.settings import OrdersSettings as OrdersSettings

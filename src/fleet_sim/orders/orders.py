@@ -222,14 +222,22 @@ class Orders:
             self._timers.add(self._world.clock.ticks(time), ARRIVED, stream)
 
     def _arrive(self, stream: int) -> None:
-        order = self._arrivals[stream].order()
+        arrivals, clock = self._arrivals[stream], self._world.clock
+        self._take(arrivals.order())
+        # All that come within a step come in it: busy streams would lag behind their rate.
+        while (time := arrivals.next_time()) is not None:
+            if (tick := clock.ticks(time)) > clock.tick:
+                self._timers.add(tick, ARRIVED, stream)
+                break
+            self._take(arrivals.order())
+
+    def _take(self, order: Order) -> None:
         try:
             self.submit(order)
         except FleetSimError as error:
             # Nobody waits for an answer; the next ones may be possible.
             if self.refused == 1:
                 log.warning("an order was refused: %s; further ones are counted only", error)
-        self._expect(stream)
 
     def _release(self, number: int) -> None:
         # It may have been cancelled before.

@@ -13,6 +13,8 @@ TILES = (
     "throughput_per_h",
     "tasks_done",
     "flow_time_s_p50",
+    "orders_late",
+    "energy_wh",
     "planning_ms_p99",
     "collisions",
     "closest_m",

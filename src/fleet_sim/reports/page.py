@@ -15,6 +15,11 @@ from fleet_sim.traffic.figures import Run
 
 DISTRIBUTIONS = {
     "flow_time_s": ("How long tasks took", "The share of tasks that were done within a time.", "s"),
+    "lateness_s": (
+        "How late orders were",
+        "The share of orders with a due time that were late by at most a time.",
+        "s",
+    ),
     "waiting_s": ("How long robots waited", "The share of robots that stood on their way for at most a time.", "s"),
     "planning_ms": ("How long planning took", "The share of plans that were made within a time.", "ms"),
     "driven_m": ("How far robots drove", "The share of robots that drove at most so far.", "m"),
@@ -87,7 +92,7 @@ def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
     drawn = "".join(
         f"<div>{_subheading(name, shown)}{plots.states(run, peak, end, width)}</div>" for run, name in shown
     )
-    key = legend((state, colour) for state, colour in plots.colours_of(states).items())
+    key = legend((state.replace("_", " "), colour) for state, colour in plots.colours_of(states).items())
     content = f'{key}<div class="inner">{drawn}</div>' if len(shown) > 1 else key + drawn
     return _card("What robots did", "Robots in each state, over simulated time.", content)
 

@@ -22,6 +22,9 @@ STATES = {
     "idle": "var(--rest)",
     "loaded": "var(--violet)",
     "charging": "var(--orange)",
+    "driving_loaded": "var(--blue)",
+    "driving_empty": "var(--violet)",
+    "out_of_energy": "var(--pink)",
 }
 OTHERS = ("var(--violet)", "var(--orange)", "var(--green)", "var(--pink)")
 WIDE = 1100
@@ -75,7 +78,7 @@ def states(run: Run, peak: float, end: float, width: int) -> str:
     for index, name in enumerate(names):
         plot.area(edges, tops[:, index] - robots[:, index], tops[:, index], colours[name])
     for middle, row in zip((0.5 * (edges[:-1] + edges[1:])).tolist(), robots.tolist(), strict=True):
-        shown = [f"{name}: {number(value, 1)} robots" for name, value in zip(names, row, strict=True)]
+        shown = [f"{name.replace('_', ' ')}: {number(value, 1)} robots" for name, value in zip(names, row, strict=True)]
         plot.tip(middle, [clock.text(middle), *shown[::-1]])
     return plot.text()
 

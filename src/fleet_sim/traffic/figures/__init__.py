@@ -1,7 +1,18 @@
 """Figures of a run: gathered while it runs, written to a file, read again for reports."""
 
 from fleet_sim.traffic.figures.collector import FigureCollector
-from fleet_sim.traffic.figures.run_file import Run, RunHeat, read_run, run_of, write_run
+from fleet_sim.traffic.figures.run_file import Run, RunHeat, RunSource, read_run, run_of, write_run
 from fleet_sim.traffic.figures.states import STATES, Role, StateKind
 
-__all__ = ["STATES", "FigureCollector", "Role", "Run", "RunHeat", "StateKind", "read_run", "run_of", "write_run"]
+__all__ = [
+    "STATES",
+    "FigureCollector",
+    "Role",
+    "Run",
+    "RunHeat",
+    "RunSource",
+    "StateKind",
+    "read_run",
+    "run_of",
+    "write_run",
+]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -51,6 +51,13 @@ class Run:
     quantiles: Mapping[str, Floats] = field(default_factory=dict)
     heat: RunHeat | None = None
     about: Mapping[str, str] = field(default_factory=dict)
+
+
+class RunSource(Protocol):
+    """What gathers the figures of a run while it goes on, such as tasks or orders."""
+
+    def run(self, title: str, about: Mapping[str, str], more: Mapping[str, float | None] | None = None) -> Run:
+        """Return the run so far; `more` are further figures."""
 
 
 def run_of(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
@@ -12,6 +9,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.traffic.figures import FigureCollector
 from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
+from fleet_sim.traffic.figures.summary import planning_of, summary_of
 from fleet_sim.traffic.runs.crew import Crew
 from fleet_sim.traffic.traffic import Traffic
 
@@ -28,7 +26,6 @@ class Watch:
         self._sim = sim
         self._traffic = traffic
         self._crew = crew
-        # The two with the largest footprints may never have met: the gap is at least what is told.
         self._radius = float(crew.table.radius[crew.rows].max(initial=0.0))
         collector.begin(crew.robots, sim.world.position[crew.rows, :2])
 
@@ -46,43 +43,15 @@ class Watch:
 
     def figures(self) -> dict[str, float | None]:
         """Return the figures so far; None for a distance of robots where there is only one."""
-        found, robots = self.collector, max(self._crew.count, 1)
-        simulated = found.simulated
-        closest = float(found.closest.distance)
-        rate = found.tasks_done / simulated if simulated else 0.0
-        driven = float(found.driven.sum())
-        lone = not np.isfinite(closest)
         return {
-            "robots": self._crew.count,
-            "simulated_s": round(simulated, 6),
-            "tasks_done": found.tasks_done,
-            "throughput_per_s": rate,
-            "throughput_per_h": rate * 3600.0,
+            **summary_of(self.collector, self._crew.count, self._radius),
             "collisions": self._sim.collisions.count,
-            "closest_m": None if lone else closest,
-            "closest_gap_m": None if lone else closest - 2.0 * self._radius,
-            "deadlocks": found.standstill.deadlocks,
-            "stuck_robots": found.standstill.stuck(),
-            "longest_wait_s": round(found.standstill.longest, 6),
-            "waiting_s_mean": float(found.waiting_times().sum()) / robots,
-            **_percentiles("flow_time_s", found.flow_times, mean=True),
-            "driven_m": driven,
-            "driven_per_task_m": driven / found.tasks_done if found.tasks_done else None,
-            "speed_mean": driven / (robots * simulated) if simulated else 0.0,
             "speed_max": self.speed_max,
-            **{f"share_{name}": share for name, share in found.shares().items()},
         }
 
     def planning(self) -> dict[str, float | None]:
         """Return the figures of plans: how many, how many failed, and how long they took in ms."""
-        told: Mapping[str, Any] = self._traffic.figures()
-        times = self._traffic.planning_times * 1e3
-        return {
-            "plans": told["plans"],
-            "failed_plans": told["refusals"],
-            **_percentiles("planning_ms", times, percents=(50, 90, 99)),
-            "planning_ms_max": float(times.max()) if len(times) else None,
-        }
+        return planning_of(self._traffic)
 
     def distributions(self) -> dict[str, Floats]:
         """Return the values of which a run file keeps percentiles."""
@@ -92,15 +61,3 @@ class Watch:
             "driven_m": self.collector.driven,
             "planning_ms": self._traffic.planning_times * 1e3,
         }
-
-
-def _percentiles(
-    name: str, values: Floats, *, percents: tuple[int, ...] = (50, 90, 99), mean: bool = False
-) -> dict[str, float | None]:
-    """Return the percentiles of `values` as figures, None where there are no values."""
-    there = len(values) > 0
-    found: dict[str, float | None] = {f"{name}_mean": float(values.mean()) if there else None} if mean else {}
-    found.update(
-        {f"{name}_p{percent}": float(np.percentile(values, percent)) if there else None for percent in percents}
-    )
-    return found

@@ -1,0 +1,188 @@
+"""OrderRun: gathers the figures of a fleet that serves orders, for run files and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Bytes, Floats, Ints, Rows
+from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.errors import UnknownNameError
+from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.odometer import STANDS, batteries_of
+from fleet_sim.orders.orders import Orders
+from fleet_sim.orders.states import OrderState, RobotState
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
+from fleet_sim.traffic.figures import FigureCollector, Role, Run, StateKind, run_of
+from fleet_sim.traffic.figures.summary import percentiles, planning_of, summary_of
+from fleet_sim.traffic.traffic import Traffic
+
+NAME = "order_figures"
+HELD = STOPPED | BROKEN | UNFIT
+"""Reasons to stand that no order of passing ends."""
+JOULES_PER_WATT_HOUR = 3600.0
+
+LOADED, EMPTY, WAITING, BLOCKED, SERVING, CHARGING, IDLE, OUT = range(8)
+STATES = (
+    StateKind("driving_loaded", Role.MOVES),
+    StateKind("driving_empty", Role.MOVES),
+    StateKind("waiting", Role.WAITS),
+    StateKind("blocked", Role.WAITS),
+    StateKind("serving", Role.WORKS),
+    StateKind("charging", Role.WORKS),
+    StateKind("idle", Role.RESTS),
+    StateKind("out_of_energy", Role.WAITS),
+)
+"""As those of all traffic, but that driving is told apart, and that robots charge and run empty."""
+
+_BY_ROBOT_STATE = {
+    RobotState.IDLE: IDLE,
+    RobotState.EMPTY: EMPTY,
+    RobotState.LOADED: LOADED,
+    RobotState.SERVING: SERVING,
+    RobotState.WAITING: WAITING,
+    RobotState.CHARGING: CHARGING,
+    RobotState.OUT: OUT,
+}
+_CODES = np.array([_BY_ROBOT_STATE[state] for state in RobotState])
+
+
+class OrderRun:
+    """Gathers what the robots of `orders` do in `sim` from now on; an order is what tasks are in other runs."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, orders: Orders) -> None:
+        """Raises DuplicateNameError where the orders of `sim` are watched already."""
+        table = sim.world.tables["orders"]
+        assert isinstance(table, OrderColumns)
+        self.collector = FigureCollector(orders.places.site.open_grid, states=STATES)
+        self._sim, self._orders, self._table = sim, orders, table
+        self._numbers: dict[int, int] = {}
+        self._version = -1
+        self._rows: Rows = np.zeros(0, np.int64)
+        self._robots: Ints = np.zeros(0, np.int64)
+        self._radius = 0.0
+        self._speed_max = 0.0
+        self._renew()
+        self.collector.begin(self._robots, sim.world.position[self._rows, :2])
+        sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look))
+        sim.checkpoints.register_late(NAME, self)
+        sim.events.on("order_changed", self._changed)
+        sim.events.on("cleared", self.leave)
+
+    def leave(self) -> None:
+        """Gather no more."""
+        self._sim.pipeline.remove(NAME)
+        self._sim.events.off("order_changed", self._changed)
+        self._sim.events.off("cleared", self.leave)
+
+    # ---- while it runs -----------------------------------------------------------------------------------------------
+
+    def _renew(self) -> None:
+        """Number new robots, and forget those that were removed."""
+        world = self._sim.world
+        if world.version == self._version:
+            return
+        self._version = world.version
+        rows = self._table.among(world.rows)
+        robots = np.array([self._number(entity) for entity in world.object_id[rows].tolist()], np.int64)
+        order = np.argsort(robots, kind="stable")
+        self._rows, self._robots = rows[order], robots[order]
+        self._radius = max(self._radius, float(self._table.radius[rows].max(initial=0.0)))
+
+    def _number(self, entity: int) -> int:
+        return self._numbers.setdefault(entity, len(self._numbers))
+
+    def _look(self, dt: float) -> None:
+        self._renew()
+        world, rows = self._sim.world, self._rows
+        velocity = world.velocity[rows]
+        speeds = trig.hypot(velocity[:, 0], velocity[:, 1])
+        self._speed_max = max(self._speed_max, float(speeds.max(initial=0.0)))
+        moves_mask = (speeds >= STANDS) | (np.abs(world.angular_velocity[rows, 2]) >= STANDS)
+        codes = _CODES[self._table.state[rows]]
+        stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
+        codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
+        self.collector.observe(dt, self._robots, world.position[rows, :2], codes)
+
+    def _held(self, rows: Rows) -> Bytes | Ints:
+        """Return why robots (K,) may not drive; 0 for those outside the traffic."""
+        table = self._sim.world.tables.get("traffic")
+        if not isinstance(table, TrafficColumns):
+            return np.zeros(len(rows), np.int64)
+        return np.where(table.present[rows], table.held[rows] & HELD, 0)
+
+    def _changed(self, order: str, before: OrderState, state: OrderState, robot: str) -> None:
+        if state is OrderState.DONE:
+            book = self._orders.book
+            number = book.number(order)
+            self.collector.tasks_ended(np.array([book.table.ended[number] - book.table.release[number]]))
+
+    # ---- afterwards --------------------------------------------------------------------------------------------------
+
+    def figures(self) -> dict[str, float | None]:
+        """Return the figures so far; see docs/reports.md."""
+        told = self._orders.figures()
+        orders, late, robots = told["orders"], told["lateness_s"], told["robots"]
+        watched = batteries_of(self._sim.world) is not None
+        return {
+            **summary_of(self.collector, len(self._rows), self._radius),
+            "collisions": self._sim.collisions.count,
+            "speed_max": self._speed_max,
+            **{f"orders_{name}": orders[name] for name in ("submitted", "refused", "cancelled", "failed", "waiting")},
+            **{f"{part}_time_s_mean": told[f"{part}_time_s"]["mean"] for part in ("waiting", "fetching", "carrying")},
+            "orders_with_due": late["with_due"],
+            "orders_late": late["late"],
+            **percentiles("lateness_s", self._lateness(), mean=True),
+            "driven_loaded_m": robots["driven_loaded_m"],
+            "energy_wh": robots["energy_j"] / JOULES_PER_WATT_HOUR if watched else None,
+            **self._planning(),
+        }
+
+    def run(self, title: str, about: Mapping[str, str], more: Mapping[str, float | None] | None = None) -> Run:
+        """Return the run so far for a file; `more` are further figures, such as how long it took."""
+        found = self.collector
+        distributions = {
+            "flow_time_s": found.flow_times,
+            "lateness_s": self._lateness(),
+            "waiting_s": found.waiting_times(),
+            "driven_m": found.driven,
+        }
+        traffic = self._traffic()
+        if traffic is not None:
+            distributions["planning_ms"] = traffic.planning_times * 1e3
+        return run_of(title, {**self.figures(), **(more or {})}, found, about=about, distributions=distributions)
+
+    def _lateness(self) -> Floats:
+        """Return by how much orders (K,) that are done were late in s, 0 for those in time; those with a due time."""
+        table, count = self._orders.book.table, len(self._orders)
+        timed_mask = (table.state[:count] == OrderState.DONE.code) & np.isfinite(table.due[:count])
+        return np.maximum(table.ended[:count][timed_mask] - table.due[:count][timed_mask], 0.0)
+
+    def _planning(self) -> dict[str, float | None]:
+        traffic = self._traffic()
+        return {} if traffic is None else planning_of(traffic)
+
+    def _traffic(self) -> Traffic | None:
+        try:
+            traffic: Traffic = self._sim.get_manager("traffic")
+        except UnknownNameError:
+            return None
+        return traffic
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the state, for a checkpoint."""
+        return deepcopy(vars(self.collector)), dict(self._numbers), self._radius, self._speed_max
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        figures, self._numbers, self._radius, self._speed_max = saved
+        self._numbers = dict(self._numbers)
+        vars(self.collector).update(deepcopy(figures))
+        self._version = -1
