@@ -112,6 +112,20 @@ def test_the_auction_inserts_an_order_where_it_is_on_the_way() -> None:
     ]
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_auction_never_inserts_an_order_where_no_way_leads() -> None:
+    asked = request(np.array([[5.0]]), queue=2)
+
+    def between(begins: Ints, ends: Ints) -> Floats:
+        # Nobody gets to place 20 at the moment, where the robot was to go second.
+        return np.where(np.asarray(ends) == 20, np.inf, np.abs(begins - ends).astype(float))
+
+    places: dict[str, Any] = {"plans": [[(10, 11), (20, 21)]], "between": between}
+    asked = Request(**{**{name: getattr(asked, name) for name in asked.__dataclass_fields__}, **places})
+    (assignment,) = make_allocator("auction", {}).allocate(asked)
+    assert assignment.position == 0
+
+
 def test_hungarian_names_the_extra_that_installs_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     imported = builtins.__import__
 

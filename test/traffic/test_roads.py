@@ -1,4 +1,4 @@
-"""Roads of a grid: rows and columns that lead to and fro in turns, as robots of PIBT prefer to drive them."""
+"""Roads of a grid: rows and columns that lead back and forth in turns, as robots of PIBT prefer to drive them."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ ROAD = 0.5
 def entry_costs(cells: Ints, width: int, links: Links, sources: Links, against: int) -> Links:
     """Return how many steps (N, L) the moves from `sources` (N, L) count as: 1, or `against` the road that many.
 
-    `cells` (N,) are those of the nodes on a grid of `width` columns. Roads lead to and fro in turns. What lies between
-    two, such as the cells between shelves, has the direction of the road before it.
+    `cells` (N,) are those of the nodes on a grid of `width` columns. Roads lead one way and the other in turns. What is
+    between two, such as the cells between shelves, has the direction of the road before it.
     """
     rows, columns = np.divmod(cells, width)
     ends = np.where(links >= 0, links, np.arange(len(cells))[:, None])

@@ -54,6 +54,9 @@ class Auction:
         onward = request.between(np.full(len(starts), end), starts)
         skipped = np.append(first[1:], request.between(stops[:-1], starts[1:]))
         longer = to_pick.copy()
-        longer[:-1] += onward - skipped
+        with np.errstate(invalid="ignore"):
+            longer[:-1] += onward - skipped
+        # Where no way leads, infinite less infinite is no number, and the least of such costs would be that place.
+        longer[np.isnan(longer)] = np.inf
         # All that comes before is waited for.
         return np.asarray(longer + request.left[robot] + np.append(0.0, np.cumsum(skipped)))

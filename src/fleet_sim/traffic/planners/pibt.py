@@ -34,7 +34,7 @@ class PibtSettings(PlannerSettings):
         3,
         low=1,
         high=100,
-        doc="In windows on a grid: steps that a move against its row or column counts as, roads to and fro in turns; 1:"
+        doc="In windows on a grid: steps that a move against its row or column counts as; rows alternate; 1:"
         " roads have no direction.",
     )
     most_steps: int = setting(10_000, low=1, high=1_000_000, doc="Of a plan to the end; robots may block each other.")
