@@ -30,10 +30,12 @@ class Grid:
     _turn: tuple[float, float] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        mask = np.array(self.free_mask, bool)
-        if mask.ndim != 2 or not mask.size:
-            raise InvalidValueError(f"a grid needs cells in two directions, got shape {mask.shape}")
-        check_size(*mask.shape)
+        given = np.asarray(self.free_mask)
+        if given.ndim != 2 or not given.size:
+            raise InvalidValueError(f"a grid needs cells in two directions, got shape {given.shape}")
+        # Before the copy, which would take as much memory as there are cells.
+        check_size(*given.shape)
+        mask = np.array(given, bool)
         mask.flags.writeable = False
         object.__setattr__(self, "free_mask", mask)
         object.__setattr__(self, "cell", as_float(self.cell, "size of a cell in m", low=1e-3, high=1e4))
