@@ -15,7 +15,7 @@ from fleet_sim.orders.desk import OrderDesk
 from fleet_sim.orders.order import OrderStatus as Status
 from fleet_sim.orders.states import RobotState
 from fleet_sim.ros import qos
-from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.conversions import ack_to_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
 from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
@@ -114,21 +114,10 @@ class OrdersInterface(Interface):
             ack = await gateway.wait(gateway.send(make))
         except FleetSimError as error:
             self.bridge.reject("fleet/orders", error)
-            return self._result(CommandAck(), str(error))
+            return ack_to_msg(CommandAck(), self.bridge.time.last, str(error))
         for name, reason in ack.rejected.items():
             self.bridge.reject(f"fleet/orders {name}", reason)
-        return self._result(ack)
-
-    def _result(self, ack: CommandAck, error: str = "") -> CommandResult:
-        return CommandResult(
-            command_id=ack.command_id,
-            source=ack.source,
-            stamp=time_to_msg(self.bridge.time.last),
-            accepted=list(ack.accepted_names),
-            rejected=list(ack.rejected),
-            reasons=list(ack.rejected.values()),
-            error=error,
-        )
+        return ack_to_msg(ack, self.bridge.time.last)
 
     async def _status(self, request: Any, response: Any) -> Any:
         gateway = self.bridge.gateway

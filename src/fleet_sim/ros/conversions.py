@@ -10,7 +10,9 @@ from geometry_msgs.msg import Point, Quaternion, Twist, Vector3
 from geometry_msgs.msg import Pose as PoseMsg
 
 from fleet_sim.arrays import Floats
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.geometry import Pose
+from fleet_sim_msgs.msg import CommandResult
 
 NS_PER_S = 1_000_000_000
 
@@ -24,6 +26,19 @@ def time_to_msg(nanoseconds: int) -> Time:
 def time_from_msg(msg: Time) -> int:
     """Return the time of a message in ns."""
     return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def ack_to_msg(ack: CommandAck, nanoseconds: int, error: str = "") -> CommandResult:
+    """Return what became of a command as a message of a time in ns; `error` is why all of it was refused."""
+    return CommandResult(
+        command_id=ack.command_id,
+        source=ack.source,
+        stamp=time_to_msg(nanoseconds),
+        accepted=list(ack.accepted_names),
+        rejected=list(ack.rejected),
+        reasons=list(ack.rejected.values()),
+        error=error,
+    )
 
 
 def pose_to_msg(pose: Pose) -> PoseMsg:

@@ -11,7 +11,7 @@ from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import CancelActions, Command, Navigate, SetPoses, SetVelocity, Stop
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import qos
-from fleet_sim.ros.conversions import poses_from_msgs, time_to_msg, twists_from_msgs
+from fleet_sim.ros.conversions import ack_to_msg, poses_from_msgs, twists_from_msgs
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim_msgs.msg import CommandResult, FleetCommand
 from fleet_sim_msgs.srv import SendFleetCommand
@@ -50,19 +50,8 @@ class FleetCommandInterface(Interface):
             # The command is made between two steps, as its frames are looked up in the world.
             ack = await gateway.wait(gateway.send(lambda: self._command(message)))
         except FleetSimError as error:
-            return self._result(CommandAck(message.command_id, message.source), str(error))
-        return self._result(ack)
-
-    def _result(self, ack: CommandAck, error: str = "") -> CommandResult:
-        return CommandResult(
-            command_id=ack.command_id,
-            source=ack.source,
-            stamp=time_to_msg(self.bridge.time.last),
-            accepted=list(ack.accepted_names),
-            rejected=list(ack.rejected),
-            reasons=list(ack.rejected.values()),
-            error=error,
-        )
+            return ack_to_msg(CommandAck(message.command_id, message.source), self.bridge.time.last, str(error))
+        return ack_to_msg(ack, self.bridge.time.last)
 
     def _command(self, message: FleetCommand) -> Command:
         """Return the command in `message`; raises FleetSimError if it is invalid as a whole."""

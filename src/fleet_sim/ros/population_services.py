@@ -11,10 +11,9 @@ from fleet_sim.core import commands as c
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.geometry import Pose
-from fleet_sim.ros.conversions import poses_to_msgs, time_to_msg
+from fleet_sim.ros.conversions import ack_to_msg, poses_to_msgs, time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.settings import parse_remote
-from fleet_sim_msgs.msg import CommandResult
 from fleet_sim_msgs.srv import Attach, Delete, List, Spawn
 
 SHAPES: dict[int, tuple[str, tuple[str, ...]]] = {
@@ -50,13 +49,7 @@ class PopulationServices(Interface):
             ack = await self._dispatch(command)
         except FleetSimError as error:
             ack = CommandAck(source=command.source, rejected=dict.fromkeys(command.names, str(error)))
-        response.result = CommandResult(
-            source=ack.source,
-            stamp=time_to_msg(self.bridge.time.last),
-            accepted=list(ack.accepted_names),
-            rejected=list(ack.rejected),
-            reasons=list(ack.rejected.values()),
-        )
+        response.result = ack_to_msg(ack, self.bridge.time.last)
         return response
 
     async def _on_attach(self, request: Any, response: Any) -> Any:
