@@ -138,6 +138,17 @@ class Registry(Generic[Thing]):
             return self.at(name)
         return self.get(name)
 
+    def make(self, name: str, settings: Mapping[str, Any]) -> Any:
+        """Return what the thing called `name`, or at the dotted path `name`, makes of `settings` as keywords.
+
+        Raises as `find` does, InvalidValueError for keywords that it does not take, and what the thing itself raises.
+        """
+        maker: Any = self.find(name)
+        try:
+            return maker(**settings)
+        except TypeError as error:
+            raise InvalidValueError(f"{self.noun} {name!r} cannot be made with {dict(settings)}: {error}") from error
+
     def at(self, path: str) -> Thing:
         """Return the thing at a dotted path, "package.module:Name" or "package.module.Name", without registering it.
 

@@ -29,11 +29,7 @@ def make_allocator(name: str, settings: Mapping[str, Any]) -> Allocator:
 
     Raises UnknownNameError, InvalidValueError, and MissingDependencyError where it needs what is not installed.
     """
-    maker = ALLOCATORS.find(name)
-    try:
-        allocator = maker(**settings)
-    except TypeError as error:
-        raise InvalidValueError(f"allocator {name!r} cannot be made with {dict(settings)}: {error}") from error
+    allocator = ALLOCATORS.make(name, settings)
     if not isinstance(allocator, Allocator):
         raise InvalidValueError(f"allocator {name!r} makes {allocator!r}, which has no method allocate(request)")
     return allocator

@@ -92,11 +92,7 @@ CHARGING_POLICIES: Registry[Callable[..., ChargingPolicy]] = Registry(
 
 def make_policy(name: str, settings: Mapping[str, Any]) -> ChargingPolicy:
     """Return the policy `name`, or at the dotted path `name`; raises UnknownNameError and InvalidValueError."""
-    maker = CHARGING_POLICIES.find(name)
-    try:
-        policy = maker(**settings)
-    except TypeError as error:
-        raise InvalidValueError(f"charging policy {name!r} cannot be made with {dict(settings)}: {error}") from error
+    policy = CHARGING_POLICIES.make(name, settings)
     if not isinstance(policy, ChargingPolicy):
         raise InvalidValueError(f"charging policy {name!r} makes {policy!r}, which lacks go(request) or leave(request)")
     return policy
