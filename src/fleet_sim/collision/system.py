@@ -13,7 +13,7 @@ from fleet_sim.collision.bounds import active_mask, refresh_bounds, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
-from fleet_sim.config.modes import CollisionDetectionMethod
+from fleet_sim.config.modes import CollisionDetectionMethod, CollisionMode
 from fleet_sim.core.clock import Schedule
 from fleet_sim.core.collision_rules import NO_PAIRS
 from fleet_sim.core.world import World
@@ -98,7 +98,9 @@ class CollisionSystem:
     def _count(self, started: Ints) -> None:
         if len(started):
             self.count += len(started)
-            self.static_count += int(np.count_nonzero(self._world.collision_rules.static_mask()[started].any(axis=1)))
+            # Of these pairs only: there may be thousands of other rows.
+            static_mask = self._world.collision_mode[started] == CollisionMode.STATIC.code
+            self.static_count += int(np.count_nonzero(static_mask.any(axis=1)))
 
     def restart_count(self) -> None:
         """Count from 0 again."""
