@@ -9,14 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import fleet_sim_command
 
 import fleet_sim
 from fleet_sim.cli.main import SUBCOMMANDS
-
-
-def fleet_sim_command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def test_help_shows_examples_that_parse() -> None:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-
-def fleet_sim_command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+from command_line import fleet_sim_command
 
 
 @pytest.mark.parametrize(("name", "file"), [("hall", "hall.yaml"), ("my.fleet", "my.fleet.yaml"), ("a.yml", "a.yml")])

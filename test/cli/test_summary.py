@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_line import fleet_sim_command
 
 WALL = """
 simulation: {gui: false, target_rtf: 0, timestep: 0.05, duration: 8}
@@ -18,11 +17,6 @@ objects:
 robots:
   - {name: through, urdf_path: diff_base, pose: [0, 0, 0], actions: [{type: move_to, target_pose: [6, 0, 0]}]}
 """
-
-
-def fleet_sim_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -70,6 +64,7 @@ def test_several_seeds_make_one_table(scenario: Path) -> None:
         (["--seeds", "1-3,2"], "seed 2 is given twice"),
         (["--seeds", "0-10000000"], "at most 10000 seeds"),
         (["--seeds", "1-2", "--picture", "a.png"], "--picture is for one run"),
+        (["--seeds", "1-2", "--gui"], "--gui is for one run"),
         (["--seeds", "1-2", "--duration", "0"], "needs runs that end"),
         (["--seeds", "1", "--seed", "1"], "not allowed with"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,9 @@ def seeds(text: str) -> list[int]:
         if end - begin + 1 + len(found) > MOST_SEEDS:
             raise argparse.ArgumentTypeError(f"at most {MOST_SEEDS} seeds at once, got {text!r}")
         found += range(begin, end + 1)
-    repeated = next((seed for seed in found if found.count(seed) > 1), None) if len(set(found)) < len(found) else None
-    if repeated is not None:
-        raise argparse.ArgumentTypeError(f"seed {repeated} is given twice in {text!r}")
+    for seed, times in Counter(found).items():
+        if times > 1:
+            raise argparse.ArgumentTypeError(f"seed {seed} is given twice in {text!r}")
     return found
 
 

@@ -72,11 +72,8 @@ def execute(args: argparse.Namespace) -> int:
             raise ConfigError("--figures needs a scenario with a section `tasks` or `orders`, one", source=args.config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
-    from fleet_sim.simulation import MultiRobotSimulationCore
 
-    # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
-    logging.basicConfig(format="%(levelname)s: %(message)s")
-    sim = MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
+    sim = simulation_of(args, config)
     if args.monitor:
         sim.setup_monitor(monitor_output())
     outcome = RunSummary(sim)
@@ -100,6 +97,15 @@ def execute(args: argparse.Namespace) -> int:
         print(f"state hash: {sim.state_hash()}")
     sim.close()
     return 0
+
+
+def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:
+    """Return the simulation of the scenario `config`; raises ConfigError."""
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+    # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
+    logging.basicConfig(format="%(levelname)s: %(message)s")
+    return MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
 
 
 def figure_source(sim: MultiRobotSimulationCore) -> RunSource:
@@ -130,16 +136,14 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("picture", "monitor", "figures"):
+    for option in ("gui", "picture", "monitor", "figures"):
         if getattr(args, option):
             raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
-    from fleet_sim.simulation import MultiRobotSimulationCore
 
-    logging.basicConfig(format="%(levelname)s: %(message)s")
     for number, seed in enumerate(args.seeds):
         config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
-        with MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config))) as sim:
+        with simulation_of(args, config) as sim:
             if not sim.params.duration:
                 raise ConfigError("--seeds needs runs that end; give them a --duration")
             outcome = RunSummary(sim)
