@@ -13,7 +13,8 @@ from fleet_sim.cli.arguments import positive
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.evolution import Search, SearchOutcome
+    from fleet_sim.swarm.evolution import SearchOutcome
+    from fleet_sim.swarm.search import Search
 
 
 def add(commands: Any) -> None:
@@ -39,7 +40,8 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
-    from fleet_sim.swarm.evolution import evolve, how_stepped, load_search, write_best
+    from fleet_sim.swarm.evolution import evolve, how_stepped, write_best
+    from fleet_sim.swarm.search import load_search
 
     path = resolve_config(args.config)
     search = load_search(path)

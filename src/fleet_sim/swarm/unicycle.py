@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.schema import MotionColumns
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
 from fleet_sim.motion.law import move_by_control
@@ -81,9 +82,12 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
         world.touch(rows)
         return
     world.touch(rows[moved_mask])
-    resting = rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))]
-    motion.control[resting] = IDLE
-    motion.command_expiry[resting] = -1
+    _end_commands(motion, rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))])
+
+
+def _end_commands(motion: MotionColumns, rows: Rows) -> None:
+    motion.control[rows] = IDLE
+    motion.command_expiry[rows] = -1
 
 
 def _drives_freely(world: World, row: int) -> bool:
