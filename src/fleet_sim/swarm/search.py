@@ -42,6 +42,7 @@ class Parameter(Checked):
 
     def value(self, share: float) -> float:
         """Return the value at `share` of the way from `low` to `high`."""
+        # Clipped, as rounding of the product may lead beyond an end that the setting must not pass.
         return min(max(self.low + share * (self.high - self.low), self.low), self.high)
 
     @property
@@ -113,6 +114,7 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
     settings = read(EvolveConfig, config, source=source)
     world = settings.world
     if isinstance(world, str):
+        # Beside the search first: own files win over shipped ones of the same name.
         beside = folder / world
         world = load_world(beside if is_file(beside) else resolve_config(world))
     if not isinstance(world, Mapping):
@@ -131,6 +133,7 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
     return search
 
 
+# With the start values: what is wrong with a key or a range is seen in the first world already.
 def _check(search: Search, source: str) -> None:
     """Build the first world once, so that errors are reported before anything runs."""
     world = copy.deepcopy(search.world)

@@ -39,10 +39,12 @@ def read_log(search: Search, log: Path) -> list[list[float]]:
         return []
     lines = log.read_text(encoding="utf-8").splitlines()
     try:
+        # A last line that was cut off by an interruption is no JSON: it is refused, not guessed.
         head, *entries = [json.loads(line) for line in lines if line]
         known = [[float(value) for value in entry["values"]] for entry in entries]
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"is not the log of a search: {error}; remove it to begin anew", source=str(log)) from error
+    # Compared as plain JSON on both sides: tuples and numbers of NumPy would never equal what was read.
     if head != _fingerprint(search):
         raise ConfigError("is the log of another search; remove it to begin anew", source=str(log))
     return known

@@ -37,6 +37,7 @@ class Throughput(CountingMetric):
         self._steps += 1
         # Who is spawned inside a goal did not come from outside.
         count = arrivals(inside[known_mask], before[known_mask, 0] > 0.0)
+        # Steps without an arrival are left out: the list stays short where the window is long.
         if count:
             self._arrived.append((self._steps, count))
         span = max(1, round(self.window / world.dt))

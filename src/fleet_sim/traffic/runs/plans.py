@@ -50,6 +50,7 @@ def drive_paths(
     simulated time. Raises PlanError for paths that robots of this size may not drive.
     """
     robots = fleet or FleetSettings()
+    # Before the clock of the run starts: compiling is no part of it.
     warm_up()
     made = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
     with made.sim:
