@@ -14,10 +14,11 @@ from typing import Any
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
-from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs

@@ -66,6 +66,7 @@ def execute(args: argparse.Namespace) -> int:
         check_png(args.picture)
     if args.figures:
         check_target(args.figures)
+        # Exactly one: figures of both would be counted twice, of neither none.
         if ("tasks" in config) == ("orders" in config):
             raise ConfigError("--figures needs a scenario with a section `tasks` or `orders`, one", source=args.config)
     # Imported here so that --help and errors in options are immediate.
@@ -82,6 +83,7 @@ def execute(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
     finally:
+        # Also after Ctrl-C or an error: the last figures are what the run ended with.
         sim.update_monitor()
         sim.close_monitor()
     wall = time.perf_counter() - start
@@ -126,6 +128,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
     # What was set tells two runs of one scenario apart.
     title = ", ".join((Path(args.config).stem, counted(len(sim.agents), "robot"), *args.set))
     about = {"scenario": args.config, "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
+    # A run of no time has no factor; 0 would be a bad one.
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}
     write_run(args.figures, source.run(title, about, timing))
@@ -140,6 +143,7 @@ def execute_seeds(args: argparse.Namespace) -> int:
     from fleet_sim.cli.summary import RunSummary
 
     for number, seed in enumerate(args.seeds):
+        # A window for each of twenty runs is none that anybody wants.
         config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
         with simulation_of(args, config) as sim:
             if not sim.params.duration:
@@ -176,6 +180,7 @@ def monitor_output() -> MonitorOutput:
 def configuration(args: argparse.Namespace) -> dict[str, Any]:
     """Return the scenario of `args` with its options applied; raises ConfigError."""
     config = dict(as_scenario(load_mapping(resolve_config(args.config))))
+    # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
     for name, value in options.items():

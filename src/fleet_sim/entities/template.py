@@ -75,14 +75,11 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     visuals = geometries(params.visual_shape, params.visual_frame_pose, "visual")
     collisions = geometries(params.collision_shape, params.collision_frame_pose, "collision")
     body = _body_columns(world, params, model)
-    robot = None
     if model is None and max(len(visuals), len(collisions)) > 1:
         # The mass is that of the settings, as of every body made of shapes.
         model = compound_model(visuals, collisions)
     check_concave(params, model, collisions, dynamic=body["dynamic"])
-    if model is not None:
-        agent = params if isinstance(params, AgentSpawnParams) else None
-        robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
+    robot = None if model is None else _planned(params, model, motors=body["dynamic"])
     if robot is None:
         _refuse_joints(params)
     if getattr(params, "self_collision", False):
@@ -107,6 +104,10 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         sensors=world.sensors.plan(params.sensors),
         robot=robot,
     )
+
+
+def _planned(params: SimObjectSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:
+    return plan_robot(params, model, motors=motors) if isinstance(params, AgentSpawnParams) else plan_still(model)
 
 
 def _check_self_collision(params: SimObjectSpawnParams, model: RobotModel | None, *, dynamic: bool) -> None:
