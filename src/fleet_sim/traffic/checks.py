@@ -109,9 +109,7 @@ def find_fault(
             if other >= 0:
                 return SWAP, robot, other, step
         # Unlike on a grid there is no room to move round at once.
-        if not are_in_order(
-            links, begins, ids, paths[:, step - 1].copy(), paths[:, step].copy(), before, after, False
-        ):
+        if not are_in_order(links, begins, ids, paths[:, step - 1].copy(), paths[:, step].copy(), before, after, False):
             return CIRCLE, 0, -1, step
         for robot in range(robots):
             before[paths[robot, step - 1]] = -1

@@ -110,7 +110,5 @@ class Execution:
         rows, table, world = self.rows, self._table, self._world
         yaws = table.yaw[rows[step.motions & TURNED != 0]]
         sines, cosines = trig.sin_cos(0.5 * yaws)
-        write_poses(
-            *(rows, step.motions, table.place, step.velocities),
-            *(table.spin, sines, cosines, table.tilt, poses_of(world)),
-        )
+        poses = poses_of(world)
+        write_poses(rows, step.motions, table.place, step.velocities, table.spin, sines, cosines, table.tilt, poses)
