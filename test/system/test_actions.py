@@ -10,7 +10,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
-from node_program import Client, NodeProcess, running
+from node_program import Running, running_scenario
 from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
@@ -27,13 +27,11 @@ objects:
   - {name: pallet, pose: [4, 0, 0.05], shape: {shape_type: box, half_extents: [0.2, 0.2, 0.05]}}
 ros: {per_robot: [amr]}
 """
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Running]:
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as both:
+    with running_scenario(tmp_path, SCENARIO) as both:
         yield both
 
 
