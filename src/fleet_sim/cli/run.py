@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -193,14 +191,4 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
-    # As in YAML: `true`, `[1, 2]` and `null` mean what they mean there.
-    settings = (config.get("simulation") or {}) if section else config
-    if isinstance(settings, Mapping) and "gui" not in settings and _has_no_display():
-        # `gui` defaults to true. Without a display that would fail, although the user did not ask for a window.
-        print("fleet-sim: no display (DISPLAY is not set): no window is opened", file=sys.stderr)
-        set_key(config, section + "gui", False)
     return config
-
-
-def _has_no_display() -> bool:
-    return sys.platform.startswith("linux") and not os.environ.get("DISPLAY")

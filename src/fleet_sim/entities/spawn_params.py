@@ -199,7 +199,10 @@ class AgentSpawnParams(SimObjectSpawnParams):
     )
     ik_params: IKParams | None = setting(None, doc="Parameters of inverse kinematics.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
-    plugins: Any = setting(None, doc="Agent plugins: classes, or (class, config) pairs.")
+    plugins: Any = setting(
+        None,
+        doc="Plugins: names, dotted paths, mappings of `type` and config, classes, (class, config) pairs.",
+    )
     sensors: Any = setting(
         None,
         reader=read_sensors,

@@ -68,7 +68,12 @@ class TrafficSettings(Checked):
         "period",
         doc="When to plan: period, all_stopped, on_demand, given (never), or the dotted path of a class of yours.",
     )
-    window: int = setting(10, low=0, high=100_000, doc="Steps to plan ahead; 0: until all robots are at their goals.")
+    window: int | None = setting(
+        None,
+        low=0,
+        high=100_000,
+        doc="Steps to plan ahead; 0: until all robots are at their goals; null: what the planner needs.",
+    )
     planning_time: str | float = setting(
         FREE,
         reader=_read_planning_time,

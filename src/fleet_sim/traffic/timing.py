@@ -13,7 +13,9 @@ from fleet_sim.errors import PlanError
 from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.execution import Execution
+from fleet_sim.traffic.horizon import steps_ahead
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.planner import USUAL_WINDOW
 from fleet_sim.traffic.planning import Planning
 from fleet_sim.traffic.policies import POLICIES, Situation
 from fleet_sim.traffic.problem import Problem
@@ -137,9 +139,17 @@ class PlanTiming:
         return self._asked(starts, np.where(lost_mask, starts, goals), taken, rows) if self.cut_off else problem
 
     def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
-        settings = self._settings
         ids = self._world.object_id[rows]
-        return Problem(self._network, starts, goals, blocked, settings.window, settings.time_limit, self._seed, ids)
+        limit = self._settings.time_limit
+        return Problem(self._network, starts, goals, blocked, self._window(rows), limit, self._seed, ids)
+
+    def _window(self, rows: Rows) -> int:
+        settings = self._settings
+        if settings.window is not None:
+            return settings.window
+        least = steps_ahead(self._world, rows, self._execution.graph.tracks, settings.period)
+        # Other policies may plan only when all is driven.
+        return self._planning.planner.window_for(least if settings.policy == "period" else max(least, USUAL_WINDOW))
 
     def _drive(self, pending: Pending) -> None:
         """Let robots drive a plan that is ready."""
