@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from fleet_sim.actions.base import Until
 from fleet_sim.actions.curves import JointCurves
 from fleet_sim.actions.declared import DeclaredAction, Numbers, as_given
 from fleet_sim.actions.stall import BestDistance
+from fleet_sim.actions.trajectory_values import read_names, read_times, read_tolerances_by_name
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_floats
 from fleet_sim.config.modes import ActionCause, ActionStatus, Mode
 from fleet_sim.core import joint_steering, mimic
@@ -19,7 +20,7 @@ from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import Tolerance, limits_cause, place_of
-from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.errors import FleetSimError
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.settings import setting
 
@@ -32,20 +33,6 @@ class TrajectoryCause(Mode):
     OLD = "old"
     PATH_TOLERANCE = "path_tolerance"
     GOAL_TOLERANCE = "goal_tolerance"
-
-
-def _read_names(value: object) -> tuple[str, ...]:
-    names = tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else ()
-    if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-        raise InvalidValueError(f"expected at least one name, each once, got {value!r}")
-    return names
-
-
-def _read_times(value: object) -> Floats:
-    times = as_floats(value, (None,), "times in s").copy()
-    if not len(times) or times[0] < 0.0 or (np.diff(times) <= 0.0).any():
-        raise InvalidValueError(f"expected numbers of at least 0, each larger than the last, got {value!r}")
-    return times
 
 
 @dataclass(eq=False, repr=False)
@@ -66,10 +53,8 @@ class JointTrajectoryAction(DeclaredAction):
 
     moves_base: ClassVar[bool] = False
 
-    joint_names: Sequence[str] = setting(reader=_read_names, doc="The joints that are led, each once.")
-    times: Numbers = setting(
-        reader=_read_times, unit="s", doc="When the points are reached, from the start, ascending."
-    )
+    joint_names: Sequence[str] = setting(reader=read_names, doc="The joints that are led, each once.")
+    times: Numbers = setting(reader=read_times, unit="s", doc="When the points are reached, from the start, ascending.")
     positions: Sequence[Sequence[float]] | Floats = setting(
         reader=as_given, unit="rad or m", doc="A list for each point, with the position of each joint."
     )
@@ -116,8 +101,8 @@ class JointTrajectoryAction(DeclaredAction):
         if self.velocities is not None:
             self._speeds = as_floats(self.velocities, shape, "velocities of the points").copy()
         self.positions, self.velocities = self._points, self._speeds
-        self._path_tolerances = _tolerances(self.path_tolerance, names, "path_tolerance")
-        self._goal_tolerances = _tolerances(self.goal_tolerance, names, "goal_tolerance")
+        self._path_tolerances = read_tolerances_by_name(self.path_tolerance, names, "path_tolerance")
+        self._goal_tolerances = read_tolerances_by_name(self.goal_tolerance, names, "goal_tolerance")
         self.trajectory_cause: TrajectoryCause | None = None
         self._places: Ints = NO_ROWS
         self._best = BestDistance()
@@ -298,21 +283,3 @@ class JointTrajectoryAction(DeclaredAction):
     def _slots(self, agent: Agent) -> Ints:
         slots: Ints = self._places + int(agent.world.robots.joint_start[agent.row])
         return slots
-
-
-def _tolerances(value: Tolerance, names: tuple[str, ...], what: str) -> Floats:
-    """Return one tolerance (K,) per joint of `names`, NaN for those without; infinite ones are allowed."""
-    tolerances = np.full(len(names), np.nan)
-    if value is None:
-        return tolerances
-    if isinstance(value, Mapping):
-        unknown = [name for name in value if name not in names]
-        if unknown:
-            raise InvalidValueError(f"{what}: {unknown[0]!r} is no joint of the trajectory: {', '.join(names)}")
-        places, given = [names.index(name) for name in value], list(value.values())
-    else:
-        places, given = list(range(len(names))), np.broadcast_to(value, (len(names),)).tolist()
-    tolerances[places] = given
-    if not all(number >= 0.0 for number in given):
-        raise InvalidValueError(f"{what} in rad or m: expected numbers of at least 0, got {value!r}")
-    return tolerances
