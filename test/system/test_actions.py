@@ -54,6 +54,17 @@ def test_a_goal_succeeds_with_feedback(fleet: Running) -> None:
     assert 0.0 <= sent.feedback[0].progress < sent.feedback[-1].progress <= 1.0
 
 
+def test_a_goal_may_leave_the_heading_to_the_robot(fleet: Running) -> None:
+    _, client = fleet
+    odometry = client.listen(Odometry, "/amr/odom")
+    goal = move_to(0.0, 1.0, final_orientation_align=False)
+    goal.pose.pose.orientation.z, goal.pose.pose.orientation.w = 1.0, 0.0
+    assert client.send_goal(MoveTo, "/amr/move_to", goal).result()[1].success
+    client.until(lambda: odometry[-1].pose.pose.position.y == pytest.approx(1.0), "the place")
+    # It looks where it drove, along y, and not back along x as the goal does.
+    assert odometry[-1].pose.pose.orientation.z == pytest.approx(math.sqrt(0.5), abs=1e-6)
+
+
 def test_cancelling_stops_the_robot(fleet: Running) -> None:
     _, client = fleet
     odoms = client.listen(Odometry, "/amr/odom")
