@@ -114,6 +114,7 @@ class View:
             return
         self._prepared = True
         self._visualizer.set_structures(self._structures())
+        # A camera that the user placed stays where it is.
         if not self._camera_placed:
             self.setup_camera()
 
