@@ -118,6 +118,7 @@ def fill_scenario(sim: Any, config: Mapping[str, Any], *, source: str = "") -> N
 
     The one way to do so, whoever loads it: a second one would accept other scenarios, or make others of them.
     """
+    sim.population.scenario = config
     prepare_sections(sim, config, source=source)
     spawn_scenario(sim.world, config, source=source)
     open_sections(sim, config, source=source)
