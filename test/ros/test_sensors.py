@@ -20,7 +20,7 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, LaserScan, PointCloud2  # noqa: E402
 
-from fleet_sim.ros.names import Frames  # noqa: E402
+from fleet_sim.core.ros_names import Frames  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
 from fleet_sim.ros.sensors.frames import sensor_transform  # noqa: E402
 from fleet_sim.ros.sensors.imu import ImuTopic, imu_message  # noqa: E402

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.cli import recorded
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
@@ -53,6 +54,7 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="write the figures of the section `tasks` or `orders`; `fleet-sim report` makes a page of it",
     )
+    recorded.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     parser.set_defaults(command=execute)
 
@@ -77,9 +79,11 @@ def execute(args: argparse.Namespace) -> int:
         sim.setup_monitor(monitor_output())
     outcome = RunSummary(sim)
     source = figure_source(sim) if args.figures else None
+    kept = recorded.KeptRun(sim, args)
     start = time.perf_counter()
     try:
-        sim.run_simulation()
+        with kept:
+            sim.run_simulation()
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
     finally:
@@ -95,6 +99,7 @@ def execute(args: argparse.Namespace) -> int:
         print(f"picture: {args.picture}")
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
+    kept.report()
     sim.close()
     return 0
 
@@ -137,7 +142,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures"):
+    for option in ("gui", "picture", "monitor", "figures", "record"):
         if getattr(args, option):
             raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary

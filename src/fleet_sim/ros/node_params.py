@@ -54,8 +54,8 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
-    `config`, `robots`, `gui`, `paused`, `read_only` and `remote_spawn` are read once; `target_rtf` and `rates.*` may be
-    set at any time. A value that is not allowed is rejected with the reason.
+    `target_rtf` and `rates.*` may be set at any time, the others are read once. A value that is not allowed is rejected
+    with the reason.
     """
 
     def __init__(self, node: Node) -> None:
@@ -73,6 +73,9 @@ class NodeParameters:
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
         )
+        self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
+        text = "Folder in which the service sim/record may write files; empty: it refuses."
+        self.record_folder = self._once("record_folder", "", text)
         text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
