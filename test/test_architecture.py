@@ -43,6 +43,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "output",
             "gate",
             "registry",
+            "saved_classes",
             "images",
             "settings",
             "paths",

@@ -279,7 +279,7 @@ class ActionScheduler:
             "woken": set(self._woken),
             "polled": set(self._polled),
             "timers": self._timers.save(),
-            "states": [(action, dict(vars(action))) for action in actions],
+            "states": [(action, {**vars(action), "_on_cancel": None}) for action in actions],
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
@@ -299,3 +299,10 @@ class ActionScheduler:
             # In place: users hold these objects and look at their status.
             vars(action).clear()
             vars(action).update(state)
+        for row, action in self._all():
+            action._on_cancel = self._canceller(row, action)
+
+    def _all(self) -> list[tuple[int, Action]]:
+        """Return all running and waiting actions with their rows."""
+        waiting = [(row, action) for row, queue in self._queues.items() for action in queue]
+        return [*self._running.items(), *waiting]

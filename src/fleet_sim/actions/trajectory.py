@@ -18,8 +18,10 @@ from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import Tolerance, limits_cause, place_of
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.saved_classes import saved
 
 
+@saved
 class TrajectoryCause(Mode):
     """Why a trajectory was not executed."""
 
