@@ -18,8 +18,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-PATIENCE = 10.0
-"""The longest any event is waited for, in s."""
+PATIENCE = 60.0
+"""The longest any event is waited for, in s. On a busy machine a node needs a while to start."""
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 

@@ -55,6 +55,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_document(self) -> yaml.Node | None:
         node = super().compose_document()
+        # An empty file has no node.
         if node is not None:
             check_nodes(node, self.most)
         return node
@@ -93,6 +94,7 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     twice, or is not a mapping.
     """
     data = _Reading(values).load(Path(path))
+    # An empty file, which is usually one that was not saved.
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
     if not isinstance(data, dict):
