@@ -101,7 +101,6 @@ class MultiRobotSimulationCore(DocumentedNames):
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
             fill_scenario(sim, config, source=source)
-            sim.origin.tell(config, source)
         except BaseException:
             sim.close()
             raise

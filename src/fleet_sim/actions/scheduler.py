@@ -296,10 +296,10 @@ class ActionScheduler:
             # In place: users hold these objects and look at their status.
             vars(action).clear()
             vars(action).update(state)
-        for row, action in self._all():
+        for row, action in self._with_rows():
             action._on_cancel = self._canceller(row, action)
 
-    def _all(self) -> list[tuple[int, Action]]:
+    def _with_rows(self) -> list[tuple[int, Action]]:
         """Return all running and waiting actions with their rows."""
         waiting = [(row, action) for row, queue in self._queues.items() for action in queue]
         return [*self._running.items(), *waiting]

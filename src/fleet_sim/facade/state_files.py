@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
@@ -113,26 +114,19 @@ class StateFiles:
     def load(self, path: str | Path) -> None:
         """Go on from the state in a file; see `sim.load_state`."""
         self._sim.control.require_between_steps("load_state")
-        before = self._sim.checkpoints.take()
         try:
             content, arrays = read_archive(path)
             check_version(content)
             self._sim.origin.check(content)
-            self._take_in(content, arrays)
+            with _as_written():
+                saved = self._read(content, arrays)
+            self._replace(content, saved)
         except FleetSimError as error:
-            self._undo(before)
             raise StateFileError(f"{path}: {error}") from error
-        # What no check foresaw in a file that somebody made: it must not stop the simulation that was asked to read it.
-        except Exception as error:
-            self._undo(before)
-            raise StateFileError(f"{path}: not as it was written ({type(error).__name__}: {error})") from error
 
-    def _undo(self, before: Checkpoint) -> None:
-        self._sim.state.restore(before)
-
-    def _take_in(self, content: Mapping[str, Any], arrays: list[AnyArray]) -> None:
+    def _read(self, content: Mapping[str, Any], arrays: list[AnyArray]) -> Checkpoint:
+        """Return the state in a file, checked; the run of this simulation is not changed."""
         world, values = self._sim.world, content["values"]
-        take_settings(self._sim.params, content["settings"])
         for name in content["features"]:
             self._sim.features.use(name)
         reader = ValueReader(self._sim.checkpoints.forms, arrays)
@@ -144,18 +138,32 @@ class StateFiles:
         clock = reader.read(values["clock"])
         if count > world.capacity:
             world.grow(count)
-        kept_mask = self._kept_mask(tables["body"], names)
-        self._forms.begin(kept_mask)
+        self._forms.begin(self._kept_mask(tables["body"], names))
         saved = reader.read(values["world"])
         check_world(world, tables, names, saved, clock)
         parts = reader.read(values["parts"])
         self._sim.checkpoints.check_parts(parts)
-        # From here on the simulation changes.
-        remove(world, world.rows[~kept_mask[world.rows]])
-        self._sim.sensors.keep_only(parts["sensors"])
-        world.hooks.put_controllers(world.rows.tolist(), saved["hooks"])
         whole = {"tables": tables, "names": names, "entity_events": {}, **saved}
-        self._sim.state.restore(self._sim.checkpoints.made(clock, whole, parts))
+        return self._sim.checkpoints.made(clock, whole, parts)
+
+    def _replace(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
+        """Go on from `saved`, or stay where the simulation is where that fails."""
+        before, settings = self._sim.checkpoints.take(), live_settings(self._sim.params)
+        try:
+            with _as_written():
+                self._take_in(content, saved)
+        except FleetSimError:
+            take_settings(self._sim.params, settings)
+            self._sim.state.restore(before)
+            raise
+
+    def _take_in(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
+        world = self._sim.world
+        take_settings(self._sim.params, content["settings"])
+        remove(world, world.rows[~self._forms.kept_mask[world.rows]])
+        self._sim.sensors.keep_only(saved.parts["sensors"])
+        world.hooks.put_controllers(world.rows.tolist(), saved.world["hooks"])
+        self._sim.state.restore(saved)
         if self._sim.state.hash() != content["hash"]:
             raise StateFileError("the state that was read has another hash than the one that was written")
 
@@ -169,6 +177,18 @@ class StateFiles:
         for row in np.flatnonzero(kept[:count]).tolist():
             kept[row] = names[row] == world.index.names[row]
         return kept
+
+
+@contextmanager
+def _as_written() -> Iterator[None]:
+    """Raise StateFileError for whatever happens because a file says what no part of it would have written."""
+    try:
+        yield
+    except FleetSimError:
+        raise
+    # No list of what may be raised is complete, and a file must not stop a simulation that was asked to read it.
+    except Exception as error:
+        raise StateFileError(f"not as it was written ({type(error).__name__}: {error})") from error
 
 
 def package_version() -> str:
