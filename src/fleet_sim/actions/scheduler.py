@@ -273,7 +273,7 @@ class ActionScheduler:
             "woken": set(self._woken),
             "polled": set(self._polled),
             "timers": self._timers.save(),
-            "states": [(action, dict(vars(action))) for action in actions],
+            "states": [(action, {**vars(action), "_on_cancel": None}) for action in actions],
         }
 
     def _all(self) -> list[Action]:
@@ -296,3 +296,10 @@ class ActionScheduler:
             # In place: users hold these objects and look at their status.
             vars(action).clear()
             vars(action).update(state)
+        for row, action in self._with_rows():
+            action._on_cancel = self._canceller(row, action)
+
+    def _with_rows(self) -> list[tuple[int, Action]]:
+        """Return all running and waiting actions with their rows."""
+        waiting = [(row, action) for row, queue in self._queues.items() for action in queue]
+        return [*self._running.items(), *waiting]

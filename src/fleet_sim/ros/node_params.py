@@ -16,11 +16,12 @@ from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_set
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
 from fleet_sim.entities.spawn_params import ControllerParams
-from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.gate.folders import OperatorFolder
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
-from fleet_sim.ros.permissions import Permissions
+from fleet_sim.ros.permissions import Permissions, state_folder
 from fleet_sim.ros.rates import Rates
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -72,6 +73,7 @@ class NodeParameters:
         self.permissions = Permissions(
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
+            states=self._state_folder(),
         )
         self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
         text = "Folder in which the service sim/record may write files; empty: it refuses."
@@ -109,6 +111,13 @@ class NodeParameters:
     def _once(self, name: str, default: Any, text: str) -> Any:
         descriptor = ParameterDescriptor(description=text, read_only=True)
         return self._node.declare_parameter(name, default, descriptor).value
+
+    def _state_folder(self) -> OperatorFolder:
+        text = "Folder of the files that /sim/save and /sim/load may name; empty: they work in memory only."
+        try:
+            return state_folder(self._once("state_folder", "", text))
+        except InvalidValueError as error:
+            raise ConfigError(str(error), path="state_folder") from error
 
     def _check(self, name: str, good: bool, message: str) -> None:
         if not good:

@@ -73,7 +73,8 @@ class RectangularWorld(NamedWorld):
         at_key("stop_at", self._set_stop, self.config.stop_at)
         self._stepper = Stepper(self, self.check_stop)
         self._stepper.install()
-        self.sim.checkpoints.register("swarm", SwarmMemory(self))
+        memory = SwarmMemory(self)
+        self.sim.checkpoints.register("swarm", memory, memory.forms())
         self.sim.register_manager(self, "swarm")
         self.sim.events.on("closed", self.close_subscribers)
         if self.config.collide_walls:
