@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("run", help="run a scenario and print a summary")
-    parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
+    parser.add_argument("config", metavar="CONFIG", nargs="?", help="a YAML file, or the name of a shipped one")
     parser.add_argument("--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless")
     parser.add_argument("--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible")
     seeding = parser.add_mutually_exclusive_group()
@@ -63,9 +63,10 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+    inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
-    config = configuration(args)
+    config = configuration(args, None if inputs is None else inputs.scenario)
     if args.picture:
         check_png(args.picture)
     if args.figures:
@@ -84,7 +85,7 @@ def execute(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     try:
         with kept:
-            sim.run_simulation()
+            sim.run_simulation() if inputs is None else inputs.replay(sim)
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
     finally:
@@ -141,9 +142,9 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures", "record"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs"):
         if getattr(args, option):
-            raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
+            raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
 
     for number, seed in enumerate(args.seeds):
@@ -180,9 +181,9 @@ def monitor_output() -> MonitorOutput:
     return window
 
 
-def configuration(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the scenario of `args` with its options applied; raises ConfigError."""
-    config = dict(as_scenario(load_mapping(resolve_config(args.config))))
+def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
+    config = dict(as_scenario(load_mapping(resolve_config(args.config)) if scenario is None else scenario))
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
     for name, value in options.items():
