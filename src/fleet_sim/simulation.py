@@ -14,10 +14,11 @@ from typing import Any
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
-from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs
@@ -25,7 +26,7 @@ from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario, with_implied_settings
+from fleet_sim.config.scenario import as_scenario, with_implied_settings, without_needless_window
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
@@ -89,8 +90,11 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, source: str = "") -> MultiRobotSimulationCore:
-        """Build a simulation from settings, or from a scenario with its robots and objects; raises ConfigError."""
-        config = with_implied_settings(as_scenario(config), source=source)
+        """Build a simulation from settings, or from a scenario with its robots and objects; raises ConfigError.
+
+        Without a display there is no window, unless the settings ask for one: then StateError is raised.
+        """
+        config = without_needless_window(with_implied_settings(as_scenario(config), source=source))
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
             fill_scenario(sim, config, source=source)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hosted_node import hosted_node
 
 import fleet_sim as fs
 
@@ -102,11 +103,8 @@ def test_a_map(make_sim: Any) -> None:
 def node(tmp_path: Path) -> Iterator[FleetSimNode]:
     scenario = tmp_path / "two.yaml"
     scenario.write_text(SCENARIO)
-    rclpy.init(args=["--ros-args", "-p", f"config:={scenario}", "-p", "target_rtf:=0.0"])
-    made = FleetSimNode()
-    yield made
-    made.destroy_node()
-    rclpy.try_shutdown()
+    with hosted_node("-p", f"config:={scenario}", "-p", "target_rtf:=0.0") as made:
+        yield made
 
 
 def test_nothing_is_read_without_a_subscriber(node: FleetSimNode) -> None:

@@ -94,6 +94,13 @@ class Action:
         """Return the actions that this one runs internally; they are saved and restored with it."""
         return []
 
+    def check_unused(self) -> None:
+        """Raise StateError where it was used already or is in a queue: one action serves one robot, once."""
+        if self.status is not ActionStatus.NOT_STARTED:
+            raise StateError(f"{self!r} was already used; call reset() to use it again")
+        if self._on_cancel is not None:
+            raise StateError(f"{self!r} is already in a queue")
+
     # ---- ending ------------------------------------------------------------------------------------------------------
 
     def complete(self) -> None:
@@ -175,6 +182,7 @@ class Action:
         else:
             self.proceed(agent, dt)
         if self.is_complete():
+            # The scheduler does this for queued actions.
             self.stop(agent)
         return self.is_complete()
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,6 +69,7 @@ def execute(args: argparse.Namespace) -> int:
         check_png(args.picture)
     if args.figures:
         check_target(args.figures)
+        # Exactly one: figures of both would be counted twice, of neither none.
         if ("tasks" in config) == ("orders" in config):
             raise ConfigError("--figures needs a scenario with a section `tasks` or `orders`, one", source=args.config)
     # Imported here so that --help and errors in options are immediate.
@@ -89,6 +88,7 @@ def execute(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
     finally:
+        # Also after Ctrl-C or an error: the last figures are what the run ended with.
         sim.update_monitor()
         sim.close_monitor()
     wall = time.perf_counter() - start
@@ -134,6 +134,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
     # What was set tells two runs of one scenario apart.
     title = ", ".join((Path(args.config).stem, counted(len(sim.agents), "robot"), *args.set))
     about = {"scenario": args.config, "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
+    # A run of no time has no factor; 0 would be a bad one.
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}
     write_run(args.figures, source.run(title, about, timing))
@@ -148,6 +149,7 @@ def execute_seeds(args: argparse.Namespace) -> int:
     from fleet_sim.cli.summary import RunSummary
 
     for number, seed in enumerate(args.seeds):
+        # A window for each of twenty runs is none that anybody wants.
         config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
         with simulation_of(args, config) as sim:
             if not sim.params.duration:
@@ -184,6 +186,7 @@ def monitor_output() -> MonitorOutput:
 def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
     config = dict(as_scenario(load_mapping(resolve_config(args.config)) if scenario is None else scenario))
+    # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
     for name, value in options.items():
@@ -194,13 +197,4 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
-    settings = (config.get("simulation") or {}) if section else config
-    if isinstance(settings, Mapping) and "gui" not in settings and _has_no_display():
-        # `gui` defaults to true. Without a display that would fail, although the user did not ask for a window.
-        print("fleet-sim: no display (DISPLAY is not set): no window is opened", file=sys.stderr)
-        set_key(config, section + "gui", False)
     return config
-
-
-def _has_no_display() -> bool:
-    return sys.platform.startswith("linux") and not os.environ.get("DISPLAY")

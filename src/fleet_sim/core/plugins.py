@@ -1,6 +1,6 @@
 """Plugins: user objects with hooks into the life of a simulation, or of one agent.
 
-The bases here only define the hooks. Users derive from the classes in `fleet_sim/plugins.py` and `entities/plugins.py`,
+The bases here only define the hooks. Users derive from the classes in `plugins/` and `entities/plugins.py`,
 which are in higher layers so that `self.sim` and `self.agent` have types.
 """
 
@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from fleet_sim.core.clock import Clock, Schedule
 from fleet_sim.core.faults import FaultGuard, GuardedPart
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.registry import Registry, subclasses_of
 
 Owner = TypeVar("Owner")
 
@@ -53,6 +54,15 @@ class AgentHooks(Generic[Owner]):
 
     def on_destroy(self) -> None:
         """Called when the agent or the plugin is removed."""
+
+
+SIM_PLUGINS: Registry[type[SimHooks[Any]]] = Registry("plugin", subclasses_of(SimHooks), group="fleet_sim.plugin")
+"""Plugins of a simulation that a scenario may name."""
+
+AGENT_PLUGINS: Registry[type[AgentHooks[Any]]] = Registry(
+    "agent plugin", subclasses_of(AgentHooks), group="fleet_sim.agent_plugin"
+)
+"""Plugins of one agent that a spawn entry may name."""
 
 
 def check_plugin(plugin: object, base: type[object], name: str) -> None:

@@ -54,6 +54,7 @@ class GroupMemory(Crowd):
         for name, values in self.state.items():
             if name.startswith(f"{slot}."):
                 values[number] = self.default_of(name)
+        # Readings are numbered, not named: the slot of a sensor is its number.
         for index, values in self.readings.items():
             if slot == f"sensors[{index}]":
                 values[number] = 0

@@ -92,6 +92,8 @@ def offer_traffic(
     sim.register_manager(traffic, NAME)
     sim.checkpoints.register_late(NAME, control)
     sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
+    # Machine code is loaded for the traffic anyway.
+    sim.collisions.use_kernels()
     world.drive_rules.add(control.rule)
     world.routes.conveyance = control.rule
     world.on_remove.append(control.removed)
