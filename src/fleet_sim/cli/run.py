@@ -62,10 +62,14 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+<<<<<<< HEAD
     state_options.check(args)
+=======
+    inputs = recorded.inputs_of(args)
+>>>>>>> w/record
     if args.seeds:
         return execute_seeds(args)
-    config = configuration(args)
+    config = configuration(args, None if inputs is None else inputs.scenario)
     if args.picture:
         check_png(args.picture)
     if args.figures:
@@ -89,7 +93,7 @@ def execute(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     try:
         with kept:
-            sim.run_simulation()
+            sim.run_simulation() if inputs is None else inputs.replay(sim)
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
     finally:
@@ -161,9 +165,9 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures", "record"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs"):
         if getattr(args, option):
-            raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
+            raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
 
     for number, seed in enumerate(args.seeds):
@@ -201,12 +205,18 @@ def monitor_output() -> MonitorOutput:
     return window
 
 
+<<<<<<< HEAD
 def configuration(args: argparse.Namespace) -> dict[str, Any]:
     """Return the scenario of `args` with its options applied; raises ConfigError."""
     if args.from_state:
         config = dict(as_scenario(state_options.scenario(args)))
     else:
         config = dict(as_scenario(load_mapping(resolve_config(args.config))))
+=======
+def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
+    config = dict(as_scenario(load_mapping(resolve_config(args.config)) if scenario is None else scenario))
+>>>>>>> w/record
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}

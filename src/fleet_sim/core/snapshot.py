@@ -22,7 +22,7 @@ LinkColors = Mapping[int, Mapping[int, Rgba]]
 
 
 @dataclass(frozen=True, eq=False)
-class Bodies:
+class EntityBodies:
     """What all living entities are made of, aligned as a snapshot is; nothing in it ever changes."""
 
     models: tuple[RobotModel | None, ...]
@@ -38,12 +38,12 @@ class Bodies:
     """The rows of all, where they are in a row: copying them is then several times as fast."""
 
 
-def take_bodies(world: World) -> Bodies:
+def take_bodies(world: World) -> EntityBodies:
     """Return what the living entities of `world` are made of, in the order of `world.rows`."""
     rows, shapes = world.rows, world.shapes
     first = int(rows[0]) if len(rows) else 0
     together = np.array_equal(rows, np.arange(first, first + len(rows)))
-    return Bodies(
+    return EntityBodies(
         span=slice(first, first + len(rows)) if together else None,
         models=tuple(map(world.model_of, rows.tolist())),
         shapes=tuple(shapes[number] if number >= 0 else None for number in world.shape_id[rows].tolist()),
@@ -108,7 +108,7 @@ class Snapshot:
     """By index, the colours given to single links; they come before the one given to the whole."""
     features: Mapping[str, Mapping[str, AnyArray]]
     """The columns (N, ...) of each feature in use, by the names of both; `present` tells which entities have it."""
-    bodies: Bodies
+    bodies: EntityBodies
     """What the entities are made of; one object for all snapshots between two spawns or removals."""
 
     def index_of(self, name: str) -> int:
@@ -128,7 +128,9 @@ class Snapshot:
         return {name: index for index, name in enumerate(self.names)}
 
 
-def take_snapshot(world: World, pairs: Ints, names: Sequence[str], bodies: Bodies, link_colors: LinkColors) -> Snapshot:
+def take_snapshot(
+    world: World, pairs: Ints, names: Sequence[str], bodies: EntityBodies, link_colors: LinkColors
+) -> Snapshot:
     """Return the present state of `world`; inside a step it gets the number and the time of the step's end.
 
     `pairs` (M, 2) are the rows that collide; `names`, `bodies` and `link_colors` are of all living entities, in the

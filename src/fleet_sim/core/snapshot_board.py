@@ -8,7 +8,7 @@ from threading import Condition
 from types import TracebackType
 
 from fleet_sim.arrays import Ints
-from fleet_sim.core.snapshot import Bodies, LinkColors, Snapshot, take_bodies, take_link_colors, take_snapshot
+from fleet_sim.core.snapshot import EntityBodies, LinkColors, Snapshot, take_bodies, take_link_colors, take_snapshot
 from fleet_sim.core.world import World
 
 BetweenSteps = Callable[[Callable[[], object]], object]
@@ -75,7 +75,7 @@ class SnapshotBoard:
         self._readers: tuple[Subscription, ...] = ()
         self._requested: Future[Snapshot] | None = None
         self._names: tuple[str, ...] = ()
-        self._bodies: Bodies | None = None
+        self._bodies: EntityBodies | None = None
         self._names_version = -1
         self._link_colors: LinkColors = {}
         self._look_version = -1

@@ -16,7 +16,7 @@ CUBE, SPHERE, CYLINDER, MESH_RESOURCE = 1, 2, 3, 10
 """Types of visualization_msgs/Marker."""
 
 
-class Part(NamedTuple):
+class VisiblePart(NamedTuple):
     """A shape in the frame of a link, BASE or its number."""
 
     link: int
@@ -25,18 +25,18 @@ class Part(NamedTuple):
 
 def visible_parts(
     model: RobotModel | None, shape: BodyShape | None, half_extents: Vector, centre: Vector
-) -> list[Part]:
+) -> list[VisiblePart]:
     """Return what is seen of an entity: the shapes of its links, or its own.
 
     A box of `half_extents` about `centre` stands for a robot whose description has nothing to see.
     """
     if model is not None and model.visuals:
-        return [Part(visual.link, visual.geometry) for visual in model.visuals]
+        return [VisiblePart(visual.link, visual.geometry) for visual in model.visuals]
     if shape is None:
         return []
     if shape.model_path:
-        return [Part(BASE, Geometry(int(ShapeKind.BOX), half_extents=half_extents, position=centre))]
-    return [Part(BASE, geometry) for geometry in (shape.visual or shape.collision,) if geometry is not None]
+        return [VisiblePart(BASE, Geometry(int(ShapeKind.BOX), half_extents=half_extents, position=centre))]
+    return [VisiblePart(BASE, geometry) for geometry in (shape.visual or shape.collision,) if geometry is not None]
 
 
 def marker_shape(geometry: Geometry) -> tuple[int, Vector, str]:

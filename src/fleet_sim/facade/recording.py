@@ -39,15 +39,15 @@ class RunRecording(Protocol):
 
 
 @runtime_checkable
-class Recorder(Protocol):
+class RunRecorder(Protocol):
     """A format of recordings."""
 
     def start(self, sim: Any, path: Path, settings: Mapping[str, Any]) -> RunRecording:
         """Begin a recording of `sim` in the file `path`; raises InvalidValueError for settings that are not allowed."""
 
 
-RECORDERS: Registry[Recorder] = Registry(
-    "recorder", instances_of(Recorder, "an object with `start(sim, path, settings)`"), group="fleet_sim.recorder"
+RECORDERS: Registry[RunRecorder] = Registry(
+    "recorder", instances_of(RunRecorder, "an object with `start(sim, path, settings)`"), group="fleet_sim.recorder"
 )
 """Formats of recordings by the ending of their files, without the dot."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.shapes import BodyShape, Geometry
-from fleet_sim.core.snapshot import Bodies
+from fleet_sim.core.snapshot import EntityBodies
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_SIZE
 from fleet_sim.gate.remote import may_read, remote_input
@@ -28,7 +28,7 @@ LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Roster:
+class RecordedRoster:
     """The entities of a stretch of a recording; arrays are aligned with `names`."""
 
     names: tuple[str, ...]
@@ -36,12 +36,12 @@ class Roster:
     agent_mask: Any
     joint_counts: Ints
     joint_names: tuple[tuple[str, ...], ...]
-    bodies: Bodies
+    bodies: EntityBodies
     notes: tuple[str, ...]
     """What of them cannot be shown here, and why."""
 
 
-def read_roster(text: str, folders: Sequence[str | Path] = ()) -> Roster:
+def read_roster(text: str, folders: Sequence[str | Path] = ()) -> RecordedRoster:
     """Return the entities in the JSON `text`; raises InvalidValueError for what no recording says.
 
     Files of models and meshes are read from `folders` and the folders of models only. What is elsewhere, or is not
@@ -60,7 +60,7 @@ def read_roster(text: str, folders: Sequence[str | Path] = ()) -> Roster:
         raise InvalidValueError("two entities have one name")
     joint_names = tuple(tuple(_text(name) for name in _list(entry, "joints")) for entry in entries)
     joint_counts = np.array([len(joints) for joints in joint_names], np.int64)
-    bodies = Bodies(
+    bodies = EntityBodies(
         models=tuple(model for model, _ in made),
         shapes=tuple(shape for _, shape in made),
         half_extents=_vectors([entry.get("half_extents") for entry in entries]),
@@ -68,7 +68,7 @@ def read_roster(text: str, folders: Sequence[str | Path] = ()) -> Roster:
         motor_mask=np.array([entry.get("motors") is True for entry in entries], np.bool_),
         span=None,
     )
-    return Roster(
+    return RecordedRoster(
         names,
         np.array([_count(entry.get("id"), 2**62) for entry in entries], np.int64),
         np.array([entry.get("robot") is True for entry in entries], np.bool_),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.output import refusals
+from fleet_sim.output import part_beside, refusals
 from fleet_sim.record.message_types import definition
 
 if TYPE_CHECKING:
@@ -44,11 +44,6 @@ class Qos:
 
 
 STATE, LATCHED = Qos(), Qos(depth=1, latched=True)
-
-
-def part_beside(path: str | Path) -> Path:
-    """Return the file that a recording is written to until it is whole: seen beside it, under a name of its own."""
-    return Path(f"{path}.part")
 
 
 class McapFile:

@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.record.entities import Roster, read_roster
+from fleet_sim.record.entities import RecordedRoster, read_roster
 from fleet_sim.record.mcap_index import McapIndex, Place, Topic, count_until
 from fleet_sim.record.message_types import NS_PER_S
 from fleet_sim.record.recorder import ABOUT, FORMAT, SCENARIO
@@ -155,7 +155,7 @@ class Recording:
         found: Read = self._kept[key]
         return found
 
-    def _joint_messages(self, roster: Roster, now: int) -> dict[str, bytes]:
+    def _joint_messages(self, roster: RecordedRoster, now: int) -> dict[str, bytes]:
         found = {}
         for name, count in zip(roster.names, roster.joint_counts.tolist(), strict=True):
             places = self._topic(f"/{name}/joint_states").places if count else []

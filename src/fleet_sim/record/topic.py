@@ -27,7 +27,7 @@ class Sample:
     """What became of the orders that changed since the last sample, each an OrderStatus."""
 
 
-class Channel:
+class RecordedChannel:
     """One topic in a file, in the file from its first message on."""
 
     def __init__(self, file: McapFile, topic: str, kind: str, qos: Qos = STATE) -> None:

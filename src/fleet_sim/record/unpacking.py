@@ -13,7 +13,7 @@ from fleet_sim.arrays import AnyArray, Floats
 from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.record.entities import Roster
+from fleet_sim.record.entities import RecordedRoster
 from fleet_sim.record.message_types import deserializer
 from fleet_sim.record.topics import bodies, collisions, frames, plans
 from fleet_sim.record.topics.joints import joints_layout
@@ -65,7 +65,7 @@ class FleetReader:
     Each `take` replaces what the last one took. Raises ValueError for messages of another layout.
     """
 
-    def __init__(self, roster: Roster, map_frame: str) -> None:
+    def __init__(self, roster: RecordedRoster, map_frame: str) -> None:
         self.roster = roster
         self._index = {name: index for index, name in enumerate(roster.names)}
         count = len(roster.names)

@@ -6,7 +6,7 @@ import logging
 from threading import Thread
 
 from fleet_sim.core.ros_names import Frames
-from fleet_sim.core.snapshot import Bodies
+from fleet_sim.core.snapshot import EntityBodies
 from fleet_sim.errors import FleetSimError
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.queue import SampleQueue
@@ -30,7 +30,7 @@ class WriterThread:
         self.written = 0
         self._file, self._queue = file, queue
         self._topics: list[RecordedTopic] = [topic(file, frames) for topic in TOPICS]
-        self._bodies: Bodies | None = None
+        self._bodies: EntityBodies | None = None
         # A run that ends without `close`, by an exception of the user's program, still ends.
         self._thread = Thread(target=self._run, name=f"recording {file.path.name}", daemon=True)
         self._thread.start()

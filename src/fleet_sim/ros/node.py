@@ -69,8 +69,7 @@ class FleetSimNode(Node):
         sim.events.on("reset", self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
         self._watch_others()
-        if self._settings.record:
-            sim.record(self._settings.record, map_frame=self._settings.ros.map_frame, namespace=self.get_namespace())
+        self._settings.keep(sim, self.get_namespace())
 
     def _build_bridge(self) -> Bridge:
         """Build what all interfaces share."""

@@ -13,7 +13,7 @@ from fleet_sim.core.shapes import BodyShape
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, serializer
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
 
 ENTITIES, DETAILS, KIND = "/fleet/entities", "/fleet/details", "std_msgs/msg/String"
 
@@ -59,8 +59,8 @@ class RecordedBodies(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._entities = Channel(file, ENTITIES, KIND, LATCHED)
-        self._details = Channel(file, DETAILS, KIND, LATCHED)
+        self._entities = RecordedChannel(file, ENTITIES, KIND, LATCHED)
+        self._details = RecordedChannel(file, DETAILS, KIND, LATCHED)
         self._last: Snapshot | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:

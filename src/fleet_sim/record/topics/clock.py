@@ -6,7 +6,7 @@ from fleet_sim.cdr import ByteTemplate, MessagePart
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.message_types import make, serializer
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
 
 KIND = "rosgraph_msgs/msg/Clock"
 
@@ -16,7 +16,7 @@ class RecordedClock(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._channel = Channel(file, "/clock", KIND)
+        self._channel = RecordedChannel(file, "/clock", KIND)
         numbers = MessagePart({"sec": ("i4", ["clock.sec"]), "nanosec": ("u4", ["clock.nanosec"])})
         self._template = ByteTemplate([make(KIND)], [numbers], serializer(KIND))
 

@@ -8,7 +8,7 @@ from typing import Any
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, stamped
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
 
 KIND = "fleet_sim_msgs/msg/Collisions"
 Pair = tuple[str, str]
@@ -19,7 +19,7 @@ class RecordedCollisions(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._channel = Channel(file, "/fleet/collisions", KIND, LATCHED)
+        self._channel = RecordedChannel(file, "/fleet/collisions", KIND, LATCHED)
         self._active: dict[Pair, None] | None = None
 
     def write(self, sample: Sample) -> None:

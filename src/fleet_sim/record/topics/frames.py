@@ -20,7 +20,7 @@ from fleet_sim.kinematics.joint_frames import joint_frames
 from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, moving_links
 from fleet_sim.record.mcap_file import LATCHED, McapFile, Qos
 from fleet_sim.record.message_types import make, serializer, stamped
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample, robots_of
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, robots_of
 
 KIND = "tf2_msgs/msg/TFMessage"
 _NUMBERS = {
@@ -58,8 +58,8 @@ class RecordedFrames(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._tf = Channel(file, "/tf", KIND, Qos(depth=100))
-        self._static = Channel(file, "/tf_static", KIND, LATCHED)
+        self._tf = RecordedChannel(file, "/tf", KIND, Qos(depth=100))
+        self._static = RecordedChannel(file, "/tf_static", KIND, LATCHED)
         self._named: list[tuple[str, RobotModel | None]] | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:

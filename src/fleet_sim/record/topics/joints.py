@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.cdr import STAMP, ByteTemplate, MessagePart
 from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.record.message_types import make, serializer
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample, robots_of
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, robots_of
 
 KIND = "sensor_msgs/msg/JointState"
 
@@ -60,7 +60,9 @@ class RecordedJoints(RecordedTopic):
         snapshot, starts = sample.snapshot, sample.snapshot.joint_starts
         counts = np.diff(starts)
         robots = [index for index in robots_of(snapshot) if counts[index] and is_ros_name(snapshot.names[index])]
-        self._channels = [Channel(self.file, f"/{snapshot.names[index]}/joint_states", KIND) for index in robots]
+        self._channels = [
+            RecordedChannel(self.file, f"/{snapshot.names[index]}/joint_states", KIND) for index in robots
+        ]
         # Robots with joints always have a model.
         models = [snapshot.bodies.models[index] for index in robots]
         names = [() if model is None else model.movable_names for model in models]

@@ -12,19 +12,19 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core.look import Rgba
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.core.snapshot import Bodies, Snapshot
-from fleet_sim.core.visible import Part, marker_shape, visible_parts
+from fleet_sim.core.snapshot import EntityBodies, Snapshot
+from fleet_sim.core.visible import VisiblePart, marker_shape, visible_parts
 from fleet_sim.kinematics.tf_tree import link_frame
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, serializer, stamped
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
 from fleet_sim.record.topics.frames import object_frame
 
 KIND, MARKER = "visualization_msgs/msg/MarkerArray", "visualization_msgs/msg/Marker"
 ADD, DELETE_ALL = 0, 3
 
 
-def parts_of(bodies: Bodies, index: int) -> list[Part]:
+def parts_of(bodies: EntityBodies, index: int) -> list[VisiblePart]:
     """Return what is seen of an entity."""
     x, y, z = bodies.half_extents[index].tolist()
     centre_x, centre_y, centre_z = bodies.centres[index].tolist()
@@ -36,7 +36,7 @@ class RecordedMarkers(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._channel = Channel(file, "/fleet/markers", KIND, LATCHED)
+        self._channel = RecordedChannel(file, "/fleet/markers", KIND, LATCHED)
         self._look: tuple[Floats, Any] | None = None
         self._data = b""
         self._made: dict[tuple[str, int], tuple[Any, Any]] = {}

@@ -7,7 +7,7 @@ import math
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.record.mcap_file import McapFile, Qos
 from fleet_sim.record.message_types import make, time_message
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
 
 KIND = "fleet_sim_msgs/msg/OrderStatus"
 _TIMES = ("released", "due", "assigned", "picked", "ended")
@@ -18,7 +18,7 @@ class RecordedOrders(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._channel = Channel(file, "/fleet/orders", KIND, Qos(depth=100))
+        self._channel = RecordedChannel(file, "/fleet/orders", KIND, Qos(depth=100))
 
     def write(self, sample: Sample) -> None:
         for status in sample.orders:

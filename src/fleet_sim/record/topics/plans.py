@@ -10,7 +10,7 @@ from fleet_sim.cdr import ORIENTATION, POSITION, ByteTemplate, under
 from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, stamped
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample, template
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, template
 
 KIND = "nav_msgs/msg/Path"
 PERIOD = 500_000_000
@@ -30,7 +30,7 @@ class RecordedPlans(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[str, RecordedChannel] = {}
         self._recorded: dict[str, bytes] = {}
         self._looked = -PERIOD
 
@@ -64,7 +64,7 @@ class RecordedPlans(RecordedTopic):
                 path.write("orientation", turns)
             self._channel(name).send(sample.now, path.pieces()[0])
 
-    def _channel(self, name: str) -> Channel:
+    def _channel(self, name: str) -> RecordedChannel:
         if name not in self._channels:
-            self._channels[name] = Channel(self.file, f"/{name}/plan", KIND, LATCHED)
+            self._channels[name] = RecordedChannel(self.file, f"/{name}/plan", KIND, LATCHED)
         return self._channels[name]

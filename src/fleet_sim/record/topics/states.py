@@ -13,7 +13,7 @@ from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.message_types import make, stamped
-from fleet_sim.record.topic import Channel, RecordedTopic, Sample, names_of, robots_of, template
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, names_of, robots_of, template
 from fleet_sim.spatial import quaternions
 
 KIND = "fleet_sim_msgs/msg/FleetState"
@@ -44,7 +44,7 @@ class RecordedStates(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._channel = Channel(file, "/fleet/states", KIND)
+        self._channel = RecordedChannel(file, "/fleet/states", KIND)
         self._names: list[str] | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:
