@@ -62,11 +62,8 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
-<<<<<<< HEAD
     state_options.check(args)
-=======
     inputs = recorded.inputs_of(args)
->>>>>>> w/record
     if args.seeds:
         return execute_seeds(args)
     config = configuration(args, None if inputs is None else inputs.scenario)
@@ -205,18 +202,12 @@ def monitor_output() -> MonitorOutput:
     return window
 
 
-<<<<<<< HEAD
-def configuration(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the scenario of `args` with its options applied; raises ConfigError."""
-    if args.from_state:
-        config = dict(as_scenario(state_options.scenario(args)))
-    else:
-        config = dict(as_scenario(load_mapping(resolve_config(args.config))))
-=======
 def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
-    config = dict(as_scenario(load_mapping(resolve_config(args.config)) if scenario is None else scenario))
->>>>>>> w/record
+    if scenario is None:
+        named = args.from_state is not None
+        scenario = state_options.scenario(args) if named else load_mapping(resolve_config(args.config))
+    config = dict(as_scenario(scenario))
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}

@@ -16,13 +16,8 @@ from fleet_sim.config.ros_params import RateParams, RosParams
 from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
-<<<<<<< HEAD
-from fleet_sim.entities.spawn_params import ControllerParams
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
-=======
-from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.facade.run_inputs import InputRecorder
->>>>>>> w/record
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.gate.folders import OperatorFolder
 from fleet_sim.paths import resolve_config
