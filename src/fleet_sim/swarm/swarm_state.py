@@ -106,11 +106,6 @@ class SwarmState:
         """Simulated time of the completed steps, in s."""
         return self.columns.clock.seconds(self.steps)
 
-    def count_step(self) -> None:
-        """Count one step."""
-        # Past the checks of assignments, which take longer than what they check here.
-        vars(self)["steps"] += 1
-
     @property
     def total_steps(self) -> int:
         """Another name of `steps`."""
