@@ -156,6 +156,10 @@ class ActionScheduler:
         waiting = rows[self._columns.waiting[rows] & event != 0]
         self._woken.update(waiting.tolist())
 
+    def has_work(self) -> bool:
+        """Return whether some action is woken, is asked in each step, or waits for a time."""
+        return bool(self._woken) or bool(self._polled) or len(self._timers) > 0
+
     def run(self, dt: float) -> None:
         """Update all actions that were woken."""
         self._woken.update(self._timers.due(self._world.clock.tick))

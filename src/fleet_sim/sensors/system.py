@@ -48,6 +48,10 @@ class SensorSystem:
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
+    def has_work(self) -> bool:
+        """Return whether some sensor has a consumer, or readings of the last step are to be dropped."""
+        return self._busy is None or bool(self._busy) or bool(self.fresh)
+
     def run(self, dt: float) -> None:
         """Read the sensors that are due and have a consumer, then call their handlers."""
         if self.fresh:
