@@ -44,6 +44,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "cdr",
             "gate",
             "registry",
+            "saved_classes",
             "images",
             "settings",
             "paths",

@@ -105,6 +105,8 @@ def test_what_cannot_be_saved_or_loaded_is_told(fleet: Running) -> None:
     refused = client.call(Load, "/sim/load", Load.Request(name="half_awy"))
     assert (refused.success, refused.message) == (False, "unknown saved moment 'half_awy'. Did you mean 'half_way'?")
     assert client.call(Load, "/sim/load").success
+    refused = client.call(Save, "/sim/save", Save.Request(file="a.state"))
+    assert (refused.success, "state_folder" in refused.message) == (False, True)
 
 
 def test_entities_are_spawned_listed_attached_and_deleted(fleet: Running) -> None:

@@ -17,6 +17,7 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.end_effector import TOLERANCE
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import setting
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial import quaternions
@@ -45,6 +46,7 @@ class ArmTarget:
     use_arm: bool = setting(False, doc="Move the end effector to the object, or to its drop place.")
 
 
+@saved
 @dataclass
 class ArmMove(ArmTarget):
     """The arm motion before the robot attaches or detaches an object; none if no target is given.

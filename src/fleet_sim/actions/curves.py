@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.saved_classes import saved
 
 SHORTEST = 1e-9
 """Minimum duration of a piece between two points, in seconds."""
 
 
+@saved
 class JointCurves:
     """The curves of K joints through P points: cubics if velocities are given, otherwise straight lines.
 

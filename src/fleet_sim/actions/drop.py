@@ -18,9 +18,11 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.geometry import Pose
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import setting
 
 
+@saved
 class DropPhase(Enum):
     """The phases of a Drop."""
 

@@ -20,12 +20,14 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.geometry import Pose
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 
 NOT_FOUND = Failure("Target object not found or not pickable", ActionCause.UNKNOWN_OBJECT)
 
 
+@saved
 class PickPhase(Enum):
     """The phases of a Pick."""
 

@@ -156,6 +156,10 @@ class ActionScheduler:
         waiting = rows[self._columns.waiting[rows] & event != 0]
         self._woken.update(waiting.tolist())
 
+    def has_work(self) -> bool:
+        """Return whether some action is woken, is asked in each step, or waits for a time."""
+        return bool(self._woken) or bool(self._polled) or len(self._timers) > 0
+
     def run(self, dt: float) -> None:
         """Update all actions that were woken."""
         self._woken.update(self._timers.due(self._world.clock.tick))
@@ -273,7 +277,7 @@ class ActionScheduler:
             "woken": set(self._woken),
             "polled": set(self._polled),
             "timers": self._timers.save(),
-            "states": [(action, dict(vars(action))) for action in actions],
+            "states": [(action, {**vars(action), "_on_cancel": None}) for action in actions],
         }
 
     def _all(self) -> list[Action]:
@@ -296,3 +300,10 @@ class ActionScheduler:
             # In place: users hold these objects and look at their status.
             vars(action).clear()
             vars(action).update(state)
+        for row, action in self._with_rows():
+            action._on_cancel = self._canceller(row, action)
+
+    def _with_rows(self) -> list[tuple[int, Action]]:
+        """Return all running and waiting actions with their rows."""
+        waiting = [(row, action) for row, queue in self._queues.items() for action in queue]
+        return [*self._running.items(), *waiting]

@@ -22,9 +22,11 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import Tolerance, limits_cause, place_of
 from fleet_sim.errors import FleetSimError
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import setting
 
 
+@saved
 class TrajectoryCause(Mode):
     """Why a trajectory was not executed."""
 

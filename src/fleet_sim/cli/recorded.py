@@ -41,11 +41,10 @@ def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
     What would make another run of it is refused.
     """
     if not args.replay_inputs:
-        if not args.config:
-            raise ConfigError("CONFIG is missing: a YAML file, or the name of a shipped one")
         return None
     changes = {
         "CONFIG": args.config,
+        "--from-state": args.from_state,
         "--set": args.set,
         "--seed": args.seed,
         "--seeds": args.seeds,

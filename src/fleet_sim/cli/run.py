@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli import recorded
+from fleet_sim.cli import recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
@@ -56,11 +56,13 @@ def add(commands: Any) -> None:
     )
     recorded.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
+    state_options.add(parser)
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+    state_options.check(args)
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
@@ -71,7 +73,10 @@ def execute(args: argparse.Namespace) -> int:
         check_target(args.figures)
         # Exactly one: figures of both would be counted twice, of neither none.
         if ("tasks" in config) == ("orders" in config):
-            raise ConfigError("--figures needs a scenario with a section `tasks` or `orders`, one", source=args.config)
+            raise ConfigError(
+                "--figures needs a scenario with a section `tasks` or `orders`, one",
+                source=source_of(args),
+            )
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
 
@@ -79,6 +84,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.monitor:
         sim.setup_monitor(monitor_output())
     outcome = RunSummary(sim)
+    later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
     kept = recorded.KeptRun(sim, args)
     start = time.perf_counter()
@@ -98,6 +104,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.picture:
         write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
+    if later is not None:
+        print(later.finish())
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
     kept.report()
@@ -111,7 +119,14 @@ def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiR
 
     # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
     logging.basicConfig(format="%(levelname)s: %(message)s")
+    if args.from_state:
+        return state_options.opened(args, config)
     return MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
+
+
+def source_of(args: argparse.Namespace) -> str:
+    """Return what the user gave: a scenario, or a state."""
+    return str(args.from_state or args.config)
 
 
 def figure_source(sim: MultiRobotSimulationCore) -> RunSource:
@@ -132,8 +147,12 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
     from fleet_sim.traffic.figures import write_run
 
     # What was set tells two runs of one scenario apart.
-    title = ", ".join((Path(args.config).stem, counted(len(sim.agents), "robot"), *args.set))
-    about = {"scenario": args.config, "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
+    title = ", ".join((Path(source_of(args)).stem, counted(len(sim.agents), "robot"), *args.set))
+    about = {
+        "scenario": source_of(args),
+        "seed": str(sim.params.seed),
+        "settings": ", ".join(args.set) or "as shipped",
+    }
     # A run of no time has no factor; 0 would be a bad one.
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}
@@ -185,7 +204,10 @@ def monitor_output() -> MonitorOutput:
 
 def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
-    config = dict(as_scenario(load_mapping(resolve_config(args.config)) if scenario is None else scenario))
+    if scenario is None:
+        named = args.from_state is not None
+        scenario = state_options.scenario(args) if named else load_mapping(resolve_config(args.config))
+    config = dict(as_scenario(scenario))
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}

@@ -124,6 +124,7 @@ def fill_scenario(sim: Any, config: Mapping[str, Any], *, source: str = "") -> N
     # Sections first say what they need, such as a site whose places entries name; they open when robots are there.
     spawn_scenario(sim.world, config, source=source)
     open_sections(sim, config, source=source)
+    sim.origin.tell(config, source)
 
 
 def spawn_scenario(world: World, config: Mapping[str, Any], *, source: str = "") -> None:

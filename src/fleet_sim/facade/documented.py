@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, TypeVar
 
 from fleet_sim.config.params import SimulationParams
@@ -24,6 +25,7 @@ from fleet_sim.facade.monitor import Monitor
 from fleet_sim.facade.pacing import Pacer, RunReport
 from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import State
+from fleet_sim.facade.state_files import StateFiles
 from fleet_sim.monitor import MonitorFigures, MonitorOutput
 
 Sim = TypeVar("Sim", bound="DocumentedNames")
@@ -41,6 +43,7 @@ class DocumentedNames(ViewNames, WorldNames):
     monitor: Monitor
     runner: Runner
     state: State
+    state_files: StateFiles
 
     # ---- time and events ---------------------------------------------------------------------------------------------
 
@@ -156,9 +159,22 @@ class DocumentedNames(ViewNames, WorldNames):
         """
         self.state.clear()
 
-    def save_state(self) -> Checkpoint:
-        """Return a checkpoint of the present state for `restore_state`: poses, motion, actions, random streams."""
-        return self.state.save()
+    def save_state(self, path: str | Path | None = None, *, user_code: bool = False) -> Checkpoint:
+        """Return a checkpoint of the present state for `restore_state`; with `path` it is written to that file too.
+
+        A file is for `load_state` and `from_state`, in this process or another. It holds no code: StateFileError names
+        callbacks, plugins without a state and other code of the user's own that it cannot hold; with `user_code` it is
+        left out, and whoever loads the file adds it again. Raises StateError inside a step.
+        """
+        return self.state.save() if path is None else self.state_files.save(path, user_code_too=user_code)
+
+    def load_state(self, path: str | Path) -> None:
+        """Go on from the state in a file that a simulation of the same scenario has written, maybe in another process.
+
+        Entities that it does not have are removed, those that are missing are spawned; callbacks, plugins and event
+        handlers stay. Raises StateFileError, and then nothing has changed, and StateError inside a step.
+        """
+        self.state_files.load(path)
 
     def restore_state(self, checkpoint: Checkpoint) -> None:
         """Restore a saved state of this simulation. Entities spawned since are removed, removed ones are restored.

@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial import trigonometry as trig
 
@@ -30,6 +31,7 @@ def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]
     return numbers
 
 
+@saved
 class Pose:
     """A position (m) and a unit orientation quaternion (x, y, z, w); immutable, comparable and hashable.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fleet_sim.arrays import Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.world import World
-from fleet_sim.errors import FleetSimError, InvalidValueError, StateError, brief
+from fleet_sim.errors import FleetSimError, InvalidValueError, StateError, StateFileError, brief
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.commands import CancelOrders, SetStationsOpen, SubmitOrders
 from fleet_sim.orders.order import LONGEST_ID
@@ -100,6 +101,15 @@ class OrderDesk:
         """Hear that entities are about to be removed."""
         if self._orders is not None:
             self._orders.removed(rows)
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the orders are written in state files: they are those of the simulation that reads it."""
+        yield Form("orders", Orders, lambda orders: orders.places.stations, self._orders_at)
+
+    def _orders_at(self, stations: list[str]) -> Orders:
+        if self.orders.places.stations != stations:
+            raise StateFileError("the stations of the site are others than when the state was saved")
+        return self.orders
 
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""

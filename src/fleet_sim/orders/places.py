@@ -78,6 +78,28 @@ class OrderPlaces:
         """Return the numbers of the stations of a kind."""
         return [number for number, station in enumerate(self.site.stations) if station.kind is kind]
 
+    @property
+    def stations(self) -> list[str]:
+        """The names of the stations of the site."""
+        return [station.name for station in self.site.stations]
+
+    def save(self) -> list[tuple[float, float]]:
+        """Return the points that have numbers, in order."""
+        return self.points[len(self.site.stations) :]
+
+    def restore(self, saved: Sequence[tuple[float, float]]) -> None:
+        """Restore what `save` returned: points named since lose their numbers."""
+        if list(saved) == self.save():
+            return
+        count = len(self.site.stations)
+        del self.names[count:], self.points[count:]
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+        # Ways and lengths were noted by number.
+        self._ways.clear()
+        self._lengths = None
+        for point in saved:
+            self.number(point)
+
     # ---- ways --------------------------------------------------------------------------------------------------------
 
     def check_way(self, stops: Sequence[int]) -> None:

@@ -16,12 +16,13 @@ from fleet_sim.config.ros_params import RateParams, RosParams
 from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
-from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.facade.run_inputs import InputRecorder
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.gate.folders import OperatorFolder
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
-from fleet_sim.ros.permissions import Permissions
+from fleet_sim.ros.permissions import Permissions, state_folder
 from fleet_sim.ros.rates import Rates
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -73,6 +74,7 @@ class NodeParameters:
         self.permissions = Permissions(
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
+            states=self._state_folder(),
         )
         self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
         self.record_inputs = self._once("record_inputs", "", "Keep what changes the run in this file; empty: do not.")
@@ -121,6 +123,13 @@ class NodeParameters:
     def _once(self, name: str, default: Any, text: str) -> Any:
         descriptor = ParameterDescriptor(description=text, read_only=True)
         return self._node.declare_parameter(name, default, descriptor).value
+
+    def _state_folder(self) -> OperatorFolder:
+        text = "Folder of the files that /sim/save and /sim/load may name; empty: they work in memory only."
+        try:
+            return state_folder(self._once("state_folder", "", text))
+        except InvalidValueError as error:
+            raise ConfigError(str(error), path="state_folder") from error
 
     def _check(self, name: str, good: bool, message: str) -> None:
         if not good:

@@ -12,6 +12,7 @@ from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StaleHandleError, StateError
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -22,6 +23,7 @@ from fleet_sim.swarm.colours import RANDOM_COLOR, drawn_color
 from fleet_sim.swarm.crowd import SwarmColumns
 
 
+@saved
 class Start(NamedTuple):
     """Where a body that is not spawned yet is to be, and its name there."""
 

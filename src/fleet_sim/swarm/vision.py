@@ -14,11 +14,13 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import trigonometry as trig
 
 Number: TypeAlias = "float | Floats"
 
 
+@saved
 @dataclass(frozen=True)
 class Sector:
     """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep.

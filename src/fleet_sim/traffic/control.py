@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.steering import IDLE
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -17,6 +19,7 @@ from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import STOPPED, TrafficColumns
 from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused, turning_speeds
 from fleet_sim.traffic.floor import Floor
+from fleet_sim.traffic.saved_forms import TrafficForms
 from fleet_sim.traffic.settings import TrafficSettings
 
 
@@ -297,6 +300,13 @@ class TrafficControl:
             "driven_m": float(table.driven[rows].sum()),
             **counts,
         }
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the traffic is written in state files."""
+        return TrafficForms(self._floor_for).forms()
+
+    def _floor_for(self, radius: float) -> Floor:
+        return self._floor or Floor(self._sim, self._site, self._table, self._settings, radius)
 
     def save(self) -> Any:
         """Return the state outside the columns, for a checkpoint."""

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.random import purpose_key, uniforms
 from fleet_sim.core.world import World
+from fleet_sim.saved_classes import saved
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.columns import BROKEN, DELAYED, TrafficColumns
 from fleet_sim.traffic.disturbance_settings import DisturbanceSettings
@@ -19,6 +20,7 @@ DELAY, LENGTH, SLOW, BREAKDOWN = range(4)
 """Sequences of random numbers, one for each question."""
 
 
+@saved
 class Counts(NamedTuple):
     """How often what happened."""
 

@@ -10,12 +10,13 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import PlanError
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.execution import Execution
 from fleet_sim.traffic.horizon import steps_ahead
 from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.planners.planner import USUAL_WINDOW
+from fleet_sim.traffic.planners.planner import USUAL_WINDOW, Planner
 from fleet_sim.traffic.planning import Planning
 from fleet_sim.traffic.policies import POLICIES, Situation
 from fleet_sim.traffic.problem import Problem
@@ -25,6 +26,7 @@ UNPLANNED = STOPPED | BROKEN | UNFIT
 """Reasons to stand for which robots are not planned for, but around."""
 
 
+@saved
 class Pending(NamedTuple):
     """A plan that is not ready yet: paths of robots by object id, None where it failed; and the tick it is ready."""
 
@@ -84,6 +86,11 @@ class PlanTiming:
         # As a planner's own: paths from elsewhere pass the same checks.
         check_paths(Problem(self._network, starts, paths[:, -1], ids=ids), paths)
         self._execution.graph.append(self._table, self._execution.rows, rows, paths)
+
+    @property
+    def planner(self) -> Planner:
+        """What makes the plans."""
+        return self._planning.planner
 
     @property
     def times(self) -> Floats:
@@ -184,7 +191,8 @@ class PlanTiming:
     def save(self) -> Any:
         """Return the state, that of the planner included, for a checkpoint."""
         planner = self._planning.planner
-        return planner, self._copied(vars(planner)), self._next_tick, self._pending, self.changed, self.cut_off
+        own = {name: value for name, value in vars(planner).items() if name not in ("network", "settings")}
+        return planner, self._copied(own), self._next_tick, self._pending, self.changed, self.cut_off
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""

@@ -7,8 +7,10 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.errors import MissingDependencyError
 from fleet_sim.kernels import compiled
+from fleet_sim.saved_classes import saved
 
 
+@saved
 class Closest:
     """Keeps the smallest distance between the middles of two robots. Exact at each call, and cheap for small moves.
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.saved_classes import saved
 
 MOST = 600
 """Stretches that are kept; even, as two become one when there are more."""
 
 
+@saved
 class Series:
     """Sums of the quantities `names` in stretches of `period` s, which double whenever MOST of them are full."""
 
