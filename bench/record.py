@@ -1,8 +1,8 @@
 """Measure what a recording costs: `python bench/record.py [--robots 1000] [--seconds 30]`.
 
-The same run, at full speed, without and with a recording at 10 Hz, in turns; half of the robots move. For each time step:
-how much longer the run takes, in real time and in processor time of its own thread, how much the writing thread takes
-for one sample, and the size of a minute. At 0.1 s each step is a sample; the budgets are for the default, 1/240 s.
+The same run, at full speed, without and with a recording at 10 Hz, in turns; half of the robots move. For each time
+step: how much longer the run takes, in real time and in processor time of its own thread, how much the writing thread
+takes for one sample, and the size of a minute. At 0.1 s each step is a sample; the budgets are for 1/240 s.
 """
 
 from __future__ import annotations

@@ -102,9 +102,10 @@ def film(
     fps: float,
     progress: Callable[[int, int], object] = lambda done, count: None,
 ) -> None:
-    """Write a film of `count` moments, seen by a camera that `aim_of` knows or by one's own; `progress(done, count)` is called after each picture.
+    """Write a film of `count` moments, seen by a camera that `aim_of` knows or by one's own.
 
-    Raises InvalidValueError for a camera, a size or a file that cannot be; UnknownNameError for a robot that is not.
+    `progress(done, count)` is called after each picture. Raises InvalidValueError for a camera, a size or a file that
+    cannot be; UnknownNameError for a robot that is not.
     """
     width, height = size
     aim = aim_of(camera, width, height) if isinstance(camera, str) else camera
