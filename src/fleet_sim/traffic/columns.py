@@ -31,6 +31,13 @@ class TrafficColumns(FeatureColumns):
     spin: Floats = column(float, unit="rad/s", writer="traffic")
     reversing: Bools = column(bool, writer="traffic", doc="drives backwards")
     place: Floats = column(float, (2,), unit="m", frame="world", writer="traffic", doc="where its law left it")
+    round: Ints = column(
+        np.int64,
+        default=-1,
+        writer="traffic",
+        doc="moves round with others at once: row of one of them; -1: it does not",
+    )
+    halted: Bools = column(bool, writer="traffic", doc="one that moved round with it is gone, and may stand in the way")
 
     goal: Ints = column(np.int64, default=-1, writer="Traffic.send", doc="node; -1: none was given")
     heading: Floats = column(float, default=np.nan, unit="rad", writer="Traffic.send", doc="at its goal; nan: any")

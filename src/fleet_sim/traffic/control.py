@@ -146,7 +146,7 @@ class TrafficControl:
         """Let robots take no part any more; emits traffic_left for each."""
         world, table, execution = self._world, self._table, self.floor.execution
         for row in rows.tolist():
-            execution.graph.forget(table, execution.rows, row)
+            execution.graph.forget(table, execution.rows, row, stays=True)
             table.clear_rows(np.array([row]))
             world.version += 1
         world.rest(rows)
@@ -162,7 +162,7 @@ class TrafficControl:
         table = self._table
         for row in rows[table.present[rows]].tolist():
             execution = self.floor.execution
-            execution.graph.forget(table, execution.rows, row)
+            execution.graph.forget(table, execution.rows, row, stays=False)
             table.clear_rows(np.array([row]))
             execution.renew()
             self.floor.timing.changed = True

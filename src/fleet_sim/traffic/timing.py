@@ -97,7 +97,7 @@ class PlanTiming:
 
     def _plan(self, blocked: Bools, tick: int) -> None:
         rows = self._execution.rows
-        mask = self._table.held[rows] & UNPLANNED == 0
+        mask = ~self._unplanned_mask(rows)
         self.changed = False
         if not mask.any():
             return
@@ -117,6 +117,14 @@ class PlanTiming:
             self._pending, self._execution.frozen = pending, True
         else:
             self._drive(pending)
+
+    def _unplanned_mask(self, rows: Rows) -> Bools:
+        """Return which of `rows` (N,) stand for long: by themselves, or in lockstep with one that does."""
+        mask: Bools = (self._table.held[rows] & UNPLANNED != 0) | self._table.halted[rows]
+        rounds = self._table.round[rows]
+        if mask.any() and (rounds >= 0).any():
+            mask |= (rounds >= 0) & np.isin(rounds, rounds[mask])
+        return mask
 
     def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:
         table, graph = self._table, self._execution.graph
