@@ -99,6 +99,11 @@ class TrafficControl:
         graph = self.floor.execution.graph
         return np.asarray(graph.ways.nodes[rows, self._table.at[rows]], np.int64)
 
+    def next_nodes(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots are planned to pass next, or where they stand."""
+        table, graph = self._table, self.floor.execution.graph
+        return np.asarray(graph.ways.nodes[rows, np.minimum(table.at[rows] + 1, table.length[rows] - 1)], np.int64)
+
     # ---- who takes part ----------------------------------------------------------------------------------------------
 
     def enroll(self, rows: Rows) -> None:

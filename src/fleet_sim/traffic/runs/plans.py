@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.sites.grid import NO_CELL
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.costs import sum_of_costs
 from fleet_sim.traffic.figures import FigureCollector, run_of
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.path_files.league import write_league
 from fleet_sim.traffic.planners.planner import checked_plan
 from fleet_sim.traffic.planners.registry import make_planner
 from fleet_sim.traffic.problem import Problem
 from fleet_sim.traffic.runs.crew import Crew
 from fleet_sim.traffic.runs.fleet import make_fleet
 from fleet_sim.traffic.runs.goals import nodes_of_cells
+from fleet_sim.traffic.runs.league import LeagueRecorder
 from fleet_sim.traffic.runs.outcome import Outcome, Progress
 from fleet_sim.traffic.runs.settings import FleetSettings
 from fleet_sim.traffic.runs.stepping import step_to, warm_up
 from fleet_sim.traffic.runs.watch import Watch
 from fleet_sim.traffic.settings import TrafficSettings
+from fleet_sim.traffic.tasks import NextGoals
 
 
 def drive_paths(
@@ -39,11 +44,13 @@ def drive_paths(
     planning_s: float | None = None,
     about: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    out: str | Path | None = None,
 ) -> Outcome:
     """Return the outcome of robots that drive the paths `cells` (R, T + 1) of `site`, until all have, at the longest.
 
     A task is to stand on the cell `goals[i]` (R,) at the end. It ends early with a deadlock, and after `seconds` of
-    simulated time. Raises PlanError for paths that robots of this size may not drive.
+    simulated time. `out` is a file for what robots did, as the League of Robot Runners writes it. Raises PlanError for
+    paths that robots of this size may not drive.
     """
     robots = fleet or FleetSettings()
     warm_up()
@@ -57,6 +64,9 @@ def drive_paths(
         nobody: Bools = np.zeros(len(rows), bool)
         there: Bools = np.zeros(len(rows), bool)
         rests = 0.0
+        recorder = None if out is None else LeagueRecorder(made, robots.speed)
+        if recorder is not None:
+            recorder.sent(crew.robots, NextGoals(goals, np.zeros(len(rows), bool)))
 
         def look(dt: float) -> None:
             nonlocal rests
@@ -66,11 +76,17 @@ def drive_paths(
                 rests = made.sim.sim_time
                 right = np.flatnonzero(came_mask & (cells[:, -1] == goals))
                 collector.tasks_ended(np.full(len(right), rests))
+                if recorder is not None:
+                    recorder.sent(right, NextGoals(np.full(len(right), NO_CELL), np.ones(len(right), bool)))
+            if recorder is not None:
+                recorder.look(dt)
             watch.look(dt, nobody, ~there)
 
         made.sim.pipeline.add(System("figures", Phase.OBSERVE, look))
         over = lambda: bool(there.all()) or collector.standstill.deadlocks > 0  # noqa: E731  asked in every step
         timing = step_to(made, seconds, over, lambda: collector.tasks_done, progress)
+        if out is not None and recorder is not None:
+            write_league(out, recorder.run())
         figures = {
             **watch.figures(),
             **timing.figures(collector.simulated),
