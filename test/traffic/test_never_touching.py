@@ -109,6 +109,28 @@ def test_robots_on_lanes_that_cross_and_meet_at_acute_angles_never_touch() -> No
         assert crowd.traffic.figures()["refusals"] == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_robots_that_leave_or_stop_on_the_way_are_never_run_into(seed: int) -> None:
+    # Small ones, that follow each other closely and move round at once.
+    robots = {"shape": {"shape_type": "cylinder", "radius": 0.3, "height": 0.3}}
+    crowd = Crowd(site_of(HALL), 18, seed=seed, robots=robots, settings={"allow_rotations": True})
+    crowd.roam()
+    rng = np.random.default_rng(seed)
+    # In each step no pair collides, those that left included.
+    for _ in range(6):
+        crowd.run(2.0 + float(rng.uniform(0.0, 1.0)))
+        crowd.traffic.leave(crowd.traffic.robots[int(rng.integers(len(crowd.traffic.robots)))])
+        crowd.traffic.stop(crowd.traffic.robots[int(rng.integers(len(crowd.traffic.robots)))])
+    for agent in [agent for agent in crowd.agents if not crowd.traffic.takes_part(agent)]:
+        crowd.sim.remove_object(agent)
+    for agent in crowd.traffic.robots:
+        crowd.traffic.resume(agent)
+    before = crowd.done
+    crowd.run(40.0)
+    assert crowd.done > before + 5
+    assert crowd.closest >= 0.6
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_nobody_waits_for_ever(seed: int) -> None:
     crowd = Crowd(site_of(HALL), 16, seed=seed, disturbances=DISTURBANCES[1])

@@ -32,12 +32,13 @@ class TrafficColumns(FeatureColumns):
     reversing: Bools = column(bool, writer="traffic", doc="drives backwards")
     place: Floats = column(float, (2,), unit="m", frame="world", writer="traffic", doc="where its law left it")
     round: Ints = column(
-        np.int64,
-        default=-1,
-        writer="traffic",
-        doc="moves round with others at once: row of one of them; -1: it does not",
+        np.int64, default=-1, reference=True, writer="traffic", doc="one of those with which it moves round at once"
     )
-    halted: Bools = column(bool, writer="traffic", doc="one that moved round with it is gone, and may stand in the way")
+    leader: Ints = column(
+        np.int64, default=-1, reference=True, writer="traffic", doc="leaves the last node granted to this one"
+    )
+    gap: Floats = column(float, unit="m", writer="traffic", doc="before that node, where it stops behind the leader")
+    halted: Bools = column(bool, writer="traffic", doc="its leader, or one it moved round with, left the traffic there")
 
     goal: Ints = column(np.int64, default=-1, writer="Traffic.send", doc="node; -1: none was given")
     heading: Floats = column(float, default=np.nan, unit="rad", writer="Traffic.send", doc="at its goal; nan: any")

@@ -119,11 +119,15 @@ class PlanTiming:
             self._drive(pending)
 
     def _unplanned_mask(self, rows: Rows) -> Bools:
-        """Return which of `rows` (N,) stand for long: by themselves, or in lockstep with one that does."""
-        mask: Bools = (self._table.held[rows] & UNPLANNED != 0) | self._table.halted[rows]
-        rounds = self._table.round[rows]
-        if mask.any() and (rounds >= 0).any():
-            mask |= (rounds >= 0) & np.isin(rounds, rounds[mask])
+        """Return which of `rows` (N,) stand for long: by themselves, in lockstep with one that does, or behind it."""
+        table = self._table
+        mask: Bools = (table.held[rows] & UNPLANNED != 0) | table.halted[rows]
+        rounds, leaders = table.round[rows], table.leader[rows]
+        moved, known = True, np.zeros(table.capacity, np.bool_)
+        while moved and mask.any():
+            known[rows] = mask
+            more = mask | ((leaders >= 0) & known[leaders]) | ((rounds >= 0) & np.isin(rounds, rounds[mask]))
+            moved, mask = not np.array_equal(more, mask), more
         return mask
 
     def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:

@@ -13,6 +13,7 @@ from fleet_sim.traffic.execution.ways import Marks, Small, Uses, Ways
 
 SOUND, START, NO_LANE, TAKEN, CIRCLE = range(5)
 WAITS, ASTRAY = -1, -2
+NOBODY = -1
 
 
 @compiled
@@ -156,6 +157,7 @@ def _plan_move(
     bend = wrapped(tracks.yaws[lane] - tracks.yaws[ways.lanes[row, place - 1]])
     # Of the first lane of a way it means nothing: robots look at the bends ahead of them.
     ways.bends[row, place] = abs(bend) > STRAIGHT
+    ways.leaders[row, place] = uses.last[node] if uses.last[node] != row else NOBODY
     ways.needs[row, place, 0] = _count(row, node, uses)
     for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
         ways.needs[row, place, 1 + at - tracks.begins[lane]] = _count(row, tracks.claims[at], uses)

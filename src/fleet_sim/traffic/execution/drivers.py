@@ -30,6 +30,8 @@ class Drivers(NamedTuple):
     place: Floats
     round: Ints
     halted: Bools
+    leader: Ints
+    gap: Floats
 
 
 class Limits(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -90,10 +91,13 @@ class ActionDependencyGraph:
     def forget(self, table: TrafficColumns, holders: Rows, row: int, *, stays: bool) -> None:
         """Take the robot in `row` out of the traffic; the others, `holders`, pass in their order without it.
 
-        If it moved round with others and `stays` in the world, these stop with it, and go on when nothing is in their
-        way.
+        If it `stays` in the world, those with which it moved round stop with it, and those who follow it behind it;
+        they go on when nothing is in their way.
         """
         self._leave_round(table, holders, row, stays)
+        followers = holders[table.leader[holders] == row]
+        table.leader[followers] = NOBODY
+        table.halted[followers] = stays
         withdraw(holders, row, self.tracks, marks_of(table), self.ways, self.uses)
         table.behind[row] = table.at[row] = table.granted[row] = table.length[row] = 0
 
@@ -133,21 +137,17 @@ class ActionDependencyGraph:
 
     def _allocated(self, capacity: int, width: int) -> Ways:
         shape = (capacity, width)
-        nodes, lanes = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        return Ways(
-            nodes,
-            lanes,
-            np.zeros((*shape, 1 + self._most_claims), np.int32),
-            np.zeros(shape, np.bool_),
-            np.zeros(shape, np.int32),
-        )
+        nodes, lanes, rounds = (np.zeros(shape, np.int32) for _ in range(3))
+        needs = np.zeros((*shape, 1 + self._most_claims), np.int32)
+        return Ways(nodes, lanes, needs, np.zeros(shape, np.bool_), rounds, np.full(shape, NOBODY))
 
     def _reserve(self, capacity: int, width: int) -> None:
         """Make room for `capacity` rows with ways of `width` nodes."""
         rows, columns = self.ways.nodes.shape
         if capacity > rows or width > columns:
             larger = self._allocated(max(capacity, rows), columns if width <= columns else 2 * width)
-            for old, new in zip(self.ways, larger, strict=True):
+            pairs: Iterable[tuple[AnyArray, AnyArray]] = zip(self.ways, larger, strict=True)
+            for old, new in pairs:
                 new[:rows, :columns] = old
             self.ways = larger
 

@@ -11,6 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Rows
 from fleet_sim.kernels import compiled
 from fleet_sim.traffic.execution.drivers import ARRIVED, MOVED, TURNED, Drivers, Limits, Stride
+from fleet_sim.traffic.execution.following import keep_behind, may_follow
 from fleet_sim.traffic.execution.numbers import STRAIGHT, can_stop, next_speed, wrapped
 from fleet_sim.traffic.execution.rounds import drive_rounds, start_rounds
 from fleet_sim.traffic.execution.tracks import Tracks
@@ -38,6 +39,7 @@ def advance(
     # their references are counted.
     look_up_limits(rows, drivers, limits, step)
     grant(rows, dt, open_mask, tracks, marks, ways, uses, rounds, drivers, step)
+    keep_behind(rows, open_mask, tracks, marks, ways, drivers)
     if len(rounds.sizes) > 1:
         start_rounds(rows, open_mask, tracks, marks, ways, rounds, drivers)
     turn(rows, dt, tracks, marks, ways, drivers, limits, step)
@@ -95,6 +97,9 @@ def grant(
             place += 1
             lane = ways.lanes[row, place]
             if place > marks.granted[row]:
+                # Who follows another one is granted no more before that one has cleared the node.
+                if drivers.leader[row] >= 0 or drivers.halted[row]:
+                    break
                 # Granted to all who move round at once, when they stand and are ready.
                 if rounds.sizes[ways.rounds[row, place]] > 0:
                     break
@@ -105,6 +110,8 @@ def grant(
                     need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
                     free = free and uses.left[tracks.claims[at_claim]] >= need
                 if not free:
+                    if open_mask[ways.nodes[row, place]] and may_follow(row, place, tracks, marks, ways, uses, drivers):
+                        marks.granted[row], drivers.leader[row] = place, ways.leaders[row, place]
                     break
                 marks.granted[row] = place
             ahead += tracks.lengths[lane]
@@ -200,12 +207,19 @@ def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drive
             after = min(after, next_speed(speed, left, tracks.limits[lane], np.inf, accel, dt))
             left += tracks.lengths[lane]
             end += 1
-        after = max(min(after, next_speed(speed, left, 0.0, limit, accel, dt)), speed - accel * dt)
-        way = min(0.5 * dt * (speed + after), left)
-        if not held and can_stop(left, speed, limit, accel, dt):
-            way = left
+        gap = drivers.gap[row] if end == granted else 0.0
+        free = max(left - gap, 0.0)
+        after = max(min(after, next_speed(speed, free, 0.0, limit, accel, dt)), speed - accel * dt)
+        # It may come to rest within the step.
+        way = min(0.5 * dt * (speed + after), free)
+        if not held and can_stop(free, speed, limit, accel, dt):
+            way, after = free, 0.0
         if way > 0.0 or speed != 0.0:
             step.motions[index] = MOVED
+        elif not held:
+            # For the one before it, in the middle of a lane.
+            drivers.waiting[row] = True
+            drivers.waited[row] += 1
         drivers.driven[row] += way
         if way >= left:
             marks.at[row], drivers.progress[row], drivers.speed[row] = end, 0.0, 0.0

@@ -18,7 +18,8 @@ class Ways(NamedTuple):
     A node may be entered when it was left `needs[..., 0]` times since the last plan, and the c-th claim of the lane
     into it `needs[..., 1 + c]` times. Those are the uses that the plan puts before this one. Where `bends`
     (rows, W), the lane into the node is not straight on from the lane before. `rounds` (rows, W) are the numbers of the
-    rotations in which nodes are entered, 0 for none.
+    rotations in which nodes are entered, 0 for none; `leaders` (rows, W) the rows of those who use the nodes directly
+    before, -1 for nobody.
     """
 
     nodes: Small
@@ -26,6 +27,7 @@ class Ways(NamedTuple):
     needs: Small
     bends: Bools
     rounds: Small
+    leaders: Ints
 
 
 class Rounds(NamedTuple):
