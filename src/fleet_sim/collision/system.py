@@ -221,12 +221,15 @@ class CollisionSystem:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
-        """Return the current pairs and the count."""
-        return self._pairs.pairs.copy(), self.count
+        """Return the current pairs, the counts, and when the next check is due."""
+        progress = None if self._schedule is None else self._schedule.progress
+        return self._pairs.pairs.copy(), self.count, self.static_count, progress
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned, without events."""
-        pairs, self.count = saved
+        pairs, self.count, self.static_count, progress = saved
+        if self._schedule is not None and progress is not None:
+            self._schedule.progress = progress
         self._pairs.clear()
         self._pairs.update(pairs)
         self._started = self._ended = NO_PAIRS

@@ -16,11 +16,12 @@ from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_set
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
 from fleet_sim.entities.spawn_params import ControllerParams
-from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.gate.folders import OperatorFolder
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
-from fleet_sim.ros.permissions import Permissions
+from fleet_sim.ros.permissions import Permissions, state_folder
 from fleet_sim.ros.rates import Rates
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -54,8 +55,8 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
-    `config`, `robots`, `gui`, `paused`, `read_only` and `remote_spawn` are read once; `target_rtf` and `rates.*` may be
-    set at any time. A value that is not allowed is rejected with the reason.
+    `target_rtf` and `rates.*` may be set at any time, the others are read once. A value that is not allowed is rejected
+    with the reason.
     """
 
     def __init__(self, node: Node) -> None:
@@ -72,7 +73,11 @@ class NodeParameters:
         self.permissions = Permissions(
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
+            states=self._state_folder(),
         )
+        self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
+        text = "Folder in which the service sim/record may write files; empty: it refuses."
+        self.record_folder = self._once("record_folder", "", text)
         text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
@@ -106,6 +111,13 @@ class NodeParameters:
     def _once(self, name: str, default: Any, text: str) -> Any:
         descriptor = ParameterDescriptor(description=text, read_only=True)
         return self._node.declare_parameter(name, default, descriptor).value
+
+    def _state_folder(self) -> OperatorFolder:
+        text = "Folder of the files that /sim/save and /sim/load may name; empty: they work in memory only."
+        try:
+            return state_folder(self._once("state_folder", "", text))
+        except InvalidValueError as error:
+            raise ConfigError(str(error), path="state_folder") from error
 
     def _check(self, name: str, good: bool, message: str) -> None:
         if not good:

@@ -21,6 +21,7 @@ def check_paths(problem: Problem, paths: object) -> Ints:
     not have or onto a blocked node, two robots at one node, swapping, or too near to each other, or a plan that is
     shorter than the window or, without one, ends away from the goals.
     """
+    # A planner of users' own may return anything.
     array = np.asarray(paths)
     if array.ndim != 2 or array.dtype.kind not in "iu" or len(array) != len(problem) or array.shape[1] < 2:
         raise PlanError(
@@ -35,6 +36,7 @@ def check_paths(problem: Problem, paths: object) -> Ints:
         raise PlanError(
             f"robot {robot} is at node {array[robot, step]} at step {step}, which the network does not have"
         )
+    # Compared at step 0: a path for another robot is most often seen here.
     astray = np.flatnonzero(checked[:, 0] != problem.starts)
     if len(astray):
         robot = int(astray[0])
@@ -67,7 +69,9 @@ def _check_length(problem: Problem, paths: Ints) -> None:
     if not len(away):
         return
     robot = int(away[0])
+    # Without a window, a plan leads to the end.
     if problem.window == 0:
+        # With one, a part of the way will do, if it is as long as was asked for.
         raise PlanError(f"robot {robot} is at node {paths[robot, -1]} at the end and not at its goal")
     if last < problem.window:
         raise PlanError(f"the plan has {last} steps, {problem.window} are asked for, and robot {robot} is on its way")
@@ -166,12 +170,14 @@ def _swaps_with(
     begin, end = paths[robot, step - 1], paths[robot, step]
     if begin == end:
         return -1
+    # On a grid: the two exchange places.
     other = before[end]
     if other >= 0 and after[begin] == other:
         return other
     if len(ids):
         move = _move_number(links, begin, end)
         for at in range(begins[move], begins[move + 1]):
+            # Resources beyond the nodes are crossings, on which nobody stands.
             if ids[at] < len(links):
                 other = before[ids[at]]
                 if other >= 0 and other != robot and after[begin] == other:

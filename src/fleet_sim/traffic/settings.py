@@ -26,6 +26,7 @@ class OnFailure(Mode):
 def _read_planning_time(value: object) -> str | float:
     if value in (FREE, COUNTED):
         return str(value)
+    # True would be one second.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 3600.0:
         return float(value)
     raise InvalidValueError(f"expected free, counted, or seconds from 0 to 3600, got {value!r}")

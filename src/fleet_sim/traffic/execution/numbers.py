@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.kernels import compiled
+from fleet_sim.motion.profile import ROUNDING, SLACK, TINY
 
 STRAIGHT = 1e-9
 """A heading that is off by less (rad) is right, and lanes whose directions differ by less are one line."""
-SLACK = 1.0 + 1e-9
-TINY = 1e-300
 WHOLE_TURN = 2.0 * np.pi
 
 
@@ -29,7 +28,7 @@ def can_stop(distance: float, speed: float, limit: float, accel: float, dt: floa
     most = accel * dt
     rate = speed * speed / max(most * most, TINY)
     offset = distance - 0.5 * speed * dt
-    spare = 0.25 * dt * most * max(1.0 - rate, 0.0) + 1e-9 * dt * min(most, 1.0)
+    spare = 0.25 * dt * most * max(1.0 - rate, 0.0) + ROUNDING * dt * min(most, 1.0)
     return rate <= SLACK and offset * offset <= spare * spare
 
 
