@@ -154,7 +154,8 @@ def turn(
         spin, place = drivers.spin[row], marks.at[row] + 1
         onward = place < marks.length[row] and drivers.turns[row]
         wanted = tracks.yaws[ways.lanes[row, place]] if onward else drivers.heading[row]
-        if not onward and (ways.nodes[row, place - 1] != drivers.goal[row] or drivers.arrived[row]):
+        # Also when it has been there before, and had to give way since.
+        if not onward and ways.nodes[row, place - 1] != drivers.goal[row]:
             wanted = np.nan
         if drivers.held[row] or np.isnan(wanted):
             if spin != 0.0:
