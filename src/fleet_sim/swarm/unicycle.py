@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.schema import MotionColumns
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
 from fleet_sim.motion.law import move_by_control
@@ -34,6 +35,7 @@ class UnicycleLaw:
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
         if len(rows) <= FEW:
+            # All or none: a mixed set goes the way of arrays, which gives the same.
             few = rows.tolist()
             for row in few:
                 if not _drives_freely(world, row):
@@ -84,9 +86,12 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
         world.touch(rows)
         return
     world.touch(rows[moved_mask])
-    resting = rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))]
-    motion.control[resting] = IDLE
-    motion.command_expiry[resting] = -1
+    _end_commands(motion, rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))])
+
+
+def _end_commands(motion: MotionColumns, rows: Rows) -> None:
+    motion.control[rows] = IDLE
+    motion.command_expiry[rows] = -1
 
 
 def _drives_freely(world: World, row: int) -> bool:
@@ -94,6 +99,7 @@ def _drives_freely(world: World, row: int) -> bool:
     motion = world.motion.scalars
     return (
         motion.control[row] == VELOCITY
+        # Expired commands are for the way of arrays, which ends them.
         and not 0 <= motion.command_expiry[row] <= world.clock.tick
         and not motion.axis_limited[row]
         and motion.linear_limit[row] == motion.linear_accel[row] == INF
@@ -123,6 +129,7 @@ def _follow_command(world: World, row: int, dt: float) -> None:
     velocity[x], velocity[y], body_linear[x] = speed * cosine, speed * sine, speed
     body_angular[z] = angular_velocity[z] = turn
     velocity[z] = angular_velocity[x] = angular_velocity[y] = 0.0
+    # All three components, as another law may have left some of the others.
     body_linear[y] = body_linear[z] = body_angular[x] = body_angular[y] = 0.0
     if speed != 0.0 or turn != 0.0:
         world.touch_one(row)
@@ -137,6 +144,7 @@ def _limited(
     """Return speeds (N,) about one axis: `wanted`, within (norm, axis) `limits` and as near as `accels` allow."""
     limited, slowed = _has_finite(limits), _has_finite(accels)
     if not limited and not slowed:
+        # Without limits the command is taken as it is, to the bit, as in `_follow_command`.
         return wanted
     vectors = np.zeros((3, len(wanted)))
     vectors[0] = wanted
