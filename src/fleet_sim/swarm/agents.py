@@ -23,16 +23,13 @@ from fleet_sim.swarm.body_names import NamedBody
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.crowd import Crowd, joined
-from fleet_sim.swarm.group_memory import GroupMemory
+from fleet_sim.swarm.group_memory import GroupMemory, fitting
 from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.written import changed_settings
 
-_OUTER = frozenset(
-    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
-)
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
@@ -46,6 +43,7 @@ class SwarmAgent(NamedBody):
     """
 
     config_class: ClassVar[type[AgentConfig]] = AgentConfig
+    _shared = NamedBody._shared | {"world", "_group", "_controller", "_sensors"}
 
     def __init__(self, config: AgentConfig | Mapping[str, Any], world: SwarmState, name: str | None = None) -> None:
         """Make an agent that is in no world yet: `world.population.append(agent)`, or `world.objects`, puts it there.
@@ -142,22 +140,9 @@ class SwarmAgent(NamedBody):
     @classmethod
     def remade(cls, world: SwarmState, handle: SimObject) -> Any:
         """Return an agent for `handle`, as a state file has it; it gets its settings and parts afterwards."""
-        agent = object.__new__(cls)
-        vars(agent).update(
-            columns=world.columns, swarm=world.swarm, world=world, row=handle.place[0], config=None, _handle=handle
-        )
-        vars(agent).update(_start=None, _last=None, _group=None, _controller=None, is_made=True)
-        vars(agent)["_sensors"] = WatchedList(agent._change_sensors)
+        agent = cls.standing_for(handle, world.columns, world.swarm)
+        vars(agent).update(world=world, _group=None, _controller=None, _sensors=WatchedList(agent._change_sensors))
         return agent
-
-    @property
-    def own_state(self) -> dict[str, Any]:
-        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
-        return {name: value for name, value in vars(self).items() if name not in _OUTER}
-
-    def take_own(self, own: Mapping[str, Any]) -> None:
-        """Go back to what `own_state` was."""
-        vars(self).update(own)
 
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.
@@ -278,10 +263,6 @@ class Group(GroupMemory):
         self.state = {name: values.copy() for name, values in state.items()}
         self.readings = {index: values.copy() for index, values in readings.items()}
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Group:
-        """A group stays itself in a copy of what refers to it."""
-        return self
-
     def keep(self, mask: Bools) -> None:
         """Let go of the agents outside `mask` (N,)."""
         self._numbers = None
@@ -328,11 +309,7 @@ class SoloGroup(Group):
     def note(self, index: int, values: AnyArray) -> None:
         values = _one_each(self, index, values)
         readings = self._group.readings
-        if readings[index].shape[1:] != values.shape[1:] or not np.can_cast(values.dtype, readings[index].dtype):
-            whole = np.zeros((len(self._group), *values.shape[1:]), values.dtype)
-            if readings[index].shape[1:] == values.shape[1:]:
-                whole[:] = readings[index]
-            readings[index] = whole
+        readings[index] = fitting(readings[index], values)
         readings[index][self._slice] = values
         self.readings[index] = readings[index][self._slice]
 

@@ -67,3 +67,21 @@ class GroupMemory(Crowd):
         for index, values in self.readings.items():
             if slot == f"sensors[{index}]":
                 values[number] = 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GroupMemory:
+        """A group stays itself in a copy of what refers to it."""
+        return self
+
+
+def fitting(known: AnyArray, values: AnyArray) -> AnyArray:
+    """Return the readings `known` (N, ...) as an array that takes `values` (K, ...) of some of them.
+
+    That is `known` itself, unless their shape or type is another one; readings of another shape begin at 0.
+    """
+    same_shape = known.shape[1:] == values.shape[1:]
+    if same_shape and np.can_cast(values.dtype, known.dtype):
+        return known
+    whole = np.zeros((len(known), *values.shape[1:]), values.dtype)
+    if same_shape:
+        whole[:] = known
+    return whole
