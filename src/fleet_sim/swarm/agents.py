@@ -15,7 +15,6 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.faults import FAILED
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
@@ -136,13 +135,6 @@ class SwarmAgent(NamedBody):
     def as_config_dict(self) -> dict[str, Any]:
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type(self), **changed_settings(self.as_settings())}
-
-    @classmethod
-    def remade(cls, world: SwarmState, handle: SimObject) -> Any:
-        """Return an agent for `handle`, as a state file has it; it gets its settings and parts afterwards."""
-        agent = cls.standing_for(handle, world.columns, world.swarm)
-        vars(agent).update(world=world, _group=None, _controller=None, _sensors=WatchedList(agent._change_sensors))
-        return agent
 
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.
