@@ -14,6 +14,7 @@ from fleet_sim.arrays import Ints
 from fleet_sim.errors import InvalidValueError, PlanError
 from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.guides import no_guides
 from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import PibtStep, run_steps
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
@@ -90,6 +91,7 @@ class Pibt(Planner):
             problem.goals,
             tables.steps,
             rows,
+            no_guides(),
             waited,
             np.uint64(problem.seed + self._steps_planned),
             self.settings.allow_rotations,
