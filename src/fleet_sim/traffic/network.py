@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, as_floats
+from fleet_sim.arrays import Bools, Floats, Ints, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
@@ -15,7 +15,7 @@ from fleet_sim.traffic.guidance import entry_costs
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
 from fleet_sim.traffic.steps import Steps
-from fleet_sim.traffic.tables import DistanceTables, Links
+from fleet_sim.traffic.tables import DistanceTables, Links, flood
 
 NO_NODE = -1
 STRAIGHT = 4
@@ -141,6 +141,12 @@ class Network:
     def distances(self, goal: int) -> Ints:
         """Return the steps (N,) from each node to `goal`, -1 from where it cannot be reached."""
         return self.tables.to(goal)
+
+    def reached_from(self, node: int, blocked: Bools) -> Bools:
+        """Return the nodes (N,) to which a way leads from `node` that enters none that is `blocked` (N,)."""
+        reached_mask = np.empty(len(self), bool)
+        flood(self.links, blocked, node, reached_mask, np.empty(len(self), np.int32))
+        return reached_mask
 
     def guided_tables(self, against: int) -> DistanceTables:
         """Return tables in which a move against the roads of the grid counts as `against` steps, see `entry_costs`.
