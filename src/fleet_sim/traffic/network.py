@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import RLock
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class Network:
     grid: Grid | None = None
     reach: float = 0.0
     """How far from a node a point may be that is counted as there, in m, where nodes are not cells of `grid`."""
+    lock: RLock = field(init=False, repr=False, default_factory=RLock)
+    """Held by who uses the tables: a planner that was given up as late may still be at work in its thread."""
     links: Links = field(init=False, repr=False)
     tables: DistanceTables = field(init=False, repr=False)
     _guided: dict[int, DistanceTables] = field(init=False, repr=False, default_factory=dict)

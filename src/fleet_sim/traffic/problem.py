@@ -72,6 +72,10 @@ class Problem:
 
     def unreachable(self) -> Bools:
         """Return which robots (R,) have no way to their goals, as far as `blocked` leaves one."""
+        with self.network.lock:
+            return self._unreachable()
+
+    def _unreachable(self) -> Bools:
         tables = self.network.tables
         tables.block(self.blocked)
         lost_mask, asked_mask = np.zeros(len(self), bool), np.ones(len(self), bool)

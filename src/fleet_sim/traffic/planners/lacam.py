@@ -38,7 +38,7 @@ class LacamSettings(PlannerSettings):
         high=1_000_000_000,
         doc="Rounds that make the first plan cheaper; null: until the time limit, and so not reproducible.",
     )
-    group: int = setting(6, low=1, high=1000, doc="Robots at most that a round plans anew.")
+    group: int = setting(3, low=1, high=1000, doc="Robots at most that a round plans anew.")
     most_visited: int = setting(1_000_000, low=1, high=1_000_000_000, doc="Places of all robots that are looked at.")
 
 
@@ -84,7 +84,8 @@ class Lacam(Planner):
     def plan(self, problem: Problem) -> Ints:
         """Return a plan to the goals, cut to `window` steps if that is not 0."""
         _compile()
-        return self._solved(problem)
+        with self.network.lock:
+            return self._solved(problem)
 
     def _solved(self, problem: Problem) -> Ints:
         late = time.monotonic() + problem.time_limit

@@ -69,12 +69,13 @@ class Pibt(Planner):
 
     def plan(self, problem: Problem) -> Ints:
         """Return `window` steps, or steps until all robots are at their goals at once."""
-        problem.require_ways()
-        waited = self._patience.waited(problem)
-        if problem.window:
-            columns = self._run(problem, problem.starts, waited, problem.window, to_end=False)
-            return np.concatenate((problem.starts[:, None], columns), axis=1)
-        return self._to_end(problem, waited)
+        with self.network.lock:
+            problem.require_ways()
+            waited = self._patience.waited(problem)
+            if problem.window:
+                columns = self._run(problem, problem.starts, waited, problem.window, to_end=False)
+                return np.concatenate((problem.starts[:, None], columns), axis=1)
+            return self._to_end(problem, waited)
 
     def figures(self) -> Mapping[str, float]:
         """Return how many steps were planned."""
