@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli.arguments import check_png, seeds
+from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
 from fleet_sim.images import write_png
@@ -40,6 +41,10 @@ def add(commands: Any) -> None:
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
     parser.add_argument(
+        "--view", action="store_true", help="show the run in a browser, in real time unless --rtf says otherwise"
+    )
+    add_view_options(parser)
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -63,6 +68,8 @@ def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
     if args.seeds:
         return execute_seeds(args)
+    if not args.view:
+        check_unused(args)
     config = configuration(args)
     if args.picture:
         check_png(args.picture)
@@ -76,6 +83,8 @@ def execute(args: argparse.Namespace) -> int:
     sim = simulation_of(args, config)
     if args.monitor:
         sim.setup_monitor(monitor_output())
+    if args.view:
+        announce(sim.view.show(**vars(view_params(args))))
     outcome = RunSummary(sim)
     source = figure_source(sim) if args.figures else None
     start = time.perf_counter()
@@ -136,7 +145,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures"):
+    for option in ("gui", "picture", "monitor", "figures", "view"):
         if getattr(args, option):
             raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
@@ -175,9 +184,9 @@ def monitor_output() -> MonitorOutput:
     return window
 
 
-def configuration(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the scenario of `args` with its options applied; raises ConfigError."""
-    config = dict(as_scenario(load_mapping(resolve_config(args.config))))
+def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the scenario of `args`, or the given one, with its options applied; raises ConfigError."""
+    config = dict(as_scenario(load_mapping(resolve_config(args.config)) if scenario is None else scenario))
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
     for name, value in options.items():
@@ -189,6 +198,10 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
     settings = (config.get("simulation") or {}) if section else config
+    if args.view and isinstance(settings, Mapping):
+        for name, value in watched(settings).items():
+            if options[name] is None:
+                set_key(config, section + name, value)
     if isinstance(settings, Mapping) and "gui" not in settings and _has_no_display():
         # `gui` defaults to true. Without a display that would fail, although the user did not ask for a window.
         print("fleet-sim: no display (DISPLAY is not set): no window is opened", file=sys.stderr)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints
+from fleet_sim.core.appearance import NO_APPEARANCE, Appearance
 from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
@@ -48,6 +49,8 @@ class Snapshot:
     """(N, 4) the colour given to each by `set_color`; -1: that of its shapes."""
     features: Mapping[str, Mapping[str, AnyArray]]
     """The columns (N, ...) of each feature in use, by the names of both; `present` tells which entities have it."""
+    appearance: Appearance = NO_APPEARANCE
+    """What is to be drawn of each; the same object in all snapshots until something is spawned, removed or coloured."""
 
     def index_of(self, name: str) -> int:
         """Return the index of the entity called `name`; raises UnknownNameError with the closest names."""
@@ -66,10 +69,11 @@ class Snapshot:
         return {name: index for index, name in enumerate(self.names)}
 
 
-def take_snapshot(world: World, pairs: Ints, names: Sequence[str]) -> Snapshot:
+def take_snapshot(world: World, pairs: Ints, names: Sequence[str], appearance: Appearance) -> Snapshot:
     """Return the present state of `world`; inside a step it gets the number and the time of the step's end.
 
-    `pairs` (M, 2) are the rows that collide, `names` those of all living entities, in the order of `world.rows`.
+    `pairs` (M, 2) are the rows that collide; `names` and `appearance` are those of all living entities, in the order of
+    `world.rows`.
     """
     rows = world.rows
     # NO_ROW is -1: as an index it finds the last entry, which is NO_ROW because no entity has that row.
@@ -102,6 +106,7 @@ def take_snapshot(world: World, pairs: Ints, names: Sequence[str]) -> Snapshot:
             for name, table in world.tables.items()
             if isinstance(table, FeatureColumns)
         },
+        appearance=appearance,
     )
 
 

@@ -8,6 +8,7 @@ from threading import Condition
 from types import TracebackType
 
 from fleet_sim.arrays import Ints
+from fleet_sim.core.appearance import NO_APPEARANCE, Appearance, appearance_of
 from fleet_sim.core.snapshot import Snapshot, take_snapshot
 from fleet_sim.core.world import World
 
@@ -76,6 +77,8 @@ class SnapshotBoard:
         self._requested: Future[Snapshot] | None = None
         self._names: tuple[str, ...] = ()
         self._names_version = -1
+        self._appearance: Appearance = NO_APPEARANCE
+        self._look_versions = (-1, -1)
 
     @property
     def latest(self) -> Snapshot | None:
@@ -151,7 +154,11 @@ class SnapshotBoard:
             # Names are the one part that takes Python per entity, and they rarely change.
             self._names = tuple(map(world.label, world.rows.tolist()))
             self._names_version = world.version
-        return take_snapshot(world, self._pairs(), self._names)
+        versions = (world.version, world.look.version)
+        if self._look_versions != versions:
+            self._appearance = appearance_of(world)
+            self._look_versions = versions
+        return take_snapshot(world, self._pairs(), self._names, self._appearance)
 
     def refresh(self) -> None:
         """Replace the snapshot, if anybody reads it: the world has changed without a step."""
