@@ -13,6 +13,7 @@ from rclpy.parameter import Parameter
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
 from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
+from fleet_sim.config.view_params import ViewParams
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
 from fleet_sim.entities.spawn_params import ControllerParams
@@ -54,8 +55,8 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
-    `config`, `robots`, `gui`, `paused`, `read_only` and `remote_spawn` are read once; `target_rtf` and `rates.*` may be
-    set at any time. A value that is not allowed is rejected with the reason.
+    `config`, `robots`, `gui`, `view`, `paused`, `read_only` and `remote_spawn` are read once; `target_rtf` and
+    `rates.*` may be set at any time. A value that is not allowed is rejected with the reason.
     """
 
     def __init__(self, node: Node) -> None:
@@ -73,11 +74,31 @@ class NodeParameters:
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
         )
+        self.view = self._view_params()
         text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
         self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
         self._declare_changeable()
+
+    def _view_params(self) -> ViewParams | None:
+        """Return where the simulation is shown in the browser, or None; raises ConfigError."""
+        shown = self._once("view", False, "Show the simulation in the browser; the address is printed.")
+        defaults = ViewParams()
+        host = self._once("view_host", defaults.host, "Address that the page in the browser is served at.")
+        port = self._once("view_port", defaults.port, "Its port, or the first free one after it; 0: any.")
+        try:
+            # What messages may not do, pages may not do either.
+            chosen = ViewParams(
+                host=host,
+                port=port,
+                read_only=self.permissions.read_only,
+                spawning=self.permissions.remote_spawn,
+                browser=True,
+            )
+        except ConfigError as error:
+            raise ConfigError(error.message, path=f"view_{error.path}") from error
+        return chosen if shown else None
 
     def build_simulation(self) -> MultiRobotSimulationCore:
         """Return the simulation, not yet running; raises ConfigError."""

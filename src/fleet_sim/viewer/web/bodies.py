@@ -42,7 +42,7 @@ class BatchKey(NamedTuple):
 
 
 @dataclass(eq=False)
-class Batch:
+class MeshBatch:
     """A batch on the page: instances `members` (K,) of the table."""
 
     handle: viser.BatchedMeshHandle
@@ -50,7 +50,7 @@ class Batch:
     piece: MeshPiece
 
 
-class Bodies:
+class ShownBodies:
     """All bodies of a snapshot, with their real meshes. `table` has the instances that are shown."""
 
     def __init__(self, scene: viser.SceneApi) -> None:
@@ -62,7 +62,7 @@ class Bodies:
         self._links = LinkFrames()
         self._appearance = NO_APPEARANCE
         self._pieces: dict[MeshKey, tuple[MeshPiece, ...]] = {}
-        self._batches: dict[BatchKey, Batch] = {}
+        self._batches: dict[BatchKey, MeshBatch] = {}
         self._made = 0
 
     def mesh(self, key: MeshKey) -> tuple[MeshPiece, ...]:
@@ -122,7 +122,7 @@ class Bodies:
                             wanted[BatchKey(group.key, number, movable, opacity)] = members
         return wanted
 
-    def _make(self, key: BatchKey, members: Ints, colours: Bytes) -> Batch:
+    def _make(self, key: BatchKey, members: Ints, colours: Bytes) -> MeshBatch:
         piece = self.mesh(key.mesh)[key.piece]
         # A new name each time: the page must not take it for one that it has.
         self._made += 1
@@ -141,10 +141,10 @@ class Bodies:
             receive_shadow=False,
             side="double" if key.mesh.mirrored else "front",
         )
-        return Batch(handle, members, piece)
+        return MeshBatch(handle, members, piece)
 
 
-def _same_size(batch: Batch, members: Ints | None) -> bool:
+def _same_size(batch: MeshBatch, members: Ints | None) -> bool:
     return members is not None and len(members) == len(batch.members)
 
 

@@ -8,7 +8,7 @@ import viser
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
-from fleet_sim.viewer.web.bodies import Bodies
+from fleet_sim.viewer.web.bodies import ShownBodies
 
 FLOOR, LINES, SECTIONS = (243, 244, 247), (231, 233, 238), (216, 220, 227)
 SUN = (-18.0, -40.0, 50.0)
@@ -63,7 +63,7 @@ def prepare(server: viser.ViserServer) -> viser.GridHandle:
     )
 
 
-def frame_scene(server: viser.ViserServer, bodies: Bodies) -> None:
+def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> None:
     """Have pages begin where all bodies are seen, and as large as they can be beside the panel."""
     radii = bodies.table.radii
     shown_mask = (radii < LARGEST) & (np.abs(bodies.positions).max(axis=1, initial=0.0) < LARGEST)

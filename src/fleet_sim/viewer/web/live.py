@@ -17,7 +17,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.viewer.web.commands import SOURCE
 from fleet_sim.viewer.web.details import details_of, paths_ahead
-from fleet_sim.viewer.web.source import Frame, PathsAhead, RunStatus, Wanted
+from fleet_sim.viewer.web.source import PathsAhead, RunStatus, ViewFrame, Wanted
 from fleet_sim.viewer.web.watching import Watching
 
 _DELIVERED: dict[str, Callable[[Any], int]] = {
@@ -36,7 +36,7 @@ class LiveSource:
     def __init__(self, sim: MultiRobotSimulationCore) -> None:
         self._sim = sim
         self._closed = False
-        self._pending: Future[Frame] | None = None
+        self._pending: Future[ViewFrame] | None = None
         self._wanted = Wanted()
         self._watching = Watching(sim)
 
@@ -61,7 +61,7 @@ class LiveSource:
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
-    def frame(self, wanted: Wanted, patience: float) -> Frame | None:
+    def frame(self, wanted: Wanted, patience: float) -> ViewFrame | None:
         """Return the state between the step that is under way and the next."""
         self._wanted = wanted
         if self._closed:
@@ -75,14 +75,16 @@ class LiveSource:
             return None
         except CancelledError:
             frame = None
-        self._pending = None
+        finally:
+            if future.done():
+                self._pending = None
         return frame
 
-    def _take(self) -> Frame:
+    def _take(self) -> ViewFrame:
         sim, wanted = self._sim, self._wanted
         world = sim.world
         scans, pictures = self._watching.look(wanted)
-        return Frame(
+        return ViewFrame(
             snapshot=sim.snapshots.take(),
             status=self._status(),
             paths=paths_ahead(world) if wanted.paths else PathsAhead(),

@@ -6,7 +6,7 @@ import numpy as np
 import viser
 
 from fleet_sim.arrays import Floats
-from fleet_sim.viewer.web.source import Frame
+from fleet_sim.viewer.web.source import ViewFrame
 
 PATH, SCAN = (128, 172, 232), (222, 42, 42)
 MOST_LINES = 20_000
@@ -27,7 +27,7 @@ class Overlays:
         self._points: viser.PointCloudHandle | None = None
         self._labels: dict[str, viser.LabelHandle] = {}
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: ViewFrame) -> None:
         """Bring all of it up to date."""
         self._show_paths(frame.paths.lines[:MOST_LINES])
         self._show_scans(frame.scans)
@@ -56,7 +56,7 @@ class Overlays:
         self._points.points = points.astype(np.float32)
         self._points.visible = True
 
-    def _show_names(self, frame: Frame) -> None:
+    def _show_names(self, frame: ViewFrame) -> None:
         snapshot = frame.snapshot
         robots = np.flatnonzero(snapshot.agent_mask)[:MOST_NAMES].tolist() if self.names else []
         wanted = {snapshot.names[robot]: snapshot.positions[robot] for robot in robots}

@@ -7,7 +7,7 @@ import viser
 from fleet_sim.viewer.web.colouring import ColourMode, moving_mask
 from fleet_sim.viewer.web.inputs import add_button, on_input, show_value
 from fleet_sim.viewer.web.plots import Plots
-from fleet_sim.viewer.web.source import Frame, Source
+from fleet_sim.viewer.web.source import Source, ViewFrame
 
 SPEEDS = {
     "0.1x": 0.1,
@@ -75,7 +75,7 @@ class Panel:
             on_input(axis, lambda: source.seek(axis.value))
         add_button(gui, "Reset", source.reset, viser.Icon.ROTATE, hint="Begin again, with everything as it was")
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: ViewFrame) -> None:
         """Bring the panel up to date."""
         snapshot, status = frame.snapshot, frame.status
         self._plots.note(frame)

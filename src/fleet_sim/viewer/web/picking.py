@@ -7,12 +7,12 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.sensors.render.scene import InstanceTable, MeshKey
 from fleet_sim.spatial import quaternions
-from fleet_sim.viewer.web.bodies import Bodies
+from fleet_sim.viewer.web.bodies import ShownBodies
 
 Triangles = tuple[Floats, Floats, Floats]
 
 
-def pick(bodies: Bodies, origin: Floats, direction: Floats) -> tuple[int, float] | None:
+def pick(bodies: ShownBodies, origin: Floats, direction: Floats) -> tuple[int, float] | None:
     """Return the index of the entity that a ray meets first, as the page shows it, and how far away in m; or None."""
     table = bodies.table
     near = _near(table, bodies.positions, origin, direction)
@@ -50,7 +50,7 @@ def _near(table: InstanceTable, positions: Floats, origin: Floats, direction: Fl
     return list(zip(chosen[order].tolist(), entries[order].tolist(), strict=True))
 
 
-def _distance(bodies: Bodies, instance: int, origin: Floats, direction: Floats) -> float | None:
+def _distance(bodies: ShownBodies, instance: int, origin: Floats, direction: Floats) -> float | None:
     table = bodies.table
     back = quaternions.conjugate(bodies.orientations[instance][None])
     scale = table.scales[instance].astype(np.float64)

@@ -10,7 +10,7 @@ import viser
 from viser import uplot
 
 from fleet_sim.viewer.web.colouring import moving_mask
-from fleet_sim.viewer.web.source import Frame
+from fleet_sim.viewer.web.source import ViewFrame
 
 PERIOD = 0.5
 """Between two points of a plot, in s of real time."""
@@ -54,7 +54,7 @@ class Plots:
             height=130,
         )
 
-    def note(self, frame: Frame) -> None:
+    def note(self, frame: ViewFrame) -> None:
         """Add a point to each plot, if it is time for one."""
         now, sim_time = time.monotonic(), frame.snapshot.time
         if self._last is not None and now - self._last[0] < PERIOD:
@@ -71,7 +71,7 @@ class Plots:
             self.factor = 0.0
         self._last = (now, sim_time)
 
-    def _add_point(self, frame: Frame) -> None:
+    def _add_point(self, frame: ViewFrame) -> None:
         snapshot, status = frame.snapshot, frame.status
         moving = int(np.count_nonzero(moving_mask(snapshot) & snapshot.agent_mask))
         throughput = np.nan if status.throughput is None else status.throughput

@@ -14,7 +14,7 @@ from fleet_sim.core.commands import Command
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.registry import Fit, Registry
 from fleet_sim.sites.site import Site
-from fleet_sim.viewer.web.source import Frame, Recorded, RunStatus, Wanted
+from fleet_sim.viewer.web.source import Recorded, RunStatus, ViewFrame, Wanted
 
 FASTEST = 1000.0
 """What "as fast as possible" is for a recording, as a factor of real time."""
@@ -46,7 +46,7 @@ class RecordedSource:
         self._position, self._set_at = self.times[0], time.monotonic()
         self._shown: tuple[int, RunStatus, Wanted] | None = None
 
-    def frame(self, wanted: Wanted, patience: float) -> Frame | None:
+    def frame(self, wanted: Wanted, patience: float) -> ViewFrame | None:
         """Return what was recorded last before the present time of the recording."""
         with self._changed:
             index, status = self._present()
@@ -55,7 +55,7 @@ class RecordedSource:
                 self._changed.wait(patience if self._paused else 0.0)
                 return None
             self._shown = (index, status, wanted)
-        return Frame(self._recording.snapshot(index), status)
+        return ViewFrame(self._recording.snapshot(index), status)
 
     def _present(self) -> tuple[int, RunStatus]:
         self._advance()

@@ -17,7 +17,7 @@ from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.inputs import add_button, show_value
 from fleet_sim.viewer.web.panel import ADD, SELECTED
 from fleet_sim.viewer.web.picking import meets_floor
-from fleet_sim.viewer.web.source import Frame, RobotDetails, Source
+from fleet_sim.viewer.web.source import RobotDetails, Source, ViewFrame
 
 RING, GOAL = (255, 140, 0), (46, 160, 95)
 NOBODY = "Click a robot to select it."
@@ -122,7 +122,7 @@ class Session:
 
     # ---- what a page shows -------------------------------------------------------------------------------------------
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: ViewFrame) -> None:
         """Bring the page's own part up to date."""
         self._report_failures()
         snapshot = frame.snapshot
@@ -166,7 +166,7 @@ class Session:
             if mark is not None:
                 mark.visible = False
 
-    def _show_marks(self, frame: Frame, index: int) -> None:
+    def _show_marks(self, frame: ViewFrame, index: int) -> None:
         scene = self._client.scene
         if self._ring is None or self._goal is None:
             self._ring = _ring(scene, "/own/ring", 0.45, 0.56, RING)
@@ -181,7 +181,7 @@ class Session:
         if self._gizmo is not None and not self._dragged:
             self._gizmo.position, self._gizmo.wxyz = self._position, np.roll(self._orientation, 1)
 
-    def _show_camera(self, frame: Frame, details: RobotDetails) -> None:
+    def _show_camera(self, frame: ViewFrame, details: RobotDetails) -> None:
         self._camera.visible = bool(details.cameras)
         options = (NO_CAMERA, *details.cameras)
         if tuple(self._camera.options) != options:

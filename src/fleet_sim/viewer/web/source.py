@@ -57,7 +57,7 @@ class RobotDetails:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class ViewFrame:
     """What is shown at one moment; all of it is from between the same two steps."""
 
     snapshot: Snapshot
@@ -103,7 +103,7 @@ class Source(Protocol):
     def times(self) -> tuple[float, float] | None:
         """First and last time in s of a recording; None for what is still being simulated."""
 
-    def frame(self, wanted: Wanted, patience: float) -> Frame | None:
+    def frame(self, wanted: Wanted, patience: float) -> ViewFrame | None:
         """Return what is to be shown now; None where there is nothing new for `patience` s, or ever."""
 
     def set_paused(self, paused: bool) -> None:

@@ -9,13 +9,13 @@ import viser
 
 from fleet_sim.config.view_params import ViewParams
 from fleet_sim.viewer.web import ground
-from fleet_sim.viewer.web.bodies import Bodies
+from fleet_sim.viewer.web.bodies import ShownBodies
 from fleet_sim.viewer.web.colouring import colours_of
 from fleet_sim.viewer.web.overlays import Overlays
 from fleet_sim.viewer.web.panel import Panel
 from fleet_sim.viewer.web.picking import meets_floor, pick
 from fleet_sim.viewer.web.session import Session
-from fleet_sim.viewer.web.source import Frame, Source, Wanted
+from fleet_sim.viewer.web.source import Source, ViewFrame, Wanted
 
 ON_THE_FLOOR = 0.1
 """A click on something that does not move, lower than this in m, is a click on the floor."""
@@ -31,7 +31,7 @@ class Stage:
         self._may_act = not settings.read_only
         # Held while a frame is shown, and while one looks at what is shown.
         self._lock = RLock()
-        self._frame: Frame | None = None
+        self._frame: ViewFrame | None = None
         self._sessions: dict[int, Session] = {}
         server.gui.configure_theme(
             control_layout="floating",
@@ -41,7 +41,7 @@ class Stage:
             brand_color=(38, 116, 217),
         )
         ground.prepare(server)
-        self._bodies = Bodies(server.scene)
+        self._bodies = ShownBodies(server.scene)
         self._overlays = Overlays(server.scene)
         self._panel = Panel(server.gui, source, may_act=self._may_act)
         self._places = ground.Places(server.scene, source.site) if source.site is not None else None
@@ -98,7 +98,7 @@ class Stage:
 
     # ---- frames ------------------------------------------------------------------------------------------------------
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: ViewFrame) -> None:
         """Bring all pages up to date."""
         with self._lock:
             self._frame = frame

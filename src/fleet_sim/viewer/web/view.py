@@ -20,7 +20,7 @@ from fleet_sim.config.view_params import ViewParams
 from fleet_sim.spatial import quaternions
 from fleet_sim.viewer.web.admission import LOOPBACK, Admission, new_token
 from fleet_sim.viewer.web.serving import close_server, open_server
-from fleet_sim.viewer.web.source import Frame, Source
+from fleet_sim.viewer.web.source import Source
 from fleet_sim.viewer.web.stage import Stage
 
 log = logging.getLogger("fleet_sim.viewer")
@@ -72,9 +72,8 @@ class WebView:
         self._pages: set[int] = set()
         self._lock = Lock()
         # Before the first page: it begins with a camera that shows all there is.
-        first = source.frame(self._stage.wanted(), LONGEST_STEP)
-        if first is not None:
-            self._show(first)
+        self._failed = False
+        self._update(LONGEST_STEP)
         self._server.on_client_connect(self._came)
         self._server.on_client_disconnect(self._went)
         self._thread = Thread(target=self._run, name="fleet_sim view", daemon=True)
@@ -147,18 +146,20 @@ class WebView:
             if self._closed.is_set():
                 return
             begin = time.perf_counter()
-            frame = self.source.frame(self._stage.wanted(), PATIENCE)
-            if frame is not None and not self._closed.is_set():
-                self._show(frame)
+            self._update(PATIENCE)
             self._closed.wait(max(0.0, begin + 1.0 / self.settings.rate - time.perf_counter()))
 
-    def _show(self, frame: Frame) -> None:
+    def _update(self, patience: float) -> None:
         try:
-            with self._server.atomic():
-                self._stage.show(frame)
+            frame = self.source.frame(self._stage.wanted(), patience)
+            if frame is not None and not self._closed.is_set():
+                with self._server.atomic():
+                    self._stage.show(frame)
         except Exception:
             # What is wrong with one picture, such as a mesh that is gone, must not end the view.
-            log.exception("the view could not show step %d", frame.snapshot.tick)
+            if not self._failed:
+                log.exception("the view could not be brought up to date; it tries again, and says so no more")
+            self._failed = True
 
 
 def has_display() -> bool:

@@ -73,8 +73,9 @@ def _points(lidar: Sensor) -> Floats:
     if lidar.type == "lidar_3d":
         points: Floats = reading.points.reshape(-1, 3)
     else:
-        angles = lidar.params.angles
-        points = reading.ranges[:, None] * np.stack((np.cos(angles), np.sin(angles), np.zeros(len(angles))), axis=1)
+        hit_mask = np.isfinite(reading.ranges)
+        angles, ranges = lidar.params.angles[hit_mask], reading.ranges[hit_mask]
+        points = np.stack((ranges * np.cos(angles), ranges * np.sin(angles), np.zeros(len(ranges))), axis=1)
     points = points[np.isfinite(points).all(axis=1)]
     turned = quaternions.rotate(np.tile(np.array(pose.orientation), (len(points), 1)), points)
     return turned + np.array(pose.position)
