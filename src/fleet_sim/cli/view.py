@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     if file.suffix.removeprefix(".").lower() in RECORDINGS:
         return _replay(args, file)
     # There is an end to watching, but not to what is watched.
-    given = argparse.Namespace(**{**vars(args), "view": True, "gui": False, "duration": 0.0})
+    given = argparse.Namespace(**{**vars(args), "view": True, "gui": False, "duration": 0.0, "from_state": None})
     scenario = {"site": {"map": str(file)}} if is_site(file) else None
     with simulation_of(given, configuration(given, scenario)) as sim:
         if args.paused:
@@ -72,4 +72,5 @@ def _replay(args: argparse.Namespace, file: Path) -> int:
         Event().wait()
     finally:
         view.close()
+        recording.close()
     return 0

@@ -61,6 +61,11 @@ class EventBus:
         return event in self._handlers
 
     @property
+    def handlers(self) -> list[tuple[str, Handler]]:
+        """All handlers with their events."""
+        return [(event, entry[1]) for event, entries in self._handlers.items() for entry in entries]
+
+    @property
     def handled(self) -> frozenset[str]:
         """The events that have handlers."""
         return frozenset(self._handlers)
@@ -92,6 +97,11 @@ class EntityEvents:
         bus = self._buses.get(row)
         if bus is not None:
             bus.emit(event, **details)
+
+    @property
+    def handlers(self) -> list[tuple[str, Handler]]:
+        """All handlers with their events."""
+        return [entry for bus in self._buses.values() for entry in bus.handlers]
 
     def listening(self, event: str) -> list[int]:
         """Return the rows with handlers of `event`, in ascending order."""

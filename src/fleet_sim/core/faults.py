@@ -87,6 +87,12 @@ class FaultGuard:
         """Return a new part: it stands for one piece of code that is called again and again."""
         return GuardedPart(self, what)
 
+    def part_of(self, saved: tuple[str, int]) -> GuardedPart:
+        """Return a part like the one that `GuardedPart.state_of` returned `saved` of."""
+        part = self.part(str(saved[0]))
+        part.fail(int(saved[1]))
+        return part
+
     def switch_off(self, what: str, function: Callable[..., object]) -> None:
         """Count a part that is called no more; the first one of its description is logged."""
         label = f"{what} ({_identity(function)[0]})"
@@ -117,6 +123,14 @@ class GuardedPart:
     def is_off(self) -> bool:
         """Whether the part failed too often."""
         return 0 < self._guard.max_failures <= self._failures and self._age == self._guard.age
+
+    def state_of(self) -> tuple[str, int]:
+        """Return what it stands for, and how often it failed in a row."""
+        return self._what, self._failures if self._age == self._guard.age else 0
+
+    def fail(self, times: int) -> None:
+        """Count as having failed `times` times in a row."""
+        self._failures, self._age = times, self._guard.age
 
     def call(self, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception or the part is off."""

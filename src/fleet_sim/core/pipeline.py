@@ -33,6 +33,13 @@ class System:
 
 def each_step(function: Callable[..., object], *args: object) -> Callable[[float], object]:
     """Return a `run` for a System that calls `function(*args)`, without the time step."""
+    run = _each_step(function, *args)
+    # Whose code it is, for those who ask.
+    run.__wrapped__ = function  # type: ignore[attr-defined]
+    return run
+
+
+def _each_step(function: Callable[..., object], *args: object) -> Callable[[float], object]:
     if len(args) == 1:
         # The most common case by far, and unpacking a tuple takes half of such a call.
         (only,) = args

@@ -207,6 +207,10 @@ class World(ConnectedParts, BodyColumns):
         self.next_id = 0
         self.random.reseed(self.random.seed)
 
+    def keep_generations(self, highest: int) -> None:
+        """Go on from `highest` at least: generations that a state file brings along are never given again."""
+        self._generations = max(self._generations, highest)
+
     def end_step(self) -> None:
         """Make rows freed during the step available again."""
         self.free_rows.end_step()

@@ -79,6 +79,7 @@ def _restore_columns(world: World, saved: dict[str, Any]) -> Rows:
         elif not table.transient:
             # The table was added later: at the time of `save_world` all its rows had the defaults.
             table.clear_rows(np.arange(world.capacity))
+    world.keep_generations(int(world.generation.max(initial=0)))
     dead_mask = ~world.alive
     # Rows that are dead again keep the higher number, so that handles of entities spawned since stay stale.
     world.generation[dead_mask] = generations[dead_mask]

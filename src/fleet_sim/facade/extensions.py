@@ -55,6 +55,16 @@ class Extensions:
         """Shut `plugin` down and forget it; returns whether it was registered."""
         return self._plugins.remove(plugin)
 
+    @property
+    def callbacks(self) -> list[Callable[..., object]]:
+        """The functions added by `add_callback`."""
+        return self._callbacks.functions
+
+    @property
+    def plugin_runner(self) -> PluginRunner:
+        """What runs the plugins; their state is part of checkpoints."""
+        return self._plugins
+
     # ---- managers ----------------------------------------------------------------------------------------------------
 
     def add_manager(self, manager: Any, name: str | None = None) -> str:
@@ -76,6 +86,11 @@ class Extensions:
                 self._callers.pop(name, None)
                 return True
         return False
+
+    @property
+    def managers(self) -> dict[str, Any]:
+        """The managers by name."""
+        return dict(self._managers)
 
     def manager(self, name: str) -> Any:
         """Return the manager called `name`; raises UnknownNameError."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Rows
-from fleet_sim.bullet.camera import CameraView, Picture, render, view_from_config
+from fleet_sim.bullet.camera import Picture, render
 from fleet_sim.bullet.camera import setup_camera as place_camera
+from fleet_sim.bullet.camera_view import CameraView, view_from_config
 from fleet_sim.bullet.gui import Gui
 from fleet_sim.bullet.highlight import Highlight
 from fleet_sim.bullet.mirror import BulletMirror
@@ -128,6 +129,7 @@ class View:
             return
         self._prepared = True
         self._visualizer.set_structures(self._structures())
+        # A camera that the user placed stays where it is.
         if not self._camera_placed:
             self.setup_camera()
 

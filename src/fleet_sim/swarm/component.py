@@ -52,6 +52,7 @@ class Component:
 
     def belong_to(self, agent: SwarmBody | None) -> None:
         """Belong to `agent` from now on; None: to a whole group, or to no one yet."""
+        # A parent that was given explicitly stays; one that only repeats the agent follows it.
         if self.parent is None or self.parent is self.agent:
             self.parent = agent
         self.agent = agent
@@ -78,6 +79,8 @@ class Component:
         whole = copy.copy(self)
         for name in self.per_square or ():
             values = [getattr(part, name) for part in parts]
+            # An array only where worlds differ: a plain number is broadcast without memory, and takes the same path as
+            # in one world.
             if any(value is not values[0] and not same(value, values[0]) for value in values):
                 setattr(whole, name, np.repeat(np.array(values, np.float64), count, axis=0))
         return whole
@@ -117,6 +120,7 @@ def _works_on_arrays(cls: type[Component]) -> bool:
 
 def _check_method(cls: type[Component], method: Callable[..., Any]) -> None:
     """Refuse a method that wants the world: as an agent it would be given another thing than it expects."""
+    # Entry 0 is `self`.
     first = list(inspect.signature(method).parameters)[1:2]
     if first == ["world"]:
         raise InvalidValueError(

@@ -40,6 +40,15 @@ class GroupMemory(Crowd):
         """Return what agents that join remember under `name`."""
         return self._defaults.get(name, 0)
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What agents that join remember, by name."""
+        return dict(self._defaults)
+
+    def take_defaults(self, defaults: dict[str, Any]) -> None:
+        """Go back to `defaults`."""
+        self._defaults = dict(defaults)
+
     def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
         """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
         known = self.state.get(name)
@@ -54,6 +63,7 @@ class GroupMemory(Crowd):
         for name, values in self.state.items():
             if name.startswith(f"{slot}."):
                 values[number] = self.default_of(name)
+        # Readings are numbered, not named: the slot of a sensor is its number.
         for index, values in self.readings.items():
             if slot == f"sensors[{index}]":
                 values[number] = 0

@@ -31,7 +31,6 @@ FEW_TOGETHER = 8
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
 
-
 Pairs: TypeAlias = tuple[Rows, Rows]
 
 

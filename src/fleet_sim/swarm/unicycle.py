@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.schema import MotionColumns
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
 from fleet_sim.motion.law import move_by_control
@@ -34,6 +35,7 @@ class UnicycleLaw:
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
         if len(rows) <= FEW:
+            # All or none: a mixed set goes the way of arrays, which gives the same.
             few = rows.tolist()
             if all(_drives_freely(world, row) for row in few):
                 for row in few:
@@ -81,9 +83,12 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
         world.touch(rows)
         return
     world.touch(rows[moved_mask])
-    resting = rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))]
-    motion.control[resting] = IDLE
-    motion.command_expiry[resting] = -1
+    _end_commands(motion, rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))])
+
+
+def _end_commands(motion: MotionColumns, rows: Rows) -> None:
+    motion.control[rows] = IDLE
+    motion.command_expiry[rows] = -1
 
 
 def _drives_freely(world: World, row: int) -> bool:
@@ -91,6 +96,7 @@ def _drives_freely(world: World, row: int) -> bool:
     motion = world.motion
     return (
         motion.control.item(row) == VELOCITY
+        # Expired commands are for the way of arrays, which ends them.
         and not 0 <= motion.command_expiry.item(row) <= world.clock.tick
         and motion.linear_limit.item(row) == motion.linear_limits.item(row, 0) == INF
         and motion.linear_accel.item(row) == motion.linear_accels.item(row, 0) == INF
@@ -113,6 +119,7 @@ def _follow_command(world: World, row: int, dt: float) -> None:
     position[row, 1] = position.item(row, 1) + speed * dt * sine
     orientation[row] = 0.0
     orientation[row, 2], orientation[row, 3] = trig.sin_cos_of(0.5 * after)
+    # All three components, as another law may have left some of the others.
     for column in (motion.body_linear, motion.body_angular, world.velocity, world.angular_velocity):
         column[row] = 0.0
     motion.body_linear[row, 0] = speed
@@ -132,6 +139,7 @@ def _limited(
     """Return speeds (N,) about one axis: `wanted`, within (norm, axis) `limits` and as near as `accels` allow."""
     limited, slowed = _has_finite(limits), _has_finite(accels)
     if not limited and not slowed:
+        # Without limits the command is taken as it is, to the bit, as in `_follow_command`.
         return wanted
     vectors = np.zeros((3, len(wanted)))
     vectors[0] = wanted

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import viser
 
 from fleet_sim.arrays import Bytes, Floats, Ints
-from fleet_sim.core.appearance import NO_APPEARANCE
+from fleet_sim.core.appearance import NO_APPEARANCE, appearance_in, looks_alike
 from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.sensors.render.scene import InstanceTable, MeshKey, MeshStore, instance_table
+from fleet_sim.sensors.render.scene import MeshKey, MeshStore, instance_table
 from fleet_sim.viewer.web.link_frames import LinkFrames
 from fleet_sim.viewer.web.mesh_pieces import MeshPiece, pieces_of
 
@@ -27,8 +27,6 @@ _LINEAR: Bytes = np.round(
     255.0 * np.where(_SHARES <= 0.04045, _SHARES / 12.92, ((_SHARES + 0.055) / 1.055) ** 2.4)
 ).astype(np.uint8)
 """Linear light by the value of a channel in sRGB."""
-
-Colouring = Callable[[Snapshot, InstanceTable], Bytes]
 
 
 class BatchKey(NamedTuple):
@@ -60,7 +58,10 @@ class ShownBodies:
         self._scene = scene
         self._meshes = MeshStore()
         self._links = LinkFrames()
-        self._appearance = NO_APPEARANCE
+        self.appearance = NO_APPEARANCE
+        self._shown: Snapshot | None = None
+        # The object ids of what is a robot, or has moved since it was first shown.
+        self._movers: Ints = np.empty(0, np.int64)
         self._pieces: dict[MeshKey, tuple[MeshPiece, ...]] = {}
         self._batches: dict[BatchKey, MeshBatch] = {}
         self._made = 0
@@ -72,15 +73,16 @@ class ShownBodies:
             pieces = self._pieces[key] = pieces_of(self._meshes.mesh(key, min(DETAIL, key.levels - 1)))
         return pieces
 
-    def show(self, snapshot: Snapshot, colouring: Colouring) -> None:
-        """Show `snapshot`, in the colours (M, 3) that `colouring` gives to the instances of a table."""
-        new = snapshot.appearance is not self._appearance
+    def show(self, snapshot: Snapshot, colouring: Callable[[Snapshot, ShownBodies], Bytes]) -> None:
+        """Show `snapshot`, in the colours (M, 3) that `colouring` gives to all instances."""
+        before, self._shown = self._shown, snapshot
+        new = before is None or not looks_alike(before, snapshot)
         if new:
-            self._appearance = snapshot.appearance
-            self.table = instance_table(snapshot.appearance, np.arange(len(snapshot.names)), self._meshes)
-        self.positions, self.orientations = self._links.instance_poses(snapshot, self.table)
-        colours = colouring(snapshot, self.table)
-        if new:
+            self.appearance = appearance_in(snapshot)
+            self.table = instance_table(self.appearance, np.arange(len(snapshot.names)), self._meshes)
+        self.positions, self.orientations = self._links.instance_poses(snapshot, self.appearance, self.table)
+        colours = colouring(snapshot, self)
+        if self._find_movers(before, snapshot) or new:
             self._rebuild(colours)
         for batch in self._batches.values():
             # Each of these compares, and sends nothing where nothing changed.
@@ -88,12 +90,17 @@ class ShownBodies:
             batch.handle.batched_wxyzs = _wxyz(self.orientations[batch.members])
             batch.handle.batched_colors = _tinted(colours[batch.members], batch.piece)
 
-    def clear(self) -> None:
-        """Take all bodies off the page."""
-        for batch in self._batches.values():
-            batch.handle.remove()
-        self._batches.clear()
-        self._appearance = NO_APPEARANCE
+    def _find_movers(self, before: Snapshot | None, snapshot: Snapshot) -> bool:
+        """Note what moves; return whether there is anything new among it."""
+        moved_mask = snapshot.agent_mask.copy()
+        if before is not None and np.array_equal(before.object_ids, snapshot.object_ids):
+            moved_mask |= (before.positions != snapshot.positions).any(axis=1)
+            moved_mask |= (before.orientations != snapshot.orientations).any(axis=1)
+        moving = snapshot.object_ids[moved_mask]
+        found = np.isin(moving, self._movers, invert=True).any()
+        if found:
+            self._movers = np.union1d(self._movers, moving)
+        return bool(found)
 
     def _rebuild(self, colours: Bytes) -> None:
         wanted = self._wanted()
@@ -110,7 +117,7 @@ class ShownBodies:
     def _wanted(self) -> dict[BatchKey, Ints]:
         """Return the instances of each batch that the table asks for."""
         table, wanted = self.table, dict[BatchKey, Ints]()
-        movable_mask = self._appearance.movable_mask[table.rows]
+        movable_mask = np.isin(self.appearance.object_ids, self._movers)[table.rows]
         for group in table.batches:
             own = np.arange(group.start, group.stop)
             for number, piece in enumerate(self.mesh(group.key)):

@@ -7,8 +7,9 @@ from enum import Enum
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Ints
+from fleet_sim.core.appearance import Appearance
 from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.sensors.render.scene import InstanceTable
+from fleet_sim.viewer.web.bodies import ShownBodies
 
 COLLIDING = (222, 42, 42)
 MOVING, IDLE, CARRYING = (46, 160, 95), (158, 166, 178), (38, 116, 217)
@@ -31,11 +32,12 @@ class ColourMode(Enum):
     BATTERY = "battery"
 
 
-def colours_of(snapshot: Snapshot, table: InstanceTable, mode: ColourMode, *, collisions: bool) -> Bytes:
-    """Return the colours (M, 3) of the instances of `table`; with `collisions`, what collides is red."""
+def colours_of(snapshot: Snapshot, bodies: ShownBodies, mode: ColourMode, *, collisions: bool) -> Bytes:
+    """Return the colours (M, 3) of all instances; with `collisions`, what collides is red."""
+    table = bodies.table
     colours = np.ascontiguousarray(table.colours[:, :3])
     if mode is not ColourMode.OWN:
-        by_entity = _BY_MODE[mode](snapshot)
+        by_entity = _BY_MODE[mode](snapshot, bodies.appearance)
         robots_mask = snapshot.agent_mask[table.rows]
         colours[robots_mask] = by_entity[table.rows[robots_mask]]
     if collisions and len(snapshot.collisions):
@@ -53,7 +55,7 @@ def moving_mask(snapshot: Snapshot) -> Ints:
     return mask
 
 
-def _by_state(snapshot: Snapshot) -> Bytes:
+def _by_state(snapshot: Snapshot, looks: Appearance) -> Bytes:
     colours = np.tile(np.array(IDLE, np.uint8), (len(snapshot.names), 1))
     colours[moving_mask(snapshot)] = MOVING
     carriers = snapshot.carriers[snapshot.carriers >= 0]
@@ -61,8 +63,7 @@ def _by_state(snapshot: Snapshot) -> Bytes:
     return colours
 
 
-def _by_type(snapshot: Snapshot) -> Bytes:
-    looks = snapshot.appearance
+def _by_type(snapshot: Snapshot, looks: Appearance) -> Bytes:
     # Robots of one description are of one type, and those of one shape.
     kinds = np.where(looks.model_ids >= 0, looks.model_ids, len(looks.models) + looks.shape_ids)
     numbers = np.zeros(len(kinds), np.int64)
@@ -72,7 +73,7 @@ def _by_type(snapshot: Snapshot) -> Bytes:
     return chosen
 
 
-def _by_battery(snapshot: Snapshot) -> Bytes:
+def _by_battery(snapshot: Snapshot, looks: Appearance) -> Bytes:
     colours = np.tile(np.array(NO_BATTERY, np.uint8), (len(snapshot.names), 1))
     table = snapshot.features.get("battery")
     if table is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.core.appearance import Appearance
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.kinematics.forward import ORIGIN, Forward, orientations
@@ -19,10 +20,9 @@ class LinkFrames:
     def __init__(self) -> None:
         self._forwards: dict[int, Forward] = {}
 
-    def link_poses(self, snapshot: Snapshot, indices: Ints, links: Ints) -> tuple[Floats, Floats]:
+    def link_poses(self, snapshot: Snapshot, looks: Appearance, indices: Ints, links: Ints) -> tuple[Floats, Floats]:
         """Return the world poses (K, 3) and (K, 4) of one link of each of the entities `indices` (K,); -1: the base."""
         positions, turns = snapshot.positions[indices], snapshot.orientations[indices]
-        looks = snapshot.appearance
         numbers = np.where(links < 0, -1, looks.model_ids[indices])
         for number in np.unique(numbers[numbers >= 0]).tolist():
             members = np.flatnonzero(numbers == number)
@@ -30,12 +30,12 @@ class LinkFrames:
             positions[members], turns[members] = poses.compose(positions[members], turns[members], *inside)
         return positions, turns
 
-    def instance_poses(self, snapshot: Snapshot, table: InstanceTable) -> tuple[Floats, Floats]:
-        """Return the world poses (M, 3) and (M, 4) of all instances of the snapshot's own table."""
+    def instance_poses(self, snapshot: Snapshot, looks: Appearance, table: InstanceTable) -> tuple[Floats, Floats]:
+        """Return the world poses (M, 3) and (M, 4) of all instances of a table, made of the snapshot's appearance."""
         positions, turns = snapshot.positions[table.rows], snapshot.orientations[table.rows]
         chosen = table.on_links
         if len(chosen):
-            positions[chosen], turns[chosen] = self.link_poses(snapshot, table.rows[chosen], table.links[chosen])
+            positions[chosen], turns[chosen] = self.link_poses(snapshot, looks, table.rows[chosen], table.links[chosen])
         chosen = table.placed
         if len(chosen):
             positions[chosen], turns[chosen] = poses.compose(

@@ -55,7 +55,7 @@ class RecordedSource:
                 self._changed.wait(patience if self._paused else 0.0)
                 return None
             self._shown = (index, status, wanted)
-        return ViewFrame(self._recording.snapshot(index), status)
+        return ViewFrame(self._recording.snapshot_at(self._all_times[index]), status)
 
     def _present(self) -> tuple[int, RunStatus]:
         self._advance()

@@ -76,8 +76,11 @@ class Recorded(Protocol):
     def times(self) -> Floats:
         """The times (T,) in s of all snapshots, rising."""
 
-    def snapshot(self, index: int) -> Snapshot:
-        """Return snapshot number `index`, with its appearance; called from one thread."""
+    def snapshot_at(self, time: float) -> Snapshot:
+        """Return the last snapshot that is not after `time` in s; called by one thread at a time."""
+
+    def close(self) -> None:
+        """Let go of the file."""
 
 
 class Source(Protocol):

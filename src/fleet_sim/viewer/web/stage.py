@@ -89,7 +89,7 @@ class Stage:
         if found is not None:
             index, away = found
             hit = origin + away * direction / np.linalg.norm(direction)
-            if frame.snapshot.appearance.movable_mask[index] or hit[2] > ON_THE_FLOOR:
+            if frame.snapshot.agent_mask[index] or hit[2] > ON_THE_FLOOR:
                 session.select(frame.snapshot.names[index])
                 return
             point = hit
@@ -104,7 +104,7 @@ class Stage:
             self._frame = frame
             mode, collisions = self._panel.colour_mode, self._panel.collisions.value
             self._bodies.show(
-                frame.snapshot, lambda snapshot, table: colours_of(snapshot, table, mode, collisions=collisions)
+                frame.snapshot, lambda snapshot, bodies: colours_of(snapshot, bodies, mode, collisions=collisions)
             )
             sessions = list(self._sessions.values())
         if not self._framed:
