@@ -27,6 +27,7 @@ from fleet_sim.cli import (
     swarm,
     traffic,
     verify,
+    view,
 )
 from fleet_sim.cli.arguments import CommandParser
 from fleet_sim.errors import FleetSimError
@@ -51,6 +52,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
     built_in={
         "new": new,
         "run": run,
+        "view": view,
         "replay": replay,
         "film": film,
         "swarm": swarm,
@@ -71,8 +73,10 @@ EXAMPLES = """examples:
   fleet-sim new my_fleet                           write a scenario to begin with, with comments
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
+  fleet-sim view demo.yaml                         watch it in a browser, click robots and send them elsewhere
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
-  fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim replay run.mcap --info says what is in it
+  fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim view run.mcap shows it
+  fleet-sim replay run.mcap --info                 say what a recording holds, publish or repair it
   fleet-sim film demo.yaml --out demo.mp4          make a film of a scenario, or of a recording
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli import recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
+from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
 from fleet_sim.images import write_png
@@ -40,6 +41,10 @@ def add(commands: Any) -> None:
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
     parser.add_argument(
+        "--view", action="store_true", help="show the run in a browser, in real time unless --rtf says otherwise"
+    )
+    add_view_options(parser)
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -67,6 +72,8 @@ def execute(args: argparse.Namespace) -> int:
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
+    if not args.view:
+        check_unused(args)
     config = configuration(args, None if inputs is None else inputs.scenario)
     check_outputs(args, config)
     # Imported here so that --help and errors in options are immediate.
@@ -75,6 +82,8 @@ def execute(args: argparse.Namespace) -> int:
     sim = simulation_of(args, config)
     if args.monitor:
         sim.setup_monitor(monitor_output())
+    if args.view:
+        announce(sim.view.show(**vars(view_params(args))))
     outcome = RunSummary(sim)
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
@@ -172,7 +181,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
@@ -229,4 +238,9 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
+    settings = (config.get("simulation") or {}) if section else config
+    if args.view and isinstance(settings, Mapping):
+        for name, value in watched(settings).items():
+            if options[name] is None:
+                set_key(config, section + name, value)
     return config
