@@ -51,7 +51,8 @@ class Stride(NamedTuple):
     """What a step of all robots finds out, by place in its rows (n,).
 
     `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the step; what it did in bits
-    MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s.
+    MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s; who `asks` to follow the one
+    before it into its next node.
     """
 
     tops: Floats
@@ -59,3 +60,4 @@ class Stride(NamedTuple):
     passed: Ints
     motions: Bytes
     velocities: Floats
+    asks: Bools

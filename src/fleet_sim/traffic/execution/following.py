@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Rows
 from fleet_sim.kernels import compiled
-from fleet_sim.traffic.execution.drivers import Drivers
+from fleet_sim.traffic.execution.drivers import Drivers, Stride
 from fleet_sim.traffic.execution.tracks import Tracks
 from fleet_sim.traffic.execution.ways import Marks, Uses, Ways
 
@@ -23,58 +23,57 @@ SIDEWAYS = -1e-9
 
 
 @compiled
-def may_follow(row: int, place: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers) -> bool:
-    """Return whether a robot may be granted the node at `place` of its way, as the one before it leaves that.
+def follow(
+    rows: Rows,
+    open_mask: Bools,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    uses: Uses,
+    drivers: Drivers,
+    step: Stride,
+) -> None:
+    """Grant nodes to those of `rows` who may follow the one before them, and set how far before followers have to stop.
 
-    The leader has set out from there, straight on or to the side; all who pass before it have ended their uses.
-    """
-    leader, node = ways.leaders[row, place], ways.nodes[row, place]
-    if leader == NOBODY or len(tracks.claims) or uses.left[node] != ways.needs[row, place, 0] - 1:
-        return False
-    if not _leaves(leader, node, marks, ways) or drivers.progress[leader] <= 0.0:
-        return False
-    if tracks.lengths[ways.lanes[row, place]] < tracks.room + APART:
-        return False
-    return _turn_of(row, place, leader, tracks, marks, ways)[0] >= SIDEWAYS
-
-
-@compiled
-def _leaves(leader: int, node: int, marks: Marks, ways: Ways) -> bool:
-    """Return whether a robot is on its way from `node` and has not cleared it."""
-    at = marks.at[leader]
-    return ways.nodes[leader, at] == node and marks.behind[leader] <= at < marks.granted[leader]
-
-
-@compiled
-def _turn_of(row: int, place: int, leader: int, tracks: Tracks, marks: Marks, ways: Ways) -> tuple[float, float]:
-    """Return cosine and sine of the angle between a lane to a node and the leader's lane from there."""
-    begin, node, end = ways.nodes[row, place - 1], ways.nodes[row, place], ways.nodes[leader, marks.at[leader] + 1]
-    ax, ay = (
-        tracks.positions[node, 0] - tracks.positions[begin, 0],
-        tracks.positions[node, 1] - tracks.positions[begin, 1],
-    )
-    bx, by = tracks.positions[end, 0] - tracks.positions[node, 0], tracks.positions[end, 1] - tracks.positions[node, 1]
-    lengths = np.sqrt((ax * ax + ay * ay) * (bx * bx + by * by))
-    return (ax * bx + ay * by) / lengths, (ax * by - ay * bx) / lengths
-
-
-@compiled
-def keep_behind(rows: Rows, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers) -> None:
-    """Set how far before their nodes followers have to stop: before leaders move on, so that these are nowhere nearer.
-
-    Where a leader is gone and may stand in the way, its follower waits until the node is open.
+    Called before anybody moves, so that leaders are nowhere nearer in this step. A leader has set out from the node,
+    straight on or to the side, and all who pass before it have ended their uses.
     """
     room = tracks.room + APART
-    for row in rows:
+    for index in range(len(rows)):
+        row, asks = rows[index], step.asks[index]
         leader, place = drivers.leader[row], marks.granted[row]
+        if asks:
+            leader, place = ways.leaders[row, place + 1], place + 1
+        node = ways.nodes[row, place]
         if leader == NOBODY:
-            if drivers.gap[row] > 0.0 and open_mask[ways.nodes[row, place]]:
+            # Its leader is gone, and may stand in the way until the node is open.
+            if drivers.gap[row] > 0.0 and not asks and open_mask[node]:
                 drivers.gap[row], drivers.halted[row] = 0.0, False
             continue
-        if not _leaves(leader, ways.nodes[row, place], marks, ways):
-            drivers.leader[row], drivers.gap[row] = NOBODY, 0.0
+        at = marks.at[leader]
+        leaves = ways.nodes[leader, at] == node and marks.behind[leader] <= at < marks.granted[leader]
+        if not leaves:
+            drivers.leader[row] = NOBODY
+            drivers.gap[row] = 0.0
             continue
-        cosine, sine = _turn_of(row, place, leader, tracks, marks, ways)
-        along, beside = drivers.progress[leader] * max(cosine, 0.0), drivers.progress[leader] * sine
-        square = room * room - beside * beside
-        drivers.gap[row] = max(np.sqrt(square) - along, 0.0) if square > 0.0 else 0.0
+        begin, end = ways.nodes[row, place - 1], ways.nodes[leader, at + 1]
+        ax = tracks.positions[node, 0] - tracks.positions[begin, 0]
+        ay = tracks.positions[node, 1] - tracks.positions[begin, 1]
+        bx = tracks.positions[end, 0] - tracks.positions[node, 0]
+        by = tracks.positions[end, 1] - tracks.positions[node, 1]
+        lengths = np.sqrt((ax * ax + ay * ay) * (bx * bx + by * by))
+        cosine, sine, gone = (ax * bx + ay * by) / lengths, (ax * by - ay * bx) / lengths, drivers.progress[leader]
+        if asks:
+            last = uses.left[node] == ways.needs[row, place, 0] - 1
+            long = tracks.lengths[ways.lanes[row, place]] >= room
+            if not (last and long and gone > 0.0 and cosine >= SIDEWAYS):
+                continue
+            marks.granted[row], drivers.leader[row] = place, leader
+        drivers.gap[row] = gap_behind(gone * max(cosine, 0.0), gone * sine, room)
+
+
+@compiled
+def gap_behind(along: float, beside: float, room: float) -> float:
+    """Return how far before a node a robot is `room` m from one that is so far beyond it, along its lane and beside."""
+    square = room * room - beside * beside
+    return max(np.sqrt(square) - along, 0.0) if square > 0.0 else 0.0

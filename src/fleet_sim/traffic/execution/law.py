@@ -11,7 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Rows
 from fleet_sim.kernels import compiled
 from fleet_sim.traffic.execution.drivers import ARRIVED, MOVED, TURNED, Drivers, Limits, Stride
-from fleet_sim.traffic.execution.following import keep_behind, may_follow
+from fleet_sim.traffic.execution.following import follow
 from fleet_sim.traffic.execution.numbers import STRAIGHT, can_stop, next_speed, wrapped
 from fleet_sim.traffic.execution.rounds import drive_rounds, start_rounds
 from fleet_sim.traffic.execution.tracks import Tracks
@@ -34,12 +34,13 @@ def advance(
 ) -> Stride:
     """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`."""
     count = len(rows)
-    step = Stride(np.empty(count), np.empty(count), marks.at[rows], np.zeros(count, np.uint8), np.zeros((count, 2)))
+    places, motions, asks = marks.at[rows], np.zeros(count, np.uint8), np.zeros(count, np.bool_)
+    step = Stride(np.empty(count), np.empty(count), places, motions, np.zeros((count, 2)), asks)
     # A function over all robots for each part: to hand arrays to a function per robot takes longer than its work, as
     # their references are counted.
     look_up_limits(rows, drivers, limits, step)
     grant(rows, dt, open_mask, tracks, marks, ways, uses, rounds, drivers, step)
-    keep_behind(rows, open_mask, tracks, marks, ways, drivers)
+    follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
     if len(rounds.sizes) > 1:
         start_rounds(rows, open_mask, tracks, marks, ways, rounds, drivers)
     turn(rows, dt, tracks, marks, ways, drivers, limits, step)
@@ -110,8 +111,8 @@ def grant(
                     need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
                     free = free and uses.left[tracks.claims[at_claim]] >= need
                 if not free:
-                    if open_mask[ways.nodes[row, place]] and may_follow(row, place, tracks, marks, ways, uses, drivers):
-                        marks.granted[row], drivers.leader[row] = place, ways.leaders[row, place]
+                    # Lanes that claim others may be crossed.
+                    step.asks[index] = open_mask[ways.nodes[row, place]] and not len(tracks.claims)
                     break
                 marks.granted[row] = place
             ahead += tracks.lengths[lane]

@@ -28,27 +28,19 @@ def start_rounds(
     """
     rounds.ready[:] = 0
     for row in rows:
-        number = _waits_for(row, marks, ways, rounds)
-        if number and _is_ready(row, open_mask, tracks, marks, ways, drivers):
-            if not rounds.ready[number]:
-                rounds.leaders[number] = row
-            rounds.leaders[number] = min(rounds.leaders[number], row)
+        at = marks.at[row]
+        stands = at == marks.granted[row] and at + 1 < marks.length[row]
+        number = ways.rounds[row, at + 1] if stands else 0
+        if number and rounds.sizes[number] and _is_ready(row, open_mask, tracks, marks, ways, drivers):
+            rounds.leaders[number] = min(rounds.leaders[number], row) if rounds.ready[number] else row
             rounds.ready[number] += 1
     for row in rows:
-        number = _waits_for(row, marks, ways, rounds)
-        if number and rounds.ready[number] == rounds.sizes[number]:
+        at = marks.at[row]
+        stands = at == marks.granted[row] and at + 1 < marks.length[row]
+        number = ways.rounds[row, at + 1] if stands else 0
+        if number and rounds.ready[number] == rounds.sizes[number] > 0:
             marks.granted[row] += 1
             drivers.round[row] = rounds.leaders[number]
-
-
-@compiled
-def _waits_for(row: int, marks: Marks, ways: Ways, rounds: Rounds) -> int:
-    """Return the number of the rotation that a robot stands before, 0 for none."""
-    at = marks.at[row]
-    if at != marks.granted[row] or at + 1 >= marks.length[row]:
-        return 0
-    number = ways.rounds[row, at + 1]
-    return number if rounds.sizes[number] > 0 else 0
 
 
 @compiled
