@@ -12,6 +12,7 @@ import numpy as np
 from fleet_sim.actions.base import Action, Canceller, Until
 from fleet_sim.actions.columns import ARRIVAL, IDLE, JOINTS, OTHER, ActionColumns
 from fleet_sim.actions.registry import describe_action, parse_action_goal
+from fleet_sim.actions.saved_queues import check_queues
 from fleet_sim.actions.timers import ActionTimers
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
@@ -278,6 +279,10 @@ class ActionScheduler:
 
     def _all(self) -> list[Action]:
         return [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
+
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError for what `save` never returns."""
+        check_queues(self._world, saved)
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `save` returned: the same action objects, in the state they had."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.faults import FAILED
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
@@ -30,9 +29,6 @@ from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.written import changed_settings
 
-_OUTER = frozenset(
-    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
-)
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
@@ -138,26 +134,6 @@ class SwarmAgent(NamedBody):
     def as_config_dict(self) -> dict[str, Any]:
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type(self), **changed_settings(self.as_settings())}
-
-    @classmethod
-    def remade(cls, world: SwarmState, handle: SimObject) -> Any:
-        """Return an agent for `handle`, as a state file has it; it gets its settings and parts afterwards."""
-        agent = object.__new__(cls)
-        vars(agent).update(
-            columns=world.columns, swarm=world.swarm, world=world, row=handle.place[0], config=None, _handle=handle
-        )
-        vars(agent).update(_start=None, _last=None, _group=None, _controller=None, is_made=True)
-        vars(agent)["_sensors"] = WatchedList(agent._change_sensors)
-        return agent
-
-    @property
-    def own_state(self) -> dict[str, Any]:
-        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
-        return {name: value for name, value in vars(self).items() if name not in _OUTER}
-
-    def take_own(self, own: Mapping[str, Any]) -> None:
-        """Go back to what `own_state` was."""
-        vars(self).update(own)
 
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.

@@ -43,6 +43,8 @@ def _check_column(array: Any, spec: Column, count: int, what: str) -> None:
     shape = (count, *spec.shape)
     if not isinstance(array, np.ndarray) or array.dtype != spec.dtype or array.shape != shape:
         raise StateFileError(f"{what}: expected an array of {spec.dtype} {shape}")
+    if array.dtype.kind == "f" and not np.isnan(spec.default).any() and np.isnan(array).any():
+        raise StateFileError(f"{what}: numbers that are none")
     if spec.reference:
         check_range(array, -1, count, what)
 
@@ -76,6 +78,12 @@ def check_world(world: World, tables: Tables, names: Any, saved: Any, clock: Any
     _check_waypoints(tables["motion"], saved["waypoints"], alive)
     if len(saved["handles"]) != count:
         raise StateFileError(f"expected {count} handles, got {len(saved['handles'])}")
+
+
+def check_row(world: World, row: Any) -> None:
+    """Raise StateFileError unless `row` is one of the world's."""
+    if type(row) is not int or not 0 <= row < world.capacity:
+        raise StateFileError(f"{brief(row)} is no row")
 
 
 def check_clock(clock: Any) -> None:
