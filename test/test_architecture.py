@@ -41,6 +41,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "errors",
             "arrays",
             "output",
+            "cdr",
             "gate",
             "registry",
             "saved_classes",
@@ -62,7 +63,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
     (CHAIN, ["sites", "traffic"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
-    (GROUP, ["envs", "ros", "viewer", "verification", "reports"]),
+    (GROUP, ["envs", "ros", "record", "viewer", "verification", "reports"]),
     (CHAIN, ["cli"]),
 ]
 # Modules outside the standard library that only these parts may import.
@@ -71,6 +72,8 @@ RESERVED = {
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},
     "numba": {"kernels"},
+    "mcap": {"record"},
+    "rosbags": {"record"},
     "PIL": {"sensors", "sites", "swarm"},
     "rclpy": {"ros"},
     "fleet_sim_msgs": {"ros"},
@@ -78,6 +81,7 @@ RESERVED = {
     "gymnasium": {"envs"},
     "pettingzoo": {"envs"},
     "tkinter": {"monitor", "viewer"},
+    "viser": {"viewer"},
 }
 # Strings that name a module of a floor above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from geometry_msgs.msg import Pose, Twist
-from node_program import Client, NodeProcess, running
+from node_program import Client, Running, running
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rosgraph_msgs.msg import Clock
@@ -18,8 +18,6 @@ from std_srvs.srv import Trigger
 from fleet_sim_msgs.action import MoveTo
 from fleet_sim_msgs.msg import Cause, CommandResult, FleetCommand, FleetState
 from fleet_sim_msgs.srv import Attach, Delete, List, Load, Save, SendFleetCommand, Spawn, Step, TakePicture
-
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture

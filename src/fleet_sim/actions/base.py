@@ -185,6 +185,7 @@ class Action:
         else:
             self.proceed(agent, dt)
         if self.is_complete():
+            # The scheduler does this for queued actions.
             self.stop(agent)
         return self.is_complete()
 

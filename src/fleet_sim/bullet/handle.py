@@ -87,6 +87,7 @@ class BulletHandle:
         self._calls: dict[str, Callable[..., Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
+        # copy and pickle ask for such names before there is a mirror to ask.
         if name.startswith("_"):
             raise AttributeError(name)
         if name in _OURS:
@@ -98,6 +99,7 @@ class BulletHandle:
         if not callable(value) or isinstance(value, type) or _is_pure(name):
             return value
         call = self._calls.get(name)
+        # Kept by name: scripts call the same few functions in each step.
         if call is None:
             call = self._calls[name] = _kind_of(name)(self._mirror, name)
         return call
@@ -143,6 +145,7 @@ class _Writing(_Ensured):
         instead = _WRITES.get(self.__name__)
         row = int(self._mirror.rows_of_bodies([body])[0]) if isinstance(body, int) else NO_ROW
         world = self._mirror.world
+        # The engine moves dynamic bodies and may be told to; only their removal is ours alone.
         if instead is None or row == NO_ROW or (world.dynamic[row] and self.__name__ != "removeBody"):
             return
         raise StateError(
@@ -188,6 +191,7 @@ class _Lasting(_Writing):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = super().__call__(*args, **kwargs)
         client = self._mirror.client
+        # PyBullet takes the mode as the third argument, by position or by name.
         mode = kwargs.get("controlMode", args[2] if len(args) > 2 else None)
         if _FORCES[self.__name__] or mode == client.TORQUE_CONTROL:
             self._mirror.forces.add(partial(getattr(client, self.__name__), *args, **kwargs))
@@ -198,6 +202,7 @@ class _Shared(_Ensured):
     """A function that sets what the simulation follows too: who collides, gravity; or that it refuses."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # What these answer says whether all is done; otherwise PyBullet still has to hear of it.
         if not _SHARED[self.__name__](self._mirror, *args, **kwargs):
             return super().__call__(*args, **kwargs)
 

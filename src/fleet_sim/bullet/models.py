@@ -103,6 +103,7 @@ def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_
     except client.module.error as error:
         raise InvalidValueError(f"PyBullet cannot load the model file {path!r}: {error}") from error
     if len(bodies) != 1:
+        # None is left behind that stands for no entity.
         for body in bodies:
             client.removeBody(body)
         raise InvalidValueError(
@@ -126,6 +127,7 @@ def _check_joints(client: BulletClient, body: int, model: RobotModel) -> None:
 def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: float) -> None:
     """Scale the masses of `body` to `mass` kg in total, unless they add up to it already."""
     own = sum(inertial.mass for inertial in model.inertials)
+    # A file without masses gives no proportions to scale by: the base gets it all.
     if own == 0.0:
         client.changeDynamics(body, -1, mass=mass)
     elif not math.isclose(own, mass, rel_tol=1e-9):
@@ -144,6 +146,7 @@ def inertial_frame(client: BulletClient, body: int) -> tuple[Floats, Floats]:
 
 def _place(client: BulletClient, loaded: LoadedModel, position: Floats, orientation: Floats) -> None:
     turned = orientation[None]
+    # PyBullet places the centre of mass of the base, not its frame.
     centre = position + quaternions.rotate(turned, loaded.com_position[None])[0]
     turn = quaternions.multiply(turned, loaded.com_orientation[None])[0]
     client.resetBasePositionAndOrientation(loaded.body, centre.tolist(), turn.tolist())

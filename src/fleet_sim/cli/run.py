@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli import state_options
+from fleet_sim.cli import recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
+from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
 from fleet_sim.images import write_png
@@ -20,6 +21,7 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
+    from fleet_sim.facade.run_inputs import RecordedInputs
     from fleet_sim.simulation import MultiRobotSimulationCore
     from fleet_sim.traffic.figures import RunSource
 
@@ -39,6 +41,10 @@ def add(commands: Any) -> None:
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
     parser.add_argument(
+        "--view", action="store_true", help="show the run in a browser, in real time unless --rtf says otherwise"
+    )
+    add_view_options(parser)
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -54,6 +60,7 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="write the figures of the section `tasks` or `orders`; `fleet-sim report` makes a page of it",
     )
+    recorded.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     state_options.add(parser)
     parser.set_defaults(command=execute)
@@ -62,38 +69,26 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
     state_options.check(args)
+    inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
-    config = configuration(args)
-    if args.picture:
-        check_png(args.picture)
-    if args.figures:
-        check_target(args.figures)
-        # Exactly one: figures of both would be counted twice, of neither none.
-        if ("tasks" in config) == ("orders" in config):
-            raise ConfigError(
-                "--figures needs a scenario with a section `tasks` or `orders`, one",
-                source=source_of(args),
-            )
+    if not args.view:
+        check_unused(args)
+    config = configuration(args, None if inputs is None else inputs.scenario)
+    check_outputs(args, config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
 
     sim = simulation_of(args, config)
     if args.monitor:
         sim.setup_monitor(monitor_output())
+    if args.view:
+        announce(sim.view.show(**vars(view_params(args))))
     outcome = RunSummary(sim)
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
-    start = time.perf_counter()
-    try:
-        sim.run_simulation()
-    except KeyboardInterrupt:
-        print("stopped by Ctrl-C")
-    finally:
-        # Also after Ctrl-C or an error: the last figures are what the run ended with.
-        sim.update_monitor()
-        sim.close_monitor()
-    wall = time.perf_counter() - start
+    kept = recorded.KeptRun(sim, args)
+    wall = run(sim, kept, inputs)
     print("\n".join(outcome.lines(wall)))
     if source is not None:
         write_figures(sim, source, args, wall)
@@ -104,8 +99,37 @@ def execute(args: argparse.Namespace) -> int:
         print(later.finish())
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
+    kept.report()
     sim.close()
     return 0
+
+
+def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a file could not be written after the run, or would have nothing in it."""
+    if args.picture:
+        check_png(args.picture)
+    if args.figures:
+        check_target(args.figures)
+        # Exactly one: figures of both would be counted twice, of neither none.
+        if ("tasks" in config) == ("orders" in config):
+            raise ConfigError(
+                "--figures needs a scenario with a section `tasks` or `orders`, one", source=source_of(args)
+            )
+
+
+def run(sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None) -> float:
+    """Run `sim` to its end or to Ctrl-C, with recorded `inputs` where there are some; return how many s it took."""
+    start = time.perf_counter()
+    try:
+        with kept:
+            sim.run_simulation() if inputs is None else inputs.replay(sim)
+    except KeyboardInterrupt:
+        print("stopped by Ctrl-C")
+    finally:
+        # Also after Ctrl-C or an error: the last figures are what the run ended with.
+        sim.update_monitor()
+        sim.close_monitor()
+    return time.perf_counter() - start
 
 
 def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:
@@ -157,9 +181,9 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view"):
         if getattr(args, option):
-            raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
+            raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
 
     for number, seed in enumerate(args.seeds):
@@ -197,12 +221,12 @@ def monitor_output() -> MonitorOutput:
     return window
 
 
-def configuration(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the scenario of `args` with its options applied; raises ConfigError."""
-    if args.from_state:
-        config = dict(as_scenario(state_options.scenario(args)))
-    else:
-        config = dict(as_scenario(load_mapping(resolve_config(args.config))))
+def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
+    if scenario is None:
+        named = args.from_state is not None
+        scenario = state_options.scenario(args) if named else load_mapping(resolve_config(args.config))
+    config = dict(as_scenario(scenario))
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
@@ -214,4 +238,9 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
+    settings = (config.get("simulation") or {}) if section else config
+    if args.view and isinstance(settings, Mapping):
+        for name, value in watched(settings).items():
+            if options[name] is None:
+                set_key(config, section + name, value)
     return config

@@ -28,7 +28,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def check(args: argparse.Namespace) -> None:
     """Raise ConfigError for options that contradict each other."""
-    if (args.config is None) == (args.from_state is None):
+    if not (args.config or args.from_state or args.replay_inputs):
+        raise ConfigError("CONFIG is missing: a YAML file, or the name of a shipped one; or --from-state FILE")
+    if args.config and args.from_state:
         raise ConfigError("give a CONFIG to run, or --from-state FILE to go on from, one of them")
     if args.from_state is not None and (args.seed is not None or args.seeds):
         raise ConfigError("a state has the seed of its run; leave --seed out")

@@ -159,9 +159,7 @@ class BroadPhase:
         if static_mask is not None:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
         if self._compiled is not None and moving_mask is not None:
-            fixed_mask = None if ignore_static or static_mask is None else static_mask
-            if fixed_mask is not None and active_mask is not None:
-                fixed_mask = fixed_mask & active_mask
+            fixed_mask = None if ignore_static else _among(static_mask, active_mask)
             found = self._by_kernels(lower, upper, margin, moving_mask, fixed_mask)
             if found is not None:
                 return found
@@ -234,6 +232,10 @@ def _corners_of(mask: Bools | None, lower: Floats, upper: Floats) -> tuple[Float
         return lower[:count], upper[:count], None
     rows = np.flatnonzero(mask)
     return lower.take(rows, axis=0), upper.take(rows, axis=0), rows
+
+
+def _among(mask: Bools | None, active_mask: Bools | None) -> Bools | None:
+    return mask if mask is None or active_mask is None else mask & active_mask
 
 
 def _sorted_pairs(first: Rows, second: Rows) -> Ints:

@@ -111,5 +111,6 @@ class Checkpoints:
         self.check(checkpoint)
         self._world.clock.restore(checkpoint.clock)
         restore_world(self._world, checkpoint.world)
+        # After the world, as the parts look at its rows.
         for name, part in self._parts.items():
             part.restore(checkpoint.parts[name] if name in checkpoint.parts else self._beginnings[name])

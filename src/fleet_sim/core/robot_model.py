@@ -97,6 +97,7 @@ class RobotModel:
         # Frozen like the rest; both follow from other fields.
         object.__setattr__(self, "movable", np.flatnonzero(np.isin(self.joint_types, (REVOLUTE, PRISMATIC))))
         object.__setattr__(self, "limited_mask", np.asarray(self.lower) < np.asarray(self.upper))
+        # Read-only, as all robots of a kind share them: one that wrote here would change the others.
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False

@@ -119,6 +119,7 @@ def fill_scenario(sim: Any, config: Mapping[str, Any], *, source: str = "") -> N
 
     The one way to do so, whoever loads it: a second one would accept other scenarios, or make others of them.
     """
+    sim.population.scenario = config
     prepare_sections(sim, config, source=source)
     # Sections first say what they need, such as a site whose places entries name; they open when robots are there.
     spawn_scenario(sim.world, config, source=source)

@@ -32,7 +32,7 @@ Sim = TypeVar("Sim", bound="DocumentedNames")
 Plugin = TypeVar("Plugin", bound=SimHooks[Any])
 
 
-class DocumentedNames(WorldNames, ViewNames):
+class DocumentedNames(ViewNames, WorldNames):
     """The documented methods of a simulation. A new feature is a method of its part, not a line here."""
 
     params: SimulationParams

@@ -57,8 +57,10 @@ class Pose:
                 f"orientation: a quaternion (x, y, z, w) must not be zero, got {[qx, qy, qz, qw]}; "
                 "no rotation is [0, 0, 0, 1]"
             )
+        # Left alone where it is a unit already: dividing would change its last bits at each copy.
         if abs(norm - 1.0) >= 1e-12:
             qx, qy, qz, qw = qx / norm, qy / norm, qz / norm, qw / norm
+        # Past our own `__setattr__`, which refuses.
         object.__setattr__(self, "_position", (x, y, z))
         object.__setattr__(self, "_orientation", (qx, qy, qz, qw))
 

@@ -61,6 +61,7 @@ class OrderDesk:
                 accepted.append(orders.submit(entry))
             except FleetSimError as error:
                 given = entry.get("id") if isinstance(entry, Mapping) else None
+                # By its id only where that says which one is meant; else by its place in the list.
                 usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in rejected
                 rejected[str(given) if usable else f"orders[{index}]"] = str(error)
         return self._ack(command, accepted, rejected)
@@ -112,6 +113,7 @@ class OrderDesk:
 
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""
+        # Together with the Orders themselves: others may be open when it is restored.
         return None if self._orders is None else (self._orders, self._orders.save())
 
     def restore(self, saved: Any) -> None:

@@ -85,6 +85,7 @@ class CodeSection(Section[MultiRobotSimulationCore], Generic[Code]):
                 source=source,
                 path=path,
             )
+        # What is left is the code's own config, whose keys only it knows.
         rest = {key: value for key, value in spec.items() if key not in ("type", "frequency")}
         timing = {key: spec[key] for key in ("frequency",) if key in spec}
         # Without a config every other key is a mistake, and `read` says so.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
@@ -13,10 +14,11 @@ from rclpy.parameter import Parameter
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
 from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
+from fleet_sim.config.view_params import ViewParams
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
-from fleet_sim.entities.spawn_params import ControllerParams
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.facade.run_inputs import InputRecorder
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.gate.folders import OperatorFolder
 from fleet_sim.paths import resolve_config
@@ -32,7 +34,7 @@ SIMPLE_ROBOT: dict[str, Any] = {
     "pose": [0.0, 0.0, 0.15],
     "shape": {"shape_type": "box", "half_extents": [0.35, 0.25, 0.15], "rgba_color": [0.1, 0.45, 0.8, 1.0]},
     # Without 2D navigation, a goal with z = 0, as from RViz, would move the robot's centre into the ground.
-    "controller": ControllerParams(navigation_2d=True),
+    "controller": {"navigation_2d": True},
 }
 """The robot that the parameter `robots` spawns."""
 
@@ -55,8 +57,8 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
-    They are read once; `target_rtf` and `rates.*` may be set at any time. A value that is not allowed is rejected with
-    the reason.
+    `target_rtf` and `rates.*` may be set at any time, the others are read once. A value that is not allowed is rejected
+    with the reason.
     """
 
     def __init__(self, node: Node) -> None:
@@ -75,11 +77,35 @@ class NodeParameters:
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
             states=self._state_folder(),
         )
+        self.view = self._view_params()
+        self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
+        self.record_inputs = self._once("record_inputs", "", "Keep what changes the run in this file; empty: do not.")
+        text = "Folder in which the service sim/record may write files; empty: it refuses."
+        self.record_folder = self._once("record_folder", "", text)
         text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
         self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
         self._declare_changeable()
+
+    def _view_params(self) -> ViewParams | None:
+        """Return where the simulation is shown in the browser, or None; raises ConfigError."""
+        shown = self._once("view", False, "Show the simulation in the browser; the address is printed.")
+        defaults = ViewParams()
+        host = self._once("view_host", defaults.host, "Address that the page in the browser is served at.")
+        port = self._once("view_port", defaults.port, "Its port, or the first free one after it; 0: any.")
+        try:
+            # What messages may not do, pages may not do either.
+            chosen = ViewParams(
+                host=host,
+                port=port,
+                read_only=self.permissions.read_only,
+                spawning=self.permissions.remote_spawn,
+                browser=True,
+            )
+        except ConfigError as error:
+            raise ConfigError(error.message, path=f"view_{error.path}") from error
+        return chosen if shown else None
 
     def build_simulation(self) -> MultiRobotSimulationCore:
         """Return the simulation, not yet running; raises ConfigError."""
@@ -90,7 +116,10 @@ class NodeParameters:
             fill_scenario(sim, self._scenario, source=self._source)
             if self._robots:
                 grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
+                own = self._scenario.get("robots") or []
                 spawn_entries(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
+                # Who builds it again from its scenario gets these too.
+                sim.population.scenario = {**self._scenario, "robots": [*own, SIMPLE_ROBOT | grid]}
         except BaseException:
             sim.close()
             raise
@@ -102,6 +131,13 @@ class NodeParameters:
         """Check and apply changes of parameters from now on."""
         self._gateway, self._rates = gateway, rates
         self._node.add_on_set_parameters_callback(self._on_set)
+
+    def keep(self, sim: MultiRobotSimulationCore, namespace: str) -> None:
+        """Begin to record what the parameters say of the new simulation `sim`; raises FleetSimError."""
+        if self.record_inputs:
+            InputRecorder(sim, self.record_inputs, source=str(Path(self._source).resolve()) if self._source else "")
+        if self.record:
+            sim.record(self.record, map_frame=self.ros.map_frame, namespace=namespace)
 
     # ---- declaring ---------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Rows
+from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.names import is_ros_name
 from fleet_sim.ros.roster import Roster
 
 

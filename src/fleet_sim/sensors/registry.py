@@ -155,4 +155,5 @@ def _type_of(params: SensorParams) -> str:
 
 
 def _named(kind: str, params: SensorParams) -> SensorPlan:
+    # Named after its kind where it has no name: the usual robot has one of each.
     return SensorPlan(kind, params if params.name else replace(params, name=kind))

@@ -189,22 +189,6 @@ def parse_remote(text: str, what: str) -> Any:
         raise InvalidValueError(f"{what}: {error}") from error
 
 
-def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
-    """Set `value` at the key path `dotted` in `data`, creating sections; raises ConfigError if a section is a value."""
-    *sections, last = dotted.split(".")
-    if not last or not all(sections):
-        raise ConfigError(f"expected a key path such as simulation.seed, got {dotted!r}")
-    for depth, name in enumerate(sections, start=1):
-        inner = data.setdefault(name, {})
-        if not isinstance(inner, dict):
-            raise ConfigError(
-                f"holds {shown(inner)}, so {dotted!r} cannot be set inside it",
-                path=".".join(sections[:depth]),
-            )
-        data = inner
-    data[last] = value
-
-
 def _parse(text: str, source: str, loader: type[yaml.SafeLoader]) -> Any:
     return _guarded(lambda: yaml.load(text, Loader=loader), source)
 

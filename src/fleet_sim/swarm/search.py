@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,9 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, unknown_name
 from fleet_sim.paths import is_file, resolve_config
-from fleet_sim.settings import Checked, load_mapping, read, setting
+from fleet_sim.settings import Checked, load_mapping, read, set_key, setting
 from fleet_sim.swarm.world import World_from_config
 from fleet_sim.swarm.world_source import load_world, world_in
-
-_KEY = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-
 
 WORST = 1e12
 """Value of a world whose metric has no valid value, such as NaN."""
@@ -92,7 +88,7 @@ class Search:
         # A copy: candidates are made from the same world again and again.
         world = copy.deepcopy(self.world)
         for (key_path, parameter), share in zip(self.parameters.items(), shares.tolist(), strict=True):
-            put(world, key_path, parameter.value(share))
+            set_key(world, key_path, parameter.value(share), create=False)
         return world
 
     def cost(self, value: float) -> float:
@@ -139,7 +135,7 @@ def _check(search: Search, source: str) -> None:
     world = copy.deepcopy(search.world)
     for key_path, parameter in search.parameters.items():
         try:
-            put(world, key_path, parameter.value(parameter.share))
+            set_key(world, key_path, parameter.value(parameter.share), create=False)
         except ConfigError as error:
             raise ConfigError(str(error), source=source, path=f"parameters.{key_path}") from error
     with World_from_config(world) as built:
@@ -148,18 +144,3 @@ def _check(search: Search, source: str) -> None:
     if search.config.metric not in names:
         unknown = unknown_name("metric of the world", search.config.metric, names)
         raise ConfigError(str(unknown), source=source, path="metric")
-
-
-def put(world: dict[str, Any], key_path: str, value: float) -> None:
-    """Put `value` at a key path such as "spawners[0].agent.controller.a[1]"; raises ConfigError where there is none."""
-    keys: list[str | int] = [name or int(index) for name, index in _KEY.findall(key_path)]
-    target: Any = world
-    for depth, key in enumerate(keys):
-        inside = isinstance(target, dict) if isinstance(key, str) else isinstance(target, list) and key < len(target)
-        last = depth == len(keys) - 1
-        if not inside or (not last and isinstance(target, dict) and key not in target):
-            raise ConfigError(f"there is no such key in the world: nothing at {key!r} of {target!r}")
-        if last:
-            target[key] = value
-        else:
-            target = target[key]

@@ -65,6 +65,7 @@ def check_world(world: World, tables: Tables, names: Any, saved: Any, clock: Any
     free, next_id = saved["free"], saved["next_id"]
     if not isinstance(free, list) or not np.array_equal(np.sort(np.array(free, np.int64)), np.flatnonzero(~alive)):
         raise StateFileError("the free rows are not those without an entity")
+    # Not `isinstance`: True is an int as well.
     if type(next_id) is not int or len(np.unique(ids)) != len(ids):
         raise StateFileError("object ids are not unique")
     check_range(ids, 0, next_id, "object_id")
