@@ -40,4 +40,5 @@ class Crew:
     def restore(self, saved: tuple[Rows, Ints, Ints]) -> None:
         """Restore what `save` returned; raises StateFileError for rows that there are not."""
         check_range(saved[0], 0, self._world.capacity, "rows of the crew")
+        check_range(saved[1], 0, self.count, "robots of the crew")
         self.rows, self.robots, self._ids = saved
