@@ -109,13 +109,9 @@ class Traffic:
         """Return the goals (N,) of robots in `rows`, -1 for none."""
         return np.asarray(self._table.goal[rows])
 
-    def nodes(self, rows: Rows) -> Ints:
-        """Return the nodes (N,) that robots in `rows` stand on, or passed last."""
-        return self._control.nodes(rows)
-
-    def next_nodes(self, rows: Rows) -> Ints:
-        """Return the nodes (N,) that robots in `rows` are planned to pass next; where they stand if there is none."""
-        return self._control.next_nodes(rows)
+    def nodes(self, rows: Rows, *, ahead: bool = False) -> Ints:
+        """Return the nodes (N,) that robots in `rows` stand on, or passed last; `ahead`: those planned to be next."""
+        return self._control.next_nodes(rows) if ahead else self._control.nodes(rows)
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
 

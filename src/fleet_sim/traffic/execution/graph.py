@@ -12,7 +12,7 @@ from fleet_sim.errors import PlanError
 from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.execution.building import CIRCLE, SOUND, START, TAKEN, append, first_fault, withdraw
 from fleet_sim.traffic.execution.tracks import Tracks
-from fleet_sim.traffic.execution.ways import Marks, Rounds, Small, Uses, Ways
+from fleet_sim.traffic.execution.ways import Marks, Rotations, Small, Uses, Ways
 
 NOBODY = -1
 
@@ -157,15 +157,15 @@ def marks_of(table: TrafficColumns) -> Marks:
     return Marks(table.behind, table.at, table.granted, table.length, table.digest)
 
 
-def _rounds(numbers: Small, count: int) -> Rounds:
+def _rounds(numbers: Small, count: int) -> Rotations:
     """Return the rotations of a plan from their `numbers` (R, T + 1), of which there are `count`."""
     sizes = np.bincount(numbers.ravel(), minlength=count + 1).astype(np.int32) if count else np.zeros(1, np.int32)
     sizes[0] = 0
     return _rounds_of(sizes)
 
 
-def _rounds_of(sizes: Small) -> Rounds:
-    return Rounds(sizes, np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int64))
+def _rounds_of(sizes: Small) -> Rotations:
+    return Rotations(sizes, np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int64))
 
 
 def _told(paths: Ints, fault: Fault) -> str:

@@ -15,7 +15,7 @@ from fleet_sim.traffic.execution.following import follow
 from fleet_sim.traffic.execution.numbers import STRAIGHT, can_stop, next_speed, wrapped
 from fleet_sim.traffic.execution.rounds import drive_rounds, start_rounds
 from fleet_sim.traffic.execution.tracks import Tracks
-from fleet_sim.traffic.execution.ways import Marks, Rounds, Uses, Ways
+from fleet_sim.traffic.execution.ways import Marks, Rotations, Uses, Ways
 
 BACKWARD, EITHER = 1, 2
 
@@ -28,7 +28,7 @@ def advance(
     marks: Marks,
     ways: Ways,
     uses: Uses,
-    rounds: Rounds,
+    rounds: Rotations,
     drivers: Drivers,
     limits: Limits,
 ) -> Stride:
@@ -76,7 +76,7 @@ def grant(
     marks: Marks,
     ways: Ways,
     uses: Uses,
-    rounds: Rounds,
+    rounds: Rotations,
     drivers: Drivers,
     step: Stride,
 ) -> None:

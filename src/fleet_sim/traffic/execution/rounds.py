@@ -14,12 +14,12 @@ from fleet_sim.kernels import compiled
 from fleet_sim.traffic.execution.drivers import MOVED, Drivers, Stride
 from fleet_sim.traffic.execution.numbers import STRAIGHT, can_stop, next_speed, wrapped
 from fleet_sim.traffic.execution.tracks import Tracks
-from fleet_sim.traffic.execution.ways import Marks, Rounds, Ways
+from fleet_sim.traffic.execution.ways import Marks, Rotations, Ways
 
 
 @compiled
 def start_rounds(
-    rows: Rows, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, rounds: Rounds, drivers: Drivers
+    rows: Rows, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, rounds: Rotations, drivers: Drivers
 ) -> None:
     """Grant rotations to robots where all of a circle are ready.
 

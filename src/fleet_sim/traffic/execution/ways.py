@@ -30,7 +30,7 @@ class Ways(NamedTuple):
     leaders: Ints
 
 
-class Rounds(NamedTuple):
+class Rotations(NamedTuple):
     """Rotations of the latest plan by number, from 1 on: robots that move round in a circle at once.
 
     `sizes` are how many robots each has; 0: it need not be at once, as one of them is gone. `ready` and `leaders`, the

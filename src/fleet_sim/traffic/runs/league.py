@@ -110,7 +110,7 @@ class LeagueRecorder:
     def _next_moves(self, rows: Ints) -> Bytes:
         """Return the moves (K,) that the plan has next for robots in `rows`."""
         cells = self._traffic.network.cells
-        begin, end = cells[self._traffic.nodes(rows)], cells[self._traffic.next_nodes(rows)]
+        begin, end = cells[self._traffic.nodes(rows)], cells[self._traffic.nodes(rows, ahead=True)]
         moves = np.zeros(len(rows), np.uint8)
         for move, step in ((DOWN, self._grid.width), (UP, -self._grid.width), (LEFT, -1), (RIGHT, 1)):
             moves[end - begin == step] = move
