@@ -16,6 +16,7 @@ import numpy.typing as npt
 import fleet_sim as fs
 from fleet_sim.images import write_png
 from fleet_sim.paths import data_file
+from fleet_sim.record.filming import film, moments_of_run, times_of
 from fleet_sim.sites import Warehouse, draw_site
 from fleet_sim.swarm import World_from_config
 from fleet_sim.swarm.pictures import picture
@@ -24,7 +25,6 @@ from fleet_sim.traffic import Router
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3
 """Pictures are rendered larger by this factor and averaged, for smooth edges."""
-FOV = 0.7
 # From near to far: bright to dark, in colours whose order survives conversion to grey.
 DEPTH_COLOURS = np.array([(253, 231, 37), (94, 201, 98), (33, 145, 140), (59, 82, 139), (68, 1, 84)], float)
 ID_COLOURS = np.array([(230, 97, 1), (94, 60, 153), (26, 150, 65), (253, 184, 99), (44, 123, 182), (215, 25, 28),
@@ -48,19 +48,11 @@ def looking_at(target: tuple[float, float, float], distance: float, yaw: float, 
 
 
 def portrait(model: str, size: tuple[int, int]) -> Image:
-    """Return a picture of one robot from its front left."""
+    """Return a picture of one robot from its front left, which it fills."""
+    view = {"camera_yaw": 125.0, "camera_pitch": -22.0, "camera_fov": 34.0, "camera_auto_scale": 0.95}
     with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
-        robot = sim.spawn(fs.AgentSpawnParams(urdf_path=model, use_fixed_base=True))
-        lower, upper = (np.array(corner) for corner in sim.get_aabbs()[robot.object_id])
-        radius = 0.5 * float(np.linalg.norm(upper - lower))
-        narrow = math.atan(math.tan(0.5 * FOV) * min(1.0, size[1] / size[0]))
-        target = tuple((0.5 * (lower + upper)).tolist())
-        pose = looking_at(target, 1.05 * radius / math.sin(narrow), math.radians(215.0), math.radians(22.0))
-        width, height = (SMOOTH * side for side in size)
-        camera = sim.add_sensor(
-            "camera", pose=pose, width=width, height=height, horizontal_fov=FOV, channels=["rgb"], shadows=True
-        )
-        return averaged(camera.read().rgb)
+        sim.spawn(fs.AgentSpawnParams(urdf_path=model, use_fixed_base=True))
+        return sim.draw_picture(*size, view)
 
 
 def warehouse() -> fs.MultiRobotSimulationCore:
@@ -180,6 +172,18 @@ def milling(width: int) -> Image:
     return np.concatenate(pictures, axis=1)
 
 
+def warehouse_at_work(path: Path) -> None:
+    """Write a film of 100 robots that carry loads between the racks of a warehouse."""
+    with fs.MultiRobotSimulationCore.from_yaml(data_file("config", "sites/warehouse.yaml")) as sim:
+        # From the twentieth second on: before that, most robots are on their way to their first load.
+        times = times_of(20.0, 12.0, 2.0, 12.5)
+        # Into the aisles from above.
+        near = {"camera_mode": "manual", "camera_distance": 17.0, "camera_yaw": 24.0, "camera_pitch": -48.0}
+        size = (720, 406)
+        view = sim.view.framed(*size, {**near, "camera_target": [17.0, 12.0, 0.0]})
+        film(moments_of_run(sim, times), len(times), path, lambda sim, now: view, size, 12.5)
+
+
 def main() -> None:
     """Write all pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -200,6 +204,9 @@ def main() -> None:
         path = folder / f"{name}.png"
         write_png(path, rgb)
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+    moving = folder / "warehouse_at_work.gif"
+    warehouse_at_work(moving)
+    print(f"{moving}: {moving.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

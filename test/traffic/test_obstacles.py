@@ -5,18 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from crowds import Crowd, robot, spawn
-from networks import site_of
+from networks import HALL, site_of
 
 import fleet_sim as fs
-
-HALL = """
-..........
-..........
-..##..##..
-..##..##..
-..........
-..........
-"""
 
 
 def box(crowd: Crowd, x: float, y: float, half: float, **values: object) -> fs.SimObject:
@@ -77,7 +68,7 @@ def test_a_box_that_goes_away_frees_its_node() -> None:
     wall = box(crowd, 2.5, 0.5, 0.3)
     crowd.traffic.send(agent, (4.5, 0.5) if left else (0.5, 0.5))
     crowd.run(10.0)
-    assert not crowd.traffic.has_arrived(agent)
+    assert crowd.traffic.is_waiting(agent) and not crowd.traffic.has_arrived(agent)
     wall.set_pose(fs.Pose((30.0, 30.0, 0.2)))
     crowd.run(10.0)
-    assert crowd.traffic.has_arrived(agent)
+    assert crowd.traffic.has_arrived(agent) and not crowd.traffic.is_waiting(agent)

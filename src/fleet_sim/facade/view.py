@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Rows
-from fleet_sim.bullet.camera import CameraView, Picture, render, view_from_config
+from fleet_sim.bullet.camera import Picture, render
 from fleet_sim.bullet.camera import setup_camera as place_camera
+from fleet_sim.bullet.camera_view import CameraView, view_from_config
 from fleet_sim.bullet.gui import Gui
 from fleet_sim.bullet.highlight import Highlight
 from fleet_sim.bullet.mirror import BulletMirror
@@ -20,7 +21,7 @@ from fleet_sim.config.modes import CollisionMode
 from fleet_sim.config.params import CameraParams, SimulationParams
 from fleet_sim.core.world import World
 from fleet_sim.facade.collisions import scene_bounds, scene_corners
-from fleet_sim.facade.drawing import check_size, draw
+from fleet_sim.facade.drawing import SMOOTH, Painter, check_size
 
 
 class View:
@@ -82,16 +83,27 @@ class View:
     ) -> Picture:
         """Return an image of the world (colours, depth in m, rows); needs no window and no GPU."""
         view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
-        return render(self._mirror, width, height, view)
+        # TinyRenderer's shadow map covers the middle of a scene only: all beyond its edge would be dark.
+        return render(self._mirror, width, height, view, shadow=False)
 
     def draw_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Bytes:
-        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.draw`."""
+        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.Painter`."""
+        with self.painter(width, height) as painter:
+            return painter.draw(self.framed(width, height, camera_config))
+
+    def framed(
+        self, width: int, height: int, camera_config: Mapping[str, Any] | CameraParams | None = None
+    ) -> CameraView:
+        """Return the view of `camera_config` (None: as set) for pictures of a size; raises ConfigError."""
+        corners = scene_corners(self._world), width / height
+        return view_from_config(self._camera_settings(camera_config), self._scene_bounds(), corners)
+
+    def painter(self, width: int, height: int, smooth: int = SMOOTH) -> Painter:
+        """Return what draws smooth pictures of a size with shadows, one after the other; raises InvalidValueError."""
         check_size(width, height)
-        framed = scene_corners(self._world), width / height
-        view = view_from_config(self._camera_settings(camera_config), self._scene_bounds(), framed)
-        return draw(self._mirror, view, width, height)
+        return Painter(self._mirror, width, height, smooth)
 
     def _camera_settings(self, config: Mapping[str, Any] | CameraParams | None) -> Mapping[str, Any]:
         chosen = self._params.camera_config if config is None else config
@@ -113,6 +125,7 @@ class View:
             return
         self._prepared = True
         self._visualizer.set_structures(self._structures())
+        # A camera that the user placed stays where it is.
         if not self._camera_placed:
             self.setup_camera()
 
@@ -125,6 +138,10 @@ class View:
     def quiet(self) -> AbstractContextManager[None]:
         """Suspend drawing of the window until the end of the block."""
         return self._mirror.client.quiet()
+
+    def colours_collisions(self) -> bool:
+        """Return whether bodies that collide are coloured, or some still are."""
+        return self._params.enable_collision_color_change or self._highlight.is_shown
 
     def show_collisions(self) -> None:
         """Colour bodies while they collide, if the settings enable it; else give back the colours of coloured ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from fleet_sim.arrays import as_floats
 from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.states import OrderState
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import Checked, setting
 
 Place = str | tuple[float, float]
@@ -58,6 +60,7 @@ def _time(what: str) -> Any:
     return setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=f"Service time {what};{_SECTION}")
 
 
+@saved
 @dataclass(frozen=True)
 class Order(Checked):
     """A load to be taken from one station to another. All times are simulation times in s.
@@ -125,3 +128,15 @@ class OrderStatus:
     assigned: float | None
     picked: float | None
     ended: float | None
+
+    def message_fields(self) -> dict[str, Any]:
+        """Return the fields of fleet_sim_msgs/OrderStatus, without its stamp; times that are not known are nan."""
+        times = {name: getattr(self, name) for name in ("released", "due", "assigned", "picked", "ended")}
+        return {
+            "id": self.id,
+            "state": self.state.code,
+            "robot": self.robot,
+            "reason": self.reason,
+            "stops": list(self.stops),
+            **{name: math.nan if time is None else time for name, time in times.items()},
+        }

@@ -285,6 +285,7 @@ class Orders:
             "timers": self._timers.save(),
             "transport": self._transport.save(),
             "closed": set(self.places.closed),
+            "points": self.places.save(),
             "refused": self.refused,
             "charging": self._charging.save(),
             "figures": self._figures.save(),
@@ -301,6 +302,7 @@ class Orders:
         self._charging.restore(saved["charging"])
         self._figures.restore(saved["figures"])
         self.places.closed = set(saved["closed"])
+        self.places.restore(saved["points"])
         self.refused, self._round_due = saved["refused"], saved["round_due"]
         for stream, state in zip(self._arrivals, saved["arrivals"], strict=True):
             stream.restore(state)

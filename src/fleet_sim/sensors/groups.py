@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator
+from collections.abc import ItemsView, Iterator, Sequence
 
 import numpy as np
 
@@ -35,12 +35,20 @@ class SensorGroups:
         key = (type_name, common, slot)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = SensorGroup(self._kind(type_name), common, slot)
+            group = self._groups[key] = SensorGroup(self.kind(type_name), common, slot)
         return group
 
     def put_back(self, key: GroupKey, group: SensorGroup) -> SensorGroup:
         """Return the group with `key`; where it was dropped meanwhile, that is `group` again."""
         return self._groups.setdefault(key, group)
+
+    def restart_all_but(self, kept: Sequence[SensorGroup]) -> None:
+        """Begin anew with the sensors of groups that are not `kept`."""
+        # Compared by identity: a group that was dropped and made again under the same key is another one.
+        known = {id(group) for group in kept}
+        for group in self._groups.values():
+            if id(group) not in known:
+                group.restart()
 
     def drop_empty(self) -> None:
         """Forget groups that have lost all sensors."""
@@ -48,7 +56,7 @@ class SensorGroups:
 
     def slots(self, type_name: str, params: SensorParams, count: int) -> list[int]:
         """Return the steps of the period for `count` more sensors: those in which the fewest are due."""
-        kind = self._kind(type_name)
+        kind = self.kind(type_name)
         if not kind.spread or params.rate is None:
             return [0] * count
         period = max(1, self._context.world.clock.ticks(1.0 / params.rate))
@@ -63,8 +71,13 @@ class SensorGroups:
             load[slots[-1]] += 1
         return slots
 
-    def _kind(self, name: str) -> SensorKind:
+    def kind(self, name: str) -> SensorKind:
+        """Return the kind called `name`, made at the first use; raises UnknownNameError."""
         kind = self._kinds.get(name)
         if kind is None:
             kind = self._kinds[name] = sensor_kind(name)(self._context)
         return kind
+
+    def name_of(self, kind: SensorKind) -> str:
+        """Return the name of a kind that is in use."""
+        return next(name for name, known in self._kinds.items() if known is kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,6 +12,7 @@ from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StaleHandleError, StateError
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -22,6 +23,7 @@ from fleet_sim.swarm.colours import RANDOM_COLOR, drawn_color
 from fleet_sim.swarm.crowd import SwarmColumns
 
 
+@saved
 class Start(NamedTuple):
     """Where a body that is not spawned yet is to be, and its name there."""
 
@@ -43,6 +45,7 @@ class BodyType(type):
     def made(cls, start: Start | None, *args: Any, **kwargs: Any) -> Any:
         """Return a new body without controller and sensors; with `start` its constructor sees where it will be."""
         body: Any = object.__new__(cls)  # type: ignore[arg-type]  # the classes of this type are plain ones
+        # Past __setattr__, which looks at `is_made`.
         vars(body).update(_start=start, is_made=False)
         body.__init__(*args, **kwargs)
         vars(body)["is_made"] = True
@@ -58,6 +61,8 @@ class SwarmBody(metaclass=BodyType):
 
     law: ClassVar[str | None] = None
     """The motion law that moves it; None: nothing does."""
+    _shared: ClassVar[frozenset[str]] = frozenset(("columns", "swarm", "row", "_handle", "_start", "is_made"))
+    """The attributes that its world and its group know, so that what it keeps itself is the rest."""
     _start: Start | None
     is_made: bool
     """Whether its constructor is done; from then on, what is assigned to it acts or is refused."""
@@ -68,9 +73,18 @@ class SwarmBody(metaclass=BodyType):
         self.row = -1
         self.config: Any = config
         """What it was made from: the settings class of its type."""
+        # `made` has set it where the world spawns; a constructor called by hand gives one of its own.
         self._start = self._start or start
         self._handle: SimObject | None = None
         self._last: Start | None = None
+
+    @classmethod
+    def standing_for(cls, handle: SimObject, columns: World, swarm: SwarmColumns) -> Any:
+        """Return a body for `handle` without its constructor; it gets its settings afterwards."""
+        body = object.__new__(cls)
+        vars(body).update(columns=columns, swarm=swarm, row=handle.place[0], config=None, _handle=handle)
+        vars(body).update(_start=None, _last=None, is_made=True)
+        return body
 
     def bind(self, handle: SimObject) -> None:
         """Stand for the row of `handle` from now on."""
@@ -78,6 +92,7 @@ class SwarmBody(metaclass=BodyType):
 
     def depart(self) -> None:
         """Note where it is, before its row is given to others; see `last`."""
+        # Copied: the row will be another's.
         self._last = Start(self.columns.position[self.row, :2].copy(), self._heading(), None)
 
     @property
@@ -86,6 +101,15 @@ class SwarmBody(metaclass=BodyType):
         if self._last is not None and not self.is_alive:
             return self._last
         return Start(self.position, self.angle, self.name)
+
+    @property
+    def own_state(self) -> dict[str, Any]:
+        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
+        return {name: value for name, value in vars(self).items() if name not in type(self)._shared}
+
+    def take_own(self, own: Mapping[str, Any]) -> None:
+        """Go back to what `own_state` was."""
+        vars(self).update(own)
 
     def furnish(self) -> None:
         """Get what the configuration says that it has."""
@@ -104,6 +128,7 @@ class SwarmBody(metaclass=BodyType):
         return self._start is not None
 
     def __setattr__(self, name: str, value: object) -> None:
+        # In constructors anything may be set; afterwards a name that nobody reads is a mistake.
         if self.is_made:
             advice = "remove the agent and spawn another one, or say it in the configuration"
             check_assignment(self, name, type(self.config), advice)
@@ -214,6 +239,7 @@ class SwarmBody(metaclass=BodyType):
 
     @body_color.setter
     def body_color(self, color: object) -> None:
+        # Through the settings, which know all that a colour may be.
         checked = read(type(self.config), {"body_color": color}).body_color
         if checked == RANDOM_COLOR:
             checked = drawn_color(self.columns.random.stream("swarm colours"))

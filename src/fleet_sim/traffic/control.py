@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.steering import IDLE
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -17,6 +19,7 @@ from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import STOPPED, TrafficColumns
 from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused, turning_speeds
 from fleet_sim.traffic.floor import Floor
+from fleet_sim.traffic.saved_forms import TrafficForms
 from fleet_sim.traffic.settings import TrafficSettings
 
 
@@ -42,6 +45,7 @@ class InTraffic(DriveRule):
         network = self._control.floor.network
         node = int(network.node_at(point[None])[0])
         place = f"({point[0]:g}, {point[1]:g})"
+        # Checked here and not in `send`: an action may ask for a point, the traffic knows only nodes.
         if node < 0:
             raise InvalidValueError(f"the goal {place} is at no node: in a wall, outside, or too narrow for the robot")
         off = trig.hypot_of(*(network.positions[node] - point).tolist())
@@ -60,6 +64,7 @@ class InTraffic(DriveRule):
     def stopped(self, rows: Rows, *, stay: bool) -> None:
         """Let robots stand that were told to stop; those whose action ended have no goal any more."""
         ours = rows[self._table.present[rows]]
+        # A stop by a user holds the robot; one at the end of an action only ends its goal.
         if len(ours) and stay:
             self._control.hold(ours, STOPPED)
         elif len(ours):
@@ -99,6 +104,11 @@ class TrafficControl:
         graph = self.floor.execution.graph
         return np.asarray(graph.ways.nodes[rows, self._table.at[rows]], np.int64)
 
+    def next_nodes(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots are planned to pass next, or where they stand."""
+        table, graph = self._table, self.floor.execution.graph
+        return np.asarray(graph.ways.nodes[rows, np.minimum(table.at[rows] + 1, table.length[rows] - 1)], np.int64)
+
     # ---- who takes part ----------------------------------------------------------------------------------------------
 
     def enroll(self, rows: Rows) -> None:
@@ -114,6 +124,7 @@ class TrafficControl:
             self._take_places(rows)
         except BaseException:
             table.clear_rows(rows)
+            # As if nothing had been tried: the columns are filled before places are known to be free.
             raise
         finally:
             world.version += 1
@@ -123,11 +134,13 @@ class TrafficControl:
 
     def _take_places(self, rows: Rows) -> None:
         world, table = self._world, self._table
+        # The largest robot of the first ones decides for all: the network is made once.
         largest = float(table.radius[rows].max())
         floor = self._floor or Floor(self._sim, self._site, table, self._settings, self._settings.radius or largest)
         world.version += 1
         present = floor.execution.rows
         before = np.setdiff1d(present, rows)
+        # Places of robots that stay, as well as of those that come together.
         held = floor.execution.graph.held(table, before)
         nodes = floor.network.node_at(world.position[rows, :2])
         for row, node in zip(rows.tolist(), nodes.tolist(), strict=True):
@@ -146,7 +159,7 @@ class TrafficControl:
         """Let robots take no part any more; emits traffic_left for each."""
         world, table, execution = self._world, self._table, self.floor.execution
         for row in rows.tolist():
-            execution.graph.forget(table, execution.rows, row)
+            execution.graph.forget(table, execution.rows, row, stays=True)
             table.clear_rows(np.array([row]))
             world.version += 1
         world.rest(rows)
@@ -154,6 +167,7 @@ class TrafficControl:
         # Actions that wait for an arrival hear that there will be none.
         self._sim.actions.arrived(rows)
         for row in rows.tolist():
+            # When all are out, as a handler may enrol one of them again.
             world.events.emit("traffic_left", agent=world.handles[row], reason=reason)
             world.entity_events.emit(row, "traffic_left", reason=reason)
 
@@ -162,7 +176,7 @@ class TrafficControl:
         table = self._table
         for row in rows[table.present[rows]].tolist():
             execution = self.floor.execution
-            execution.graph.forget(table, execution.rows, row)
+            execution.graph.forget(table, execution.rows, row, stays=False)
             table.clear_rows(np.array([row]))
             execution.renew()
             self.floor.timing.changed = True
@@ -174,6 +188,7 @@ class TrafficControl:
         table, floor = self._table, self.floor
         if len(rows) != len(nodes):
             raise InvalidValueError(f"expected a node for each of {len(rows)} robots, got {len(nodes)}")
+        # All is checked before the first goal is set, so that none is set if one is wrong.
         strange = np.flatnonzero(~table.present[rows])
         if len(strange):
             raise not_enrolled(self._world, int(rows[strange[0]]))
@@ -181,6 +196,7 @@ class TrafficControl:
         if len(off):
             raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
         ends = floor.execution.graph.ends(table, rows)
+        # Regions take one comparison; a planner would search the whole floor before it gives up.
         apart = np.flatnonzero(floor.regions[ends] != floor.regions[nodes])
         if len(apart):
             row = int(rows[apart[0]])
@@ -199,6 +215,7 @@ class TrafficControl:
         """Let robots drive given paths; raises PlanError."""
         table, floor = self._table, self.floor
         strange = np.flatnonzero(~table.present[rows])
+        # Other robots keep their plans.
         if len(strange):
             raise not_enrolled(self._world, int(rows[strange[0]]))
         floor.timing.drive(rows, paths)
@@ -236,6 +253,7 @@ class TrafficControl:
         self._keep_others_off()
         displaced = floor.execution.displaced()
         if len(displaced):
+            # Before anything is granted: a robot that was carried away must not keep its nodes.
             self.remove(displaced, "it was brought elsewhere")
         floor.execution.hold_unfit(self.rule)
         self._disturb(floor)
@@ -288,6 +306,13 @@ class TrafficControl:
             **counts,
         }
 
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the traffic is written in state files."""
+        return TrafficForms(self._floor_for).forms()
+
+    def _floor_for(self, radius: float) -> Floor:
+        return self._floor or Floor(self._sim, self._site, self._table, self._settings, radius)
+
     def save(self) -> Any:
         """Return the state outside the columns, for a checkpoint."""
         floor = self._floor
@@ -309,6 +334,7 @@ class TrafficControl:
         floor.timing.restore(timing)
         floor.disturbances.counts = counts
         changed = floor.timing.changed
+        # Closed places are looked up again, as they may have changed between the two moments.
         floor.look()
         floor.open_up()
         floor.timing.changed = changed

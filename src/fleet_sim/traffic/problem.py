@@ -40,9 +40,11 @@ class Problem:
         count = len(self.network)
         starts = _ints(self.starts, "starts", None)
         goals = _ints(self.goals, "goals", len(starts))
+        # Empty stands for nothing blocked, the usual case.
         blocked = np.array(self.blocked, bool) if len(self.blocked) else np.zeros(count, bool)
         if blocked.shape != (count,):
             raise InvalidValueError(f"blocked: expected one per node ({count}), got shape {blocked.shape}")
+        # Without ids, robots are told by their number; planners break ties by them.
         ids = _ints(self.ids, "ids", len(starts)) if len(self.ids) else np.arange(len(starts))
         if len(np.unique(ids)) < len(ids):
             raise InvalidValueError("ids: two robots have the same")
@@ -66,6 +68,7 @@ class Problem:
                 raise PlanError(f"the {what} of {shown(off)} is on a wall, or off the network of {count} nodes")
         order = np.argsort(self.starts, kind="stable")
         twice = np.flatnonzero(np.diff(self.starts[order]) == 0)
+        # Starts only: two robots may well want to go to the same goal, one after the other.
         if len(twice):
             one, two = order[twice[0]], order[twice[0] + 1]
             raise PlanError(f"robots {one} and {two} start at the same node {self.starts[one]}")

@@ -120,6 +120,7 @@ class DistanceTables:
                 f"distances to {kept + len(goals)} goals on {len(self._sources)} nodes take more than"
                 f" {self._most_memory / 1e9:g} GB; use fewer robots, or larger cells"
             )
+        # Their rows are taken over by new goals.
         self._row_of[self._goal_of[oldest]] = -1
         rows = np.concatenate((fresh, oldest))
         self._goal_of = np.concatenate((self._goal_of, goals[: len(fresh)]))
@@ -128,6 +129,7 @@ class DistanceTables:
                 farthest = spread(self._sources, self._blocked, goal, self._full, self._queues[0])
             else:
                 farthest = spread_costs(self._sources, self._costs, self._blocked, goal, self._full, self._queues)
+            # Written up to here, but given up: the caller starts again with wider numbers.
             if farthest > LONGEST_SHORT and self.steps.dtype == np.int16:
                 return False
             self.steps[row] = self._full
@@ -160,9 +162,11 @@ def spread(sources: Links, blocked: Bools, goal: int, steps: Links, queue: Links
     queue[0] = goal
     begin, end = 0, 1
     while begin < end:
+        # Breadth first: the first way to a node is a shortest one.
         node = queue[begin]
         begin += 1
         if blocked[node]:
+            # A blocked goal can be reached, as somebody may stand on it; from there nobody goes on.
             continue
         for column in range(sources.shape[1]):
             source = sources[node, column]

@@ -30,10 +30,15 @@ class Tasks(ABC):
 
     def next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return where `robots` (K,), each once, go from `cells` (K,): from their starts, later from their goals."""
+        # A robot that has not been given anything yet cannot have ended a task.
         first_mask = self._given[robots] == 0
         goals = self._next(robots, np.asarray(cells, np.int64))
         self._given[robots] += 1
         return NextGoals(goals.cells, goals.done_mask & ~first_mask)
+
+    def errands(self, robot: int) -> Sequence[int] | None:
+        """Return the cells of the task that `robot` has, in their order; None where each goal is a task of its own."""
+        return None
 
     @abstractmethod
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
@@ -85,6 +90,7 @@ class AlternatingTasks(Tasks):
 
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         ones, others = self._kinds
+        # A lane of its own, so that this question and the next ones get different numbers.
         # Where it is nowhere of both, a robot draws of all cells: the kinds count by their sizes.
         any_mask = self._draws(self._key, robots, len(ones) + len(others), lane=1) < len(ones)
         to_ones = np.where(np.isin(cells, others), True, np.where(np.isin(cells, ones), False, any_mask))
@@ -114,6 +120,7 @@ class ListedTasks(Tasks):
         for place, robot in enumerate(robots.tolist()):
             task = int(self._task[robot])
             if 0 <= task < len(self._tasks):
+                # Arrived at one more of its stops.
                 self._visited[robot] += 1
                 done_mask[place] = self._visited[robot] >= len(self._tasks[task])
             if task < 0 or done_mask[place]:
@@ -121,6 +128,10 @@ class ListedTasks(Tasks):
             if task < len(self._tasks):
                 goals[place] = self._tasks[task][int(self._visited[robot])]
         return NextGoals(goals, done_mask)
+
+    def errands(self, robot: int) -> Sequence[int] | None:
+        """Return the cells of the task that `robot` has, or had last."""
+        return self._tasks[int(self._task[robot])]
 
     def _take(self, robot: int) -> int:
         """Return the next task of `robot`; one behind the last where none is left."""
@@ -130,6 +141,7 @@ class ListedTasks(Tasks):
         else:
             task = self._taken
             self._taken += 1
+        # Never beyond one behind the last, or `in_turn` would count on for ever.
         self._task[robot] = min(task, len(self._tasks))
         self._visited[robot] = 0
         return int(self._task[robot])

@@ -10,10 +10,13 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import PlanError
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.execution import Execution
+from fleet_sim.traffic.horizon import steps_ahead
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.planner import USUAL_WINDOW, Planner
 from fleet_sim.traffic.planning import Planning
 from fleet_sim.traffic.policies import POLICIES, Situation
 from fleet_sim.traffic.problem import Problem
@@ -23,6 +26,7 @@ UNPLANNED = STOPPED | BROKEN | UNFIT
 """Reasons to stand for which robots are not planned for, but around."""
 
 
+@saved
 class Pending(NamedTuple):
     """A plan that is not ready yet: paths of robots by object id, None where it failed; and the tick it is ready."""
 
@@ -55,6 +59,7 @@ class PlanTiming:
         self._settings = settings
         self._seed = seed
         self._planning = Planning(network, settings)
+        # Made here, so that a policy that does not exist is noticed before the first step.
         self._policy = POLICIES.find(settings.policy)()
         self._next_tick = 0
         self._pending: Pending | None = None
@@ -65,6 +70,7 @@ class PlanTiming:
         if self._pending is not None:
             if tick >= self._pending.tick:
                 self._drive(self._pending)
+            # While a plan is on its way nothing else is planned: it begins where grants end now.
             return
         if tick < self._next_tick or not self._policy.plans(self._situation()):
             return
@@ -77,8 +83,14 @@ class PlanTiming:
             raise PlanError(f"paths: expected a row of at least 2 nodes for each of {len(rows)} robots")
         starts = self._execution.graph.ends(self._table, rows)
         ids = self._world.object_id[rows]
+        # As a planner's own: paths from elsewhere pass the same checks.
         check_paths(Problem(self._network, starts, paths[:, -1], ids=ids), paths)
         self._execution.graph.append(self._table, self._execution.rows, rows, paths)
+
+    @property
+    def planner(self) -> Planner:
+        """What makes the plans."""
+        return self._planning.planner
 
     @property
     def times(self) -> Floats:
@@ -89,14 +101,17 @@ class PlanTiming:
         table, rows = self._table, self._execution.rows
         standing = not (table.speed[rows].any() or table.spin[rows].any())
         planned_mask = table.held[rows] & UNPLANNED == 0
+        # Who stands for a reason has not used up a plan; it is held.
         spent_mask = planned_mask & (table.at[rows] == table.length[rows] - 1)
         spent_mask &= (table.goal[rows] >= 0) & ~table.arrived[rows]
         return Situation(self.changed, standing, bool(spent_mask.any()))
 
     def _plan(self, blocked: Bools, tick: int) -> None:
         rows = self._execution.rows
-        mask = self._table.held[rows] & UNPLANNED == 0
+        mask = ~self._unplanned_mask(rows)
+        # Before planning, as the plan takes into account what has changed up to now.
         self.changed = False
+        # Nobody to plan for, which is no failure.
         if not mask.any():
             return
         planned = rows[mask]
@@ -116,21 +131,44 @@ class PlanTiming:
         else:
             self._drive(pending)
 
+    def _unplanned_mask(self, rows: Rows) -> Bools:
+        """Return which of `rows` (N,) stand for long: by themselves, in lockstep with one that does, or behind it."""
+        table = self._table
+        mask: Bools = (table.held[rows] & UNPLANNED != 0) | table.halted[rows]
+        rounds, leaders = table.round[rows], table.leader[rows]
+        moved, known = True, np.zeros(table.capacity, np.bool_)
+        while moved and mask.any():
+            known[rows] = mask
+            more = mask | ((leaders >= 0) & known[leaders]) | ((rounds >= 0) & np.isin(rounds, rounds[mask]))
+            moved, mask = not np.array_equal(more, mask), more
+        return mask
+
     def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:
         table, graph = self._table, self._execution.graph
         starts = graph.ends(table, rows)
         taken = blocked.copy()
+        # What others hold, and what they were granted, is in nobody's plan.
         taken[graph.held(table, others)] = True
+        # Robots without a goal are planned for, too: they may have to give way.
         goals = np.where(table.goal[rows] >= 0, table.goal[rows], starts)
         problem = self._asked(starts, goals, taken, rows)
         lost_mask = problem.unreachable()
         self.cut_off = int(np.count_nonzero(lost_mask))
+        # Who cannot reach its goal is asked to stay, so that one closed door stops nobody else.
         return self._asked(starts, np.where(lost_mask, starts, goals), taken, rows) if self.cut_off else problem
 
     def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
-        settings = self._settings
         ids = self._world.object_id[rows]
-        return Problem(self._network, starts, goals, blocked, settings.window, settings.time_limit, self._seed, ids)
+        limit = self._settings.time_limit
+        return Problem(self._network, starts, goals, blocked, self._window(rows), limit, self._seed, ids)
+
+    def _window(self, rows: Rows) -> int:
+        settings = self._settings
+        if settings.window is not None:
+            return settings.window
+        least = steps_ahead(self._world, rows, self._execution.graph.tracks, settings.period)
+        # Other policies may plan only when all is driven.
+        return self._planning.planner.window_for(least if settings.policy == "period" else max(least, USUAL_WINDOW))
 
     def _drive(self, pending: Pending) -> None:
         """Let robots drive a plan that is ready."""
@@ -151,6 +189,7 @@ class PlanTiming:
             except PlanError as error:
                 self._planning.refuse(str(error))
         if self._settings.on_failure is OnFailure.REPLAN:
+            # In the very next step, whatever the period says.
             self._next_tick = 0
         elif self._settings.on_failure is OnFailure.STOP:
             self._table.held[rows] |= np.uint8(STOPPED)
@@ -164,7 +203,8 @@ class PlanTiming:
     def save(self) -> Any:
         """Return the state, that of the planner included, for a checkpoint."""
         planner = self._planning.planner
-        return planner, self._copied(vars(planner)), self._next_tick, self._pending, self.changed, self.cut_off
+        own = {name: value for name, value in vars(planner).items() if name not in ("network", "settings")}
+        return planner, self._copied(own), self._next_tick, self._pending, self.changed, self.cut_off
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""

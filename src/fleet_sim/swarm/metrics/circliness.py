@@ -23,6 +23,7 @@ def fatness(positions: Floats) -> float:
     """
     _, distances = centred(positions)
     largest = float(distances.max())
+    # All agents in one place are no circle.
     return 1.0 - float(distances.min()) ** 2 / largest**2 if largest > 0.0 else 1.0
 
 
@@ -33,6 +34,7 @@ def tangentness(positions: Floats, headings: Floats) -> float:
     `fatness`.
     """
     offsets, _ = centred(positions)
+    # Both ways round count alike.
     return float(np.abs(trig.cos(headings - trig.arctan2(offsets[:, 1], offsets[:, 0]))).mean())
 
 

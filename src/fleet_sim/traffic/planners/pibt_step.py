@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.kernels import compiled
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, let_go
@@ -14,6 +15,7 @@ from fleet_sim.traffic.problem import Problem
 from fleet_sim.traffic.tables import Links, Steps
 
 
+@saved
 class PibtStep:
     """The arrays that a step works on, kept from call to call."""
 

@@ -13,6 +13,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.traffic.figures import FigureCollector
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.runs.crew import Crew
+from fleet_sim.traffic.runs.league import LeagueRecorder
 from fleet_sim.traffic.tasks import Tasks
 from fleet_sim.traffic.traffic import Traffic
 
@@ -28,13 +29,21 @@ class GoalGiver:
     """
 
     def __init__(
-        self, world: World, traffic: Traffic, crew: Crew, tasks: Tasks, dwell: float, collector: FigureCollector
+        self,
+        world: World,
+        traffic: Traffic,
+        crew: Crew,
+        tasks: Tasks,
+        dwell: float,
+        collector: FigureCollector,
+        recorder: LeagueRecorder | None = None,
     ) -> None:
         self.crew = crew
         self.collector = collector
         self._world = world
         self._traffic = traffic
         self._tasks = tasks
+        self._recorder = recorder
         self._dwell_ticks = world.clock.ticks(dwell) if dwell > 0.0 else 0
         self._network = traffic.network
         self._node_of = nodes_of_cells(self._network)
@@ -62,10 +71,12 @@ class GoalGiver:
         crew, tick = self.crew, self._world.clock.tick
         crew.renew()
         until = self._until[crew.robots]
+        # Who stays already, and who has no task, has not just arrived.
         arrived_mask = crew.table.arrived[crew.rows] & self._active[crew.robots] & (until < 0)
         if arrived_mask.any():
             until[arrived_mask] = tick + self._dwell_ticks
             self._until[crew.robots] = until
+            # Without a stay nobody has to be held, as the next goal comes in the same step.
             if self._dwell_ticks:
                 self._traffic.pause_rows(crew.rows[arrived_mask])
         done_mask = (until >= 0) & (until <= tick)
@@ -78,8 +89,11 @@ class GoalGiver:
 
     def _send(self, robots: Ints, rows: Ints, cells: Ints) -> None:
         goals = self._tasks.next(robots, cells)
+        if self._recorder is not None:
+            self._recorder.sent(robots, goals, self._tasks)
         now = self._world.clock.time
         ended = robots[goals.done_mask]
+        # From when a robot had the task until now; the first goals have ended none.
         self.collector.tasks_ended(now - self._since[ended])
         self._since[ended] = now
         going_mask = goals.cells >= 0
@@ -87,6 +101,7 @@ class GoalGiver:
         if not going_mask.any():
             return
         nodes = self._node_of[goals.cells[going_mask]]
+        # Not left to the traffic, which would name a node and not the cell of the task.
         if (nodes < 0).any():
             cell = int(goals.cells[going_mask][nodes < 0][0])
             raise InvalidValueError(f"there is no room for a robot at the goal in cell {cell}; choose a smaller radius")
@@ -104,6 +119,7 @@ class GoalGiver:
         crew, arrays, tasks, figures = saved
         self.crew.restore(crew)
         self._until, self._since, self._active = (array.copy() for array in arrays)
+        # In place: the giver is held by others, and so are tasks and collector.
         vars(self._tasks).update(deepcopy(tasks))
         vars(self.collector).update(deepcopy(figures))
 
