@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,9 @@ from node_program import running  # noqa: E402
 from fleet_sim.record.recording import Recording  # noqa: E402
 from fleet_sim_msgs.msg import FleetState  # noqa: E402
 from fleet_sim_msgs.srv import Record  # noqa: E402
+
+# Beside Python in a virtual environment that is not activated.
+ROS2 = shutil.which("ros2", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))) or ""
 
 
 def command(*arguments: str) -> str:
@@ -57,9 +61,10 @@ def test_the_node_records_by_parameter_and_by_service(tmp_path: Path) -> None:
     for path in (Path(ended.path), whole):
         with Recording(path) as recording:
             assert recording.snapshot_at(0.0).names == ("robot_0", "robot_1", "robot_2")
-    assert "Topic: /fleet/states | Type: fleet_sim_msgs/msg/FleetState" in command("ros2", "bag", "info", str(whole))
+    assert "Topic: /fleet/states | Type: fleet_sim_msgs/msg/FleetState" in command(ROS2, "bag", "info", str(whole))
 
 
+@pytest.mark.slow
 def test_a_recording_is_published_on_ros(tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
     fleet_sim = [sys.executable, "-m", "fleet_sim.cli.main"]
