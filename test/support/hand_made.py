@@ -6,8 +6,9 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.traffic.columns import TrafficColumns
+from fleet_sim.traffic.execution.drivers import Drivers, Limits
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import Drivers, Limits, advance
+from fleet_sim.traffic.execution.law import advance
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
 
@@ -68,6 +69,7 @@ class Runs:
             marks_of(self.table),
             self.graph.ways,
             self.graph.uses,
+            self.graph.rounds,
             self.drivers,
             self.limits,
         )

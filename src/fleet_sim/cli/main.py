@@ -16,6 +16,7 @@ from fleet_sim.cli import (
     bench,
     check,
     evolve,
+    film,
     models,
     new,
     replay,
@@ -53,6 +54,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "run": run,
         "view": view,
         "replay": replay,
+        "film": film,
         "swarm": swarm,
         "evolve": evolve,
         "models": models,
@@ -75,6 +77,7 @@ EXAMPLES = """examples:
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
   fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim view run.mcap shows it
   fleet-sim replay run.mcap --info                 say what a recording holds, publish or repair it
+  fleet-sim film demo.yaml --out demo.mp4          make a film of a scenario, or of a recording
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error

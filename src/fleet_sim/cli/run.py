@@ -21,6 +21,7 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
+    from fleet_sim.facade.run_inputs import RecordedInputs
     from fleet_sim.simulation import MultiRobotSimulationCore
     from fleet_sim.traffic.figures import RunSource
 
@@ -61,7 +62,7 @@ def add(commands: Any) -> None:
     )
     recorded.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
-    state_options.add(parser)
+    state_options.add_options(parser)
     parser.set_defaults(command=execute)
 
 
@@ -74,16 +75,7 @@ def execute(args: argparse.Namespace) -> int:
     if not args.view:
         check_unused(args)
     config = configuration(args, None if inputs is None else inputs.scenario)
-    if args.picture:
-        check_png(args.picture)
-    if args.figures:
-        check_target(args.figures)
-        # Exactly one: figures of both would be counted twice, of neither none.
-        if ("tasks" in config) == ("orders" in config):
-            raise ConfigError(
-                "--figures needs a scenario with a section `tasks` or `orders`, one",
-                source=source_of(args),
-            )
+    check_outputs(args, config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
 
@@ -96,17 +88,7 @@ def execute(args: argparse.Namespace) -> int:
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
     kept = recorded.KeptRun(sim, args)
-    start = time.perf_counter()
-    try:
-        with kept:
-            sim.run_simulation() if inputs is None else inputs.replay(sim)
-    except KeyboardInterrupt:
-        print("stopped by Ctrl-C")
-    finally:
-        # Also after Ctrl-C or an error: the last figures are what the run ended with.
-        sim.update_monitor()
-        sim.close_monitor()
-    wall = time.perf_counter() - start
+    wall = run(sim, kept, inputs)
     print("\n".join(outcome.lines(wall)))
     if source is not None:
         write_figures(sim, source, args, wall)
@@ -120,6 +102,34 @@ def execute(args: argparse.Namespace) -> int:
     kept.report()
     sim.close()
     return 0
+
+
+def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a file could not be written after the run, or would have nothing in it."""
+    if args.picture:
+        check_png(args.picture)
+    if args.figures:
+        check_target(args.figures)
+        # Exactly one: figures of both would be counted twice, of neither none.
+        if ("tasks" in config) == ("orders" in config):
+            raise ConfigError(
+                "--figures needs a scenario with a section `tasks` or `orders`, one", source=source_of(args)
+            )
+
+
+def run(sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None) -> float:
+    """Run `sim` to its end or to Ctrl-C, with recorded `inputs` where there are some; return how many s it took."""
+    start = time.perf_counter()
+    try:
+        with kept:
+            sim.run_simulation() if inputs is None else inputs.replay(sim)
+    except KeyboardInterrupt:
+        print("stopped by Ctrl-C")
+    finally:
+        # Also after Ctrl-C or an error: the last figures are what the run ended with.
+        sim.update_monitor()
+        sim.close_monitor()
+    return time.perf_counter() - start
 
 
 def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:

@@ -59,27 +59,46 @@ def column(
 class ColumnTable:
     """Columns of equal length. Attributes are the arrays themselves: `table.position[row]`.
 
-    Growing replaces the arrays, so hold a table and a row, never an array, across a spawn.
+    Growing replaces the arrays, so hold a table and a row, never an array, across a spawn. `scalars` are the same
+    numbers one by one, for code that looks at few rows.
     """
 
     schema: ClassVar[dict[str, Column]] = {}
     transient: ClassVar[bool] = False
     """Whether the table caches data from outside the world; checkpoints do not save or restore it."""
+    on_demand: ClassVar[bool] = False
+    """Whether the columns take no memory, and cannot be written, before `use` is called."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Column)}
         for name in own:
             # A column `capacity`, as of batteries, would be taken for the number of rows.
-            if name == "capacity" or hasattr(ColumnTable, name):
+            if name in ("capacity", "scalars", "in_use") or hasattr(ColumnTable, name):
                 raise InvalidValueError(f"{cls.__name__}: a table has {name!r} itself; name the column otherwise")
         # A new dict: the inherited one belongs to the base class.
         cls.schema = {**cls.schema, **own}
 
     def __init__(self, capacity: int = 64) -> None:
         self.capacity = capacity
+        self.in_use = not self.on_demand
         for name, spec in self.schema.items():
-            setattr(self, name, spec.allocate(capacity))
+            setattr(self, name, self._allocate(spec, capacity))
+        self.scalars = Scalars(self)
+
+    def _allocate(self, spec: Column, capacity: int) -> AnyArray:
+        if self.in_use:
+            return spec.allocate(capacity)
+        return np.broadcast_to(np.array(spec.default, spec.dtype), (capacity, *spec.shape))
+
+    def use(self) -> None:
+        """Let the columns of a table that is `on_demand` be written from now on; may be called again."""
+        if self.in_use:
+            return
+        self.in_use = True
+        for name, spec in self.schema.items():
+            setattr(self, name, spec.allocate(self.capacity))
+        self.scalars = Scalars(self)
 
     def columns(self) -> Iterator[tuple[str, Column, AnyArray]]:
         """Yield (name, description, array) of every column, in order of declaration."""
@@ -91,14 +110,18 @@ class ColumnTable:
         if capacity <= self.capacity:
             return
         for name, spec, old in list(self.columns()):
-            new = spec.allocate(capacity)
+            new = self._allocate(spec, capacity)
             # Copied into a new array, not resized in place: views of the old one may still be in use.
-            new[: self.capacity] = old
+            if self.in_use:
+                new[: self.capacity] = old
             setattr(self, name, new)
         self.capacity = capacity
+        self.scalars = Scalars(self)
 
     def clear_rows(self, rows: Rows) -> None:
         """Reset all columns of `rows` to their defaults."""
+        if not self.in_use:
+            return
         # One row is written three times as fast by its number.
         index = int(rows[0]) if len(rows) == 1 else rows
         for name, spec in self.schema.items():
@@ -118,7 +141,26 @@ class ColumnTable:
     @property
     def nbytes(self) -> int:
         """Memory of all columns in bytes."""
-        return sum(array.nbytes for _, _, array in self.columns())
+        return sum(array.nbytes for _, _, array in self.columns()) if self.in_use else 0
+
+
+class Scalars:
+    """The numbers of a table one by one: `table.scalars.position[3 * row + 1]` is y. Columns of vectors are flat here.
+
+    Reading or writing one takes a third of the time that an array takes for it, so what moves a few robots, one after
+    the other, does it here. They are the arrays' own memory; like arrays, they are replaced when the table grows.
+    """
+
+    def __init__(self, table: ColumnTable) -> None:
+        self._table = table
+
+    def __getattr__(self, name: str) -> memoryview[float]:
+        # Only for a column that is looked at for the first time: from then on it is an attribute.
+        if name.startswith("_") or name not in self._table.schema:
+            raise AttributeError(f"{type(self._table).__name__} has no column {name!r}")
+        numbers: memoryview[float] = memoryview(getattr(self._table, name).reshape(-1))
+        setattr(self, name, numbers)
+        return numbers
 
 
 def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
@@ -132,6 +174,8 @@ def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
         setattr(whole, name, stacked)
         for index, part in enumerate(parts):
             setattr(part, name, stacked[index * length : (index + 1) * length])
+    for table in (whole, *parts):
+        table.scalars = Scalars(table)
 
 
 def part_tables(parts: Sequence[ColumnTable]) -> None:
@@ -139,6 +183,7 @@ def part_tables(parts: Sequence[ColumnTable]) -> None:
     for part in parts:
         for name, _, array in part.columns():
             setattr(part, name, array.copy())
+        part.scalars = Scalars(part)
 
 
 class FeatureColumns(ColumnTable):

@@ -22,7 +22,7 @@ from fleet_sim.config.params import CameraParams, SimulationParams
 from fleet_sim.config.view_params import ViewParams
 from fleet_sim.core.world import World
 from fleet_sim.facade.collisions import scene_bounds, scene_corners
-from fleet_sim.facade.drawing import check_size, draw
+from fleet_sim.facade.drawing import SMOOTH, Painter, check_size
 from fleet_sim.facade.live import LiveView, open_view
 from fleet_sim.settings import read
 
@@ -98,16 +98,27 @@ class View:
     ) -> Picture:
         """Return an image of the world (colours, depth in m, rows); needs no window and no GPU."""
         view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
-        return render(self._mirror, width, height, view)
+        # TinyRenderer's shadow map covers the middle of a scene only: all beyond its edge would be dark.
+        return render(self._mirror, width, height, view, shadow=False)
 
     def draw_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Bytes:
-        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.draw`."""
+        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.Painter`."""
+        with self.painter(width, height) as painter:
+            return painter.draw(self.framed(width, height, camera_config))
+
+    def framed(
+        self, width: int, height: int, camera_config: Mapping[str, Any] | CameraParams | None = None
+    ) -> CameraView:
+        """Return the view of `camera_config` (None: as set) for pictures of a size; raises ConfigError."""
+        corners = scene_corners(self._world), width / height
+        return view_from_config(self._camera_settings(camera_config), self._scene_bounds(), corners)
+
+    def painter(self, width: int, height: int, smooth: int = SMOOTH) -> Painter:
+        """Return what draws smooth pictures of a size with shadows, one after the other; raises InvalidValueError."""
         check_size(width, height)
-        framed = scene_corners(self._world), width / height
-        view = view_from_config(self._camera_settings(camera_config), self._scene_bounds(), framed)
-        return draw(self._mirror, view, width, height)
+        return Painter(self._mirror, width, height, smooth)
 
     def _camera_settings(self, config: Mapping[str, Any] | CameraParams | None) -> Mapping[str, Any]:
         chosen = self._params.camera_config if config is None else config
@@ -142,6 +153,10 @@ class View:
     def quiet(self) -> AbstractContextManager[None]:
         """Suspend drawing of the window until the end of the block."""
         return self._mirror.client.quiet()
+
+    def colours_collisions(self) -> bool:
+        """Return whether bodies that collide are coloured, or some still are."""
+        return self._params.enable_collision_color_change or self._highlight.is_shown
 
     def show_collisions(self) -> None:
         """Colour bodies while they collide, if the settings enable it; else give back the colours of coloured ones."""

@@ -53,6 +53,7 @@ class MotionSystem:
         free_mask = world.parent.take(rows) < 0
         free_mask &= world.alive.take(rows)
         free_mask &= laws != 0
+        # Copied only where some may not move, which is rare.
         if np.count_nonzero(free_mask) < len(rows):
             rows, laws = rows[free_mask], laws[free_mask]
         ended = []
@@ -70,9 +71,9 @@ class MotionSystem:
 
 def _move_one(world: World, rows: Rows, dt: float) -> Rows:
     """Move the only one of `rows`, where it may move; sorting by law would take longer than moving it."""
-    row = rows.item()
-    law = world.motion.law.item(row)
-    if not law or not world.alive.item(row) or world.parent.item(row) >= 0:
+    row, scalars = rows.item(), world.scalars
+    law = int(world.motion.scalars.law[row])
+    if not law or not scalars.alive[row] or scalars.parent[row] >= 0:
         return NO_ROWS
     return motion_law(law).step(world, rows, dt)
 
@@ -81,6 +82,7 @@ def _by_law(rows: Rows, laws: Bytes) -> list[tuple[int, Rows]]:
     """Return (law, its rows) in order of the laws."""
     if not len(rows):
         return []
+    # Fleets of one law are the usual case, and need no sorting.
     first = int(laws[0])
     if np.count_nonzero(laws == first) == len(rows):
         return [(first, rows)]

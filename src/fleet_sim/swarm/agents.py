@@ -15,7 +15,6 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.faults import FAILED
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
@@ -23,16 +22,13 @@ from fleet_sim.swarm.body_names import NamedBody
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.crowd import Crowd, joined
-from fleet_sim.swarm.group_memory import GroupMemory
+from fleet_sim.swarm.group_memory import GroupMemory, fitting, one_each
 from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.written import changed_settings
 
-_OUTER = frozenset(
-    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
-)
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
@@ -46,6 +42,7 @@ class SwarmAgent(NamedBody):
     """
 
     config_class: ClassVar[type[AgentConfig]] = AgentConfig
+    _shared = NamedBody._shared | {"world", "_group", "_controller", "_sensors"}
 
     def __init__(self, config: AgentConfig | Mapping[str, Any], world: SwarmState, name: str | None = None) -> None:
         """Make an agent that is in no world yet: `world.population.append(agent)`, or `world.objects`, puts it there.
@@ -139,26 +136,6 @@ class SwarmAgent(NamedBody):
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type(self), **changed_settings(self.as_settings())}
 
-    @classmethod
-    def remade(cls, world: SwarmState, handle: SimObject) -> Any:
-        """Return an agent for `handle`, as a state file has it; it gets its settings and parts afterwards."""
-        agent = object.__new__(cls)
-        vars(agent).update(
-            columns=world.columns, swarm=world.swarm, world=world, row=handle.place[0], config=None, _handle=handle
-        )
-        vars(agent).update(_start=None, _last=None, _group=None, _controller=None, is_made=True)
-        vars(agent)["_sensors"] = WatchedList(agent._change_sensors)
-        return agent
-
-    @property
-    def own_state(self) -> dict[str, Any]:
-        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
-        return {name: value for name, value in vars(self).items() if name not in _OUTER}
-
-    def take_own(self, own: Mapping[str, Any]) -> None:
-        """Go back to what `own_state` was."""
-        vars(self).update(own)
-
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.
         return {**vars(self), "_sensors": self.plain_sensors}
@@ -245,50 +222,44 @@ class Group(GroupMemory):
         return np.arange(len(self))
 
     def only(self, number: int) -> Group:
-        """Return a group of the agent with this `number` alone."""
-        return SoloGroup(self, number)
+        """Return a group of the agent with this `number` alone; of one agent, that is this group."""
+        if len(self.rows) == 1:
+            return self
+        known = self._solos.get(number)
+        if not isinstance(known, Group):
+            known = self._solos[number] = SoloGroup(self, number)
+        return known
 
     def note(self, index: int, values: AnyArray) -> None:
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
-        self.readings[index] = _one_each(self, index, values)
+        self.readings[index] = one_each(values, len(self), self.sensors[index])
+        self._solos.clear()
 
     # ---- members come and go -----------------------------------------------------------------------------------------
 
     def join(self, agents: list[SwarmAgent]) -> None:
         """Take in new agents, after those that are there."""
-        count = len(agents)
         self.agents += agents
         for agent in agents:
             agent.enter(self)
-        self._numbers = None
+        self.forget_places()
         self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
-        for name, values in self.state.items():
-            more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
-            self.state[name] = np.concatenate((values, more))
+        self.lengthen(len(agents))
         for index, sensor in enumerate(self.sensors):
-            blank = sensor.blank(count)
+            blank = sensor.blank(len(agents))
             self.readings[index] = joined(self.readings[index], blank) if index in self.readings else blank
 
     def set_members(
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
     ) -> None:
         """Restore these members and their state; the arrays are copied."""
-        self._numbers = None
-        self.rows, self.agents = rows.copy(), list(agents)
-        self.state = {name: values.copy() for name, values in state.items()}
-        self.readings = {index: values.copy() for index, values in readings.items()}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Group:
-        """A group stays itself in a copy of what refers to it."""
-        return self
+        self.agents = list(agents)
+        self.remember(rows, state, readings)
 
     def keep(self, mask: Bools) -> None:
         """Let go of the agents outside `mask` (N,)."""
-        self._numbers = None
         self.agents = [agent for agent, stays in zip(self.agents, mask.tolist(), strict=True) if stays]
-        self.rows = self.rows[mask]
-        self.state = {name: values[mask] for name, values in self.state.items()}
-        self.readings = {index: values[mask] for index, values in self.readings.items()}
+        self.keep_memory(mask)
 
 
 class SoloGroup(Group):
@@ -326,13 +297,14 @@ class SoloGroup(Group):
         return 0
 
     def note(self, index: int, values: AnyArray) -> None:
-        values = _one_each(self, index, values)
+        values = one_each(values, len(self), self.sensors[index])
+        own = self.readings[index]
+        if own.shape == values.shape and (own.dtype == values.dtype or np.can_cast(values.dtype, own.dtype)):
+            own[:] = values
+            return
         readings = self._group.readings
-        if readings[index].shape[1:] != values.shape[1:] or not np.can_cast(values.dtype, readings[index].dtype):
-            whole = np.zeros((len(self._group), *values.shape[1:]), values.dtype)
-            if readings[index].shape[1:] == values.shape[1:]:
-                whole[:] = readings[index]
-            readings[index] = whole
+        self._group.forget_places()
+        readings[index] = fitting(readings[index], values)
         readings[index][self._slice] = values
         self.readings[index] = readings[index][self._slice]
 
@@ -409,14 +381,6 @@ class Sensor(Component):
     def outlines(self, group: Group) -> AnyArray | None:
         """Return what is drawn of the sensor: closed outlines (N, K, 2) in world coordinates, or None for nothing."""
         return None
-
-
-def _one_each(group: Group, index: int, values: Any) -> AnyArray:
-    array = np.asarray(values)
-    if array.ndim == 0 or len(array) != len(group):
-        name = type(group.sensors[index]).__name__
-        raise InvalidValueError(f"{name}.sense: expected one reading per agent ({len(group)}), got shape {array.shape}")
-    return array
 
 
 Agent = SwarmAgent

@@ -9,8 +9,9 @@ from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
+from fleet_sim.traffic.execution.drivers import ARRIVED, TURNED, Drivers, Limits, Stride
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import ARRIVED, TURNED, Drivers, Limits, Stride, advance
+from fleet_sim.traffic.execution.law import advance
 from fleet_sim.traffic.execution.poses import poses_of, write_poses
 from fleet_sim.traffic.execution.tracks import Tracks
 
@@ -78,6 +79,7 @@ class Execution:
             marks_of(table),
             self.graph.ways,
             self.graph.uses,
+            self.graph.rounds,
             Drivers(*(getattr(table, name) for name in Drivers._fields)),
             Limits(
                 motion.linear_limit,
