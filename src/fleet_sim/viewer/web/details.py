@@ -13,7 +13,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 from fleet_sim.viewer.web.source import PathsAhead, RobotDetails
 
-MOST_JOINTS = 12
+MOST_JOINTS = 8
 """Joints that are listed one by one."""
 
 
@@ -46,6 +46,7 @@ def details_of(sim: MultiRobotSimulationCore, name: str) -> RobotDetails:
     sensors: list[Sensor] = sim.sensors.of(row)
     if sensors:
         lines.append(("sensors", ", ".join(sensor.params.name for sensor in sensors)))
+    lines += _joints(world, row)
     return RobotDetails(lines, tuple(sensor.params.name for sensor in sensors if sensor.type == "camera"))
 
 
@@ -73,7 +74,7 @@ def _work(sim: MultiRobotSimulationCore, row: int) -> list[tuple[str, str]]:
     blocker = int(world.motion.blocked_by[row])
     if blocker != NO_ROW:
         lines.append(("blocked by", world.label(blocker)))
-    return lines + _joints(world, row)
+    return lines
 
 
 def _joints(world: World, row: int) -> list[tuple[str, str]]:

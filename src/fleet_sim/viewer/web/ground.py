@@ -17,12 +17,14 @@ FIELD_OF_VIEW = 0.75
 """Of a page at the beginning, vertical, in rad: narrow enough that far things are not small."""
 DIRECTION: Floats = np.array([-0.42, -0.72, 0.62])
 """From the middle of the scene to the first eye."""
-FILLED = 0.95
+FILLED = 1.05
 """How much of the height of the picture bodies fill at the beginning."""
 NEAREST = 2.5
 """From the middle of the scene to the first eye, at least, in m."""
 MOST_ROOM = 2.0
 """Around the origin of a body, in m: of long walls one need not see the ends."""
+SHADOWS, WIDE = 16.0, 30.0
+"""Up to which distance of the eye there are shadows, and from which on the floor has larger cells, in m."""
 LARGEST = 300.0
 """Half the size in m of what is framed at the beginning, and of bodies that are framed."""
 STATIONS = {
@@ -38,33 +40,44 @@ ZONE_HEIGHT, STATION_HEIGHT = 0.006, 0.012
 """Above the floor in m, one above the other, so that neither flickers through the other."""
 
 
-def prepare(server: viser.ViserServer) -> viser.GridHandle:
-    """Set up light and floor; returns the floor, which is without an end until it is framed."""
-    scene = server.scene
-    scene.world_axes.visible = False
-    # Our own light: viser's is so strong that colours become white.
-    scene.configure_default_lights(enabled=False)
-    scene.configure_environment_map(None)
-    scene.add_light_ambient("/light/sky", color=(225, 235, 255), intensity=1.7)
-    scene.add_light_directional("/light/sun", color=(255, 248, 235), intensity=2.4, cast_shadow=True, position=SUN)
-    return scene.add_grid(
-        "/floor",
-        infinite_grid=True,
-        cell_size=1.0,
-        section_size=5.0,
-        cell_color=LINES,
-        section_color=SECTIONS,
-        plane_color=FLOOR,
-        plane_opacity=1.0,
-        shadow_opacity=0.22,
-        fade_distance=LARGEST,
-        # Under everything that lies on the ground.
-        position=(0.0, 0.0, -0.004),
-    )
+class Ground:
+    """Light and floor. Shadows reach 20 m from the eye, so that only small scenes have them."""
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        scene = server.scene
+        scene.world_axes.visible = False
+        # Our own light: viser's is so strong that colours become white.
+        scene.configure_default_lights(enabled=False)
+        scene.configure_environment_map(None)
+        scene.add_light_ambient("/light/sky", color=(225, 235, 255), intensity=1.7)
+        self._sun = scene.add_light_directional("/light/sun", color=(255, 248, 235), intensity=2.4, position=SUN)
+        self._floor = scene.add_grid(
+            "/floor",
+            infinite_grid=True,
+            cell_size=1.0,
+            section_size=5.0,
+            cell_color=LINES,
+            section_color=SECTIONS,
+            plane_color=FLOOR,
+            plane_opacity=1.0,
+            shadow_opacity=0.22,
+            fade_distance=LARGEST,
+            # Under everything that lies on the ground.
+            position=(0.0, 0.0, -0.004),
+        )
+
+    def fit(self, away: float) -> None:
+        """Make both fit for an eye that is `away` m from the middle of the scene."""
+        self._sun.cast_shadow = away < SHADOWS
+        if away > WIDE:
+            self._floor.cell_size, self._floor.section_size = 5.0, 25.0
 
 
-def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> None:
-    """Have pages begin where all bodies are seen, and as large as they can be beside the panel."""
+def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
+    """Have pages begin where all bodies are seen, and as large as they can be beside the panel; returns how far away.
+
+    That is from the eye to the middle of the scene, in m.
+    """
     radii = bodies.table.radii
     shown_mask = (radii < LARGEST) & (np.abs(bodies.positions).max(axis=1, initial=0.0) < LARGEST)
     points = bodies.positions[shown_mask] if shown_mask.any() else np.zeros((1, 3))
@@ -86,6 +99,7 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> None:
     camera.up = np.array([0.0, 0.0, 1.0])
     camera.fov = FIELD_OF_VIEW
     camera.near, camera.far = 0.05, max(20.0 * away, 200.0)
+    return away
 
 
 class Places:

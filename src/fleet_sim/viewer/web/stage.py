@@ -40,7 +40,7 @@ class Stage:
             show_share_button=False,
             brand_color=(38, 116, 217),
         )
-        ground.prepare(server)
+        self._ground = ground.Ground(server)
         self._bodies = ShownBodies(server.scene)
         self._overlays = Overlays(server.scene)
         self._panel = Panel(server.gui, source, may_act=self._may_act)
@@ -109,7 +109,7 @@ class Stage:
             sessions = list(self._sessions.values())
         if not self._framed:
             self._framed = True
-            ground.frame_scene(self._server, self._bodies)
+            self._ground.fit(ground.frame_scene(self._server, self._bodies))
         overlays = self._overlays
         overlays.paths, overlays.scans = self._panel.paths.value, self._panel.scans.value
         overlays.names = self._panel.names.value
