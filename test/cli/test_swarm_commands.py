@@ -66,7 +66,9 @@ def test_a_shipped_world_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
         (["--metrics", "a.xls"], "the ending must be .csv or .parquet"),
         (["--plot", "a.xyz"], "cannot write to 'a.xyz': the ending must be one of .png"),
         (["--picture", "no/a.png"], "no/a.png: cannot be written: there is no folder 'no'"),
-        (["--speed", "0"], "step_size: expected a whole number of at least 1, got 0"),
+        (["--speed", "3"], "--speed does nothing without --show"),
+        (["--paused"], "--paused does nothing without --show"),
+        (["--every", "3"], "--every does nothing without --record"),
     ],
 )
 def test_what_is_wrong_is_one_line(
@@ -81,6 +83,7 @@ def test_what_is_wrong_is_one_line(
     ("arguments", "words"),
     [
         (["swarm", "w.yaml", "--steps", "-3"], "--steps: must be at least 0, got -3"),
+        (["swarm", "w.yaml", "--speed", "0"], "--speed: must be at least 1, got 0"),
         (["swarm", "w.yaml", "--every", "0"], "--every: must be at least 1, got 0"),
         (["evolve", "w.yaml", "--processes", "0"], "--processes: must be at least 1, got 0"),
         (["evolve", "w.yaml", "--generations", "x"], "--generations: must be a whole number, got 'x'"),

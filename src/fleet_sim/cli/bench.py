@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print one row per fleet size; return 0."""
-    print("physics off, time step 0.1 s, collisions in each step, half of the robots moving")
+    print(f"{args.motion} robots, physics off, time step 0.1 s, collisions in each step, half of the robots moving")
     print(f"{'robots':>8} {'spawn s':>9} {'step ms':>9} {'real-time factor':>17}")
     for robots in args.robots:
         result = measure(robots, args.steps, args.motion)

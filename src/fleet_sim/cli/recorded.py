@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fleet_sim.facade.run_inputs import InputRecorder, RecordedInputs
     from fleet_sim.simulation import MultiRobotSimulationCore
 
+DEFAULT_RATE = 10.0
+"""Samples of a recording per simulated second."""
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -23,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="record the run; see `fleet-sim replay`, `fleet-sim film`, ros2 bag, Foxglove",
     )
     parser.add_argument(
-        "--record-rate", type=float, default=10.0, metavar="HZ", help="samples per simulated second (default: 10)"
+        "--record-rate", type=float, metavar="HZ", help="with --record: samples per simulated second (default: 10)"
     )
     parser.add_argument(
         "--record-inputs", metavar="FILE.jsonl", help="keep what comes from outside, to repeat the run without it"
@@ -33,6 +36,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.jsonl",
         help="repeat the run of a file of inputs, bit for bit, with its own scenario, as fast as possible",
     )
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raise ConfigError for a rate of no recording."""
+    if args.record_rate is not None and not args.record:
+        raise ConfigError("--record-rate is the rate of a recording; name its file with --record")
 
 
 def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
@@ -73,7 +82,8 @@ class KeptRun:
 
             self._inputs = InputRecorder(sim, args.record_inputs, source=str(resolve_config(args.config).resolve()))
         if args.record:
-            self._recording = sim.record(args.record, rate=args.record_rate)
+            rate = DEFAULT_RATE if args.record_rate is None else args.record_rate
+            self._recording = sim.record(args.record, rate=rate)
 
     def __enter__(self) -> KeptRun:
         return self

@@ -69,6 +69,7 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
     state_options.check(args)
+    recorded.check(args)
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)

@@ -35,14 +35,14 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     parser.add_argument("--show", action="store_true", help="show the world in a window")
-    parser.add_argument("--speed", type=int, default=1, metavar="N", help="steps per picture in the window")
+    parser.add_argument("--speed", type=positive, metavar="N", help="with --show: steps per picture in the window (1)")
     parser.add_argument("--paused", action="store_true", help="start paused, with --show")
     parser.add_argument("--record", metavar="FILE", help="record a GIF or a video (.gif, .mp4)")
     parser.add_argument(
         "--every",
         type=positive,
         metavar="N",
-        help=f"steps between recorded pictures (default: {FRAMES} pictures in all)",
+        help=f"with --record: steps between recorded pictures (default: {FRAMES} pictures in all)",
     )
     parser.add_argument("--metrics", metavar="FILE", help="write the metrics of each step (.csv, .parquet)")
     parser.add_argument("--plot", metavar="FILE", help="plot the metrics (.png, .svg, .pdf)")
@@ -60,6 +60,7 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the world to its end, print its metrics; return 0."""
+    check_options(args)
     config = world_config(args.config, args.set, args.seed)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.swarm import simulate
@@ -80,7 +81,7 @@ def execute(args: argparse.Namespace) -> int:
             show_gui=args.show,
             gui=window_maker() if args.show else None,
             subscribers=subscribers(args, world, steps),
-            step_size=args.speed,
+            step_size=1 if args.speed is None else args.speed,
             start_paused=args.paused,
             steps=steps,
         )
@@ -91,6 +92,17 @@ def execute(args: argparse.Namespace) -> int:
         if path:
             print(f"wrote {path}")
     return 0
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Raise ConfigError for options that would do nothing without another one."""
+    for option, given, other, needed in (
+        ("--speed", args.speed is not None, "--show", args.show),
+        ("--paused", args.paused, "--show", args.show),
+        ("--every", args.every is not None, "--record", args.record),
+    ):
+        if given and not needed:
+            raise ConfigError(f"{option} does nothing without {other}; give both, or neither")
 
 
 def window_maker() -> WindowMaker:

@@ -26,6 +26,8 @@ FLEET = (
     "deadlock_after",
 )
 TRAFFIC = ("period", "window", "policy", "planning_time", "time_limit")
+LIFELONG_ONLY = ("period", "window", "policy", "planning_time")
+"""Settings of planning again and again."""
 LIFELONG, TO_THE_END = 600.0, 3600.0
 """Seconds that are simulated at most if not said."""
 
@@ -100,6 +102,10 @@ def _run(args: argparse.Namespace) -> int:
         args.problem, robots=args.robots, seed=args.seed, radius=room, cell=args.cell, level=args.level
     )
     if workload.goals is not None and args.dwell is None:
+        for name in LIFELONG_ONLY:
+            if getattr(args, name) is not None:
+                option = f"--{name.replace('_', '-')}"
+                raise InvalidValueError(f"{option}: a .scen is planned once, to the end; with --dwell it is not")
         return _plan(args, workload, fleet, traffic.settings, traffic.time_limit)
     if args.paths:
         raise InvalidValueError("--paths: there is one plan to write for a .scen only, without --dwell")
