@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
     )
     recorded.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
-    state_options.add(parser)
+    state_options.add_options(parser)
     parser.set_defaults(command=execute)
 
 
