@@ -370,7 +370,7 @@ def test_a_run_is_saved_and_gone_on_with(capsys: pytest.CaptureFixture[str], tmp
 
 
 WRONG = {
-    "neither": ([], "give a CONFIG to run, or --from-state"),
+    "neither": ([], "--from-state FILE"),
     "both": (["demo.yaml", "--from-state", "a"], "one of them"),
     "seed": (["--from-state", "a", "--seed", "3"], "leave --seed out"),
     "at alone": (["demo.yaml", "--at", "3"], "--save-state"),

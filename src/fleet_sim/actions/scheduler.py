@@ -284,10 +284,6 @@ class ActionScheduler:
         """Raise StateFileError for what `save` never returns."""
         check_queues(self._world, saved)
 
-    def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError for what `save` never returns."""
-        check_queues(self._world, saved)
-
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `save` returned: the same action objects, in the state they had."""
         # Actions given since then will not run on, so they end here.

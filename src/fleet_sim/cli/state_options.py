@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options to the parser of `fleet-sim run`."""
     group = parser.add_argument_group("saved states")
     group.add_argument("--save-state", metavar="FILE", help="write the state to a file, at the end or at --at")
     group.add_argument(
