@@ -10,8 +10,8 @@ from pathlib import Path
 from fleet_sim.bullet.camera_view import CameraView
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.record.film_file import FilmFile
+from fleet_sim.record.playback_world import PlaybackWorld
 from fleet_sim.record.recording import Recording
-from fleet_sim.record.stage import Stage
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 SMOOTH = 2
@@ -39,7 +39,7 @@ def moments_of_run(sim: MultiRobotSimulationCore, times: list[float]) -> Iterato
 
 def moments_of_recording(recording: Recording, times: list[float]) -> Iterator[Moment]:
     """Show what was recorded; between two samples everything goes on a straight line."""
-    with Stage(recording) as stage:
+    with PlaybackWorld(recording) as stage:
         for time in times:
             yield time, stage.show(time)
 

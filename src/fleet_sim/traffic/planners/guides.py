@@ -45,7 +45,7 @@ def guides_of(problem: Problem, goals: Ints) -> Columns:
         return no_guides()
     guides = np.full((robots, len(network)), UNGUIDED, np.int8)
     paths = np.full((robots, length + 1), UNGUIDED, np.int64)
-    crowd = Crowd(network, length)
+    crowd = Traces(network, length)
     order = np.random.default_rng((problem.seed, 2)).permutation(np.tile(np.arange(robots), (TURNS, 1)), axis=1)
     find_guides(
         *(network.links, problem.blocked, steps, rows, problem.starts, goals, order),
@@ -54,7 +54,7 @@ def guides_of(problem: Problem, goals: Ints) -> Columns:
     return guides
 
 
-class Crowd:
+class Traces:
     """How many robots are `here` (T + 1, N) at each step, and are `moving` (T, N, K) from there; and scratch."""
 
     def __init__(self, network: Network, length: int) -> None:

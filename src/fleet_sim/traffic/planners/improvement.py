@@ -21,7 +21,7 @@ CURIOUS = 4
 """One round in so many has a group of any size, the others the size that has gained most."""
 
 
-class Board(NamedTuple):
+class HeldSteps(NamedTuple):
     """Who is where at each step: `held` (T + 1, resources), as bits in `table` if `words` has nodes, that is on grids.
 
     `begins` and `ids` are the claims of moves, `marks` scratch, as searches without words need them.
@@ -39,7 +39,7 @@ class Board(NamedTuple):
 
 @compiled
 def improve(
-    board: Board,
+    board: HeldSteps,
     steps: Steps,
     rows: Ints,
     goals: Ints,
@@ -96,7 +96,7 @@ def _size(gains: Floats, most: int, chances: Words) -> int:
 
 @compiled
 def _plan(
-    board: Board,
+    board: HeldSteps,
     steps: Steps,
     rows: Ints,
     goals: Ints,
@@ -128,7 +128,7 @@ def _plan(
 
 @compiled
 def _search(
-    board: Board, steps: Steps, start: int, goal: int, most: int, rotate: bool, chances: Words, path: Ints
+    board: HeldSteps, steps: Steps, start: int, goal: int, most: int, rotate: bool, chances: Words, path: Ints
 ) -> int:
     """Write the cheapest way among all others to `path`; returns its cost, -1 where there is none up to `most`."""
     if len(board.words.word):
@@ -140,7 +140,7 @@ def _search(
 
 
 @compiled
-def lay(board: Board, paths: Ints, robot: int, rotate: bool) -> None:
+def lay(board: HeldSteps, paths: Ints, robot: int, rotate: bool) -> None:
     """Hold for `robot` what its path needs."""
     if len(board.words.word):
         put(board.words, board.table, paths, robot, rotate)
@@ -149,7 +149,7 @@ def lay(board: Board, paths: Ints, robot: int, rotate: bool) -> None:
 
 
 @compiled
-def _lift(board: Board, paths: Ints, robot: int, rotate: bool) -> None:
+def _lift(board: HeldSteps, paths: Ints, robot: int, rotate: bool) -> None:
     """Give back what the path of `robot` needs."""
     if len(board.words.word):
         take(board.words, board.table, paths, robot, rotate)

@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.traffic.costs import steps_to_rest
-from fleet_sim.traffic.planners.improvement import Board, improve, lay
+from fleet_sim.traffic.planners.improvement import HeldSteps, improve, lay
 from fleet_sim.traffic.planners.reserved import Reservations
 from fleet_sim.traffic.planners.timetable import empty_timetable, fits_words, no_words, words_of
 from fleet_sim.traffic.problem import Problem
@@ -46,7 +46,7 @@ class Refinement:
         while (rounds is None or made < rounds) and time.monotonic() < late and self.costs.any():
             some = AT_ONCE if rounds is None else min(AT_ONCE, rounds - made)
             arrays = self._steps, self._rows, self._goals, self._paths, self.costs, self._gains
-            self.saved += improve(self._board, *arrays, some, self._rotate, self._chances)
+            self.saved += improve(self._held, *arrays, some, self._rotate, self._chances)
             made += some
             if self.costs.max() + 2 * SPARE < self._paths.shape[1]:
                 self._lay_out(self._paths[:, : self.costs.max() + SPARE].copy())
@@ -68,6 +68,8 @@ class Refinement:
         table = empty_timetable(words, length)
         kept = Reservations(network, 0 if on_grid else length)
         held = table.held if on_grid else kept.held
-        self._board = Board(network.links, claims.begins, claims.ids, problem.blocked, held, kept.marks, words, table)
+        self._held = HeldSteps(
+            network.links, claims.begins, claims.ids, problem.blocked, held, kept.marks, words, table
+        )
         for robot in range(len(paths)):
-            lay(self._board, paths, robot, self._rotate)
+            lay(self._held, paths, robot, self._rotate)

@@ -1,4 +1,4 @@
-"""Stage: a simulation that shows a recording, without running."""
+"""PlaybackWorld: a simulation that shows a recording, without running."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial.shapes import ShapeKind
 
 
-class Stage:
+class PlaybackWorld:
     """Shows `recording` at any time in the columns of a simulation that is never stepped. To be closed.
 
     Another simulation takes its place when entities were spawned or removed.
@@ -59,7 +59,7 @@ class Stage:
             self._sim.close()
             self._sim = None
 
-    def __enter__(self) -> Stage:
+    def __enter__(self) -> PlaybackWorld:
         return self
 
     def __exit__(self, *exception: object) -> None:
