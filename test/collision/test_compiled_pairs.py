@@ -69,7 +69,8 @@ def test_pairs_are_those_of_the_grids(
     # Twice, the second time with some boxes moved: tables of static boxes are kept between calls.
     for step in range(3):
         if step == 2:
-            lower, upper = lower + 0.25 * (np.arange(len(lower)) % 7 == 0)[:, None], upper.copy()
+            shift = 0.25 * (np.arange(len(lower)) % 7 == 0)[:, None]
+            lower, upper = lower + shift, upper + shift
         asked = {"margin": margin, "static_mask": static_mask, "ignore_static": ignore_static}
         expected = grids.pairs(lower, upper, active_mask=active_mask, **asked)
         found = kernels.pairs(lower, upper, active_mask=active_mask, **asked)
