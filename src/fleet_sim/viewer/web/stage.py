@@ -1,4 +1,4 @@
-"""Stage: all that is on the pages of a view, brought up to date frame by frame."""
+"""ViewStage: all that is on the pages of a view, brought up to date frame by frame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ON_THE_FLOOR = 0.1
 """A click on something that does not move, lower than this in m, is a click on the floor."""
 
 
-class Stage:
+class ViewStage:
     """The content of all pages. Frames come from the view's thread, pages and clicks from those of the server."""
 
     def __init__(self, server: viser.ViserServer, source: Source, settings: ViewParams) -> None:

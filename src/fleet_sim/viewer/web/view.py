@@ -21,7 +21,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.viewer.web.admission import LOOPBACK, Admission, new_token
 from fleet_sim.viewer.web.serving import close_server, open_server
 from fleet_sim.viewer.web.source import Source
-from fleet_sim.viewer.web.stage import Stage
+from fleet_sim.viewer.web.stage import ViewStage
 
 log = logging.getLogger("fleet_sim.viewer")
 
@@ -65,7 +65,7 @@ class WebView:
         self.source = source
         self._token = "" if settings.host in LOOPBACK else new_token()
         self._server = open_server(settings.host, settings.port, Admission(self._token), source.title)
-        self._stage = Stage(self._server, source, settings)
+        self._stage = ViewStage(self._server, source, settings)
         self._closed = Event()
         # Set while there is a page; guarded together with the pages that are counted.
         self._watched = Event()
