@@ -15,29 +15,25 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.faults import FAILED
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
-from fleet_sim.swarm.body_names import NamedBody
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.crowd import Crowd, joined
 from fleet_sim.swarm.group_memory import GroupMemory
+from fleet_sim.swarm.remade_body import RemadeBody
 from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.written import changed_settings
 
-_OUTER = frozenset(
-    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
-)
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
 
-class SwarmAgent(NamedBody):
+class SwarmAgent(RemadeBody):
     """One agent or object of a world: a handle over a row, made by the world (`RectangularWorld.spawn`) or in code.
 
     A subclass is a type of agent: `config_class` is the class of its settings, `law` the motion law that moves it
@@ -101,6 +97,9 @@ class SwarmAgent(NamedBody):
         if specs is not self._sensors:
             self._sensors[:] = specs
 
+    def watch_sensors(self) -> None:
+        vars(self)["_sensors"] = WatchedList(self._change_sensors)
+
     def _change_sensors(self, specs: Sequence[object]) -> None:
         self.world.give_sensors(self._changeable(), specs)
 
@@ -138,26 +137,6 @@ class SwarmAgent(NamedBody):
     def as_config_dict(self) -> dict[str, Any]:
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type(self), **changed_settings(self.as_settings())}
-
-    @classmethod
-    def remade(cls, world: SwarmState, handle: SimObject) -> Any:
-        """Return an agent for `handle`, as a state file has it; it gets its settings and parts afterwards."""
-        agent = object.__new__(cls)
-        vars(agent).update(
-            columns=world.columns, swarm=world.swarm, world=world, row=handle.place[0], config=None, _handle=handle
-        )
-        vars(agent).update(_start=None, _last=None, _group=None, _controller=None, is_made=True)
-        vars(agent)["_sensors"] = WatchedList(agent._change_sensors)
-        return agent
-
-    @property
-    def own_state(self) -> dict[str, Any]:
-        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
-        return {name: value for name, value in vars(self).items() if name not in _OUTER}
-
-    def take_own(self, own: Mapping[str, Any]) -> None:
-        """Go back to what `own_state` was."""
-        vars(self).update(own)
 
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.
@@ -257,8 +236,6 @@ class Group(GroupMemory):
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
         self.readings[index] = _one_each(self, index, values)
         self._solos.clear()
-
-    # ---- members come and go -----------------------------------------------------------------------------------------
 
     def join(self, agents: list[SwarmAgent]) -> None:
         """Take in new agents, after those that are there."""
@@ -367,8 +344,7 @@ def _decision(agent: SwarmAgent, group: Group) -> Any:
         return _NOTHING
     action = guard.attempt("controller", controller.get_actions, agent)
     if action is None:
-        name = type(controller).__name__
-        raise InvalidValueError(f"{name}.get_actions: expected two numbers for {agent!r}, got None")
+        raise InvalidValueError(f"{type(controller).__name__}.get_actions: expected two numbers for {agent!r}, got None")
     return _STILL if action is FAILED else action
 
 
