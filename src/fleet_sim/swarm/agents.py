@@ -339,12 +339,12 @@ class Controller(Component):
 
 def _decision(agent: SwarmAgent, group: Group) -> Any:
     """Return the action of one agent: it stands still where its controller fails and that is survived."""
-    guard, controller = group.world.sim.guard, agent.controller
-    if controller is None:
+    guard, made = group.world.sim.guard, agent.controller
+    if made is None:
         return _NOTHING
-    action = guard.attempt("controller", controller.get_actions, agent)
+    action = guard.attempt("controller", made.get_actions, agent)
     if action is None:
-        raise InvalidValueError(f"{type(controller).__name__}.get_actions: expected two numbers for {agent!r}, got None")
+        raise InvalidValueError(f"{type(made).__name__}.get_actions: expected two numbers for {agent!r}, got None")
     return _STILL if action is FAILED else action
 
 
