@@ -254,7 +254,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     def _list_systems(self) -> None:
         """The step, in order."""
         world, extensions = self.world, self.extensions
-        events = StepEvents(world)
+        events, checks = StepEvents(world), self.collisions.has_checks
         update = Update(
             world,
             self.profiler,
@@ -270,28 +270,28 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),
-            System("inbox", Phase.UPDATE, each_step(update.take_commands)),
-            System("pre_step", Phase.UPDATE, events.pre_step),
-            System("pre_update", Phase.UPDATE, events.pre_update),
-            System("actions", Phase.UPDATE, self.actions.run),
-            System("controllers", Phase.UPDATE, events.run_controllers),
+            System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.__len__),
+            System("pre_step", Phase.UPDATE, events.pre_step, world.events.asking("pre_step")),
+            System("pre_update", Phase.UPDATE, events.pre_update, events.wants_update),
+            System("actions", Phase.UPDATE, self.actions.run, self.actions.has_work),
+            System("controllers", Phase.UPDATE, events.run_controllers, world.hooks.has_controllers),
             System("motion", Phase.UPDATE, update.move),
-            System("joints", Phase.UPDATE, update.move_joints),
-            System("entity_callbacks", Phase.UPDATE, events.run_entity_callbacks),
-            System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks)),
-            System("plugins", Phase.UPDATE, each_step(extensions.run_plugins)),
-            System("attachments", Phase.UPDATE, each_step(attachments.follow, world)),
+            System("joints", Phase.UPDATE, update.move_joints, lambda: world.joints.used),
+            System("entity_callbacks", Phase.UPDATE, events.run_entity_callbacks, events.wants_update),
+            System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks), extensions.has_callbacks),
+            System("plugins", Phase.UPDATE, each_step(extensions.run_plugins), extensions.has_plugins),
+            System("attachments", Phase.UPDATE, each_step(attachments.follow, world), lambda: world.may_carry),
             System("finite", Phase.UPDATE, each_step(self.finite.run)),
             System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics),
-            System("bounds", Phase.BOUNDS, self.collisions.bounds),
-            System("collisions", Phase.COLLIDE, self.collisions.run),
-            System("collision_events", Phase.COLLIDE, self.collisions.emit),
-            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions)),
-            System("sensors", Phase.OBSERVE, self.sensors.run),
-            System("snapshot", Phase.OBSERVE, self.snapshots.end_step),
-            System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile)),
-            System("post_step", Phase.OBSERVE, events.post_step),
+            System("bounds", Phase.BOUNDS, self.collisions.bounds, checks),
+            System("collisions", Phase.COLLIDE, self.collisions.run, checks),
+            System("collision_events", Phase.COLLIDE, self.collisions.emit, self.collisions.has_news),
+            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colours_collisions),
+            System("sensors", Phase.OBSERVE, self.sensors.run, self.sensors.has_work),
+            System("snapshot", Phase.OBSERVE, self.snapshots.end_step, lambda: self.snapshots.has_readers),
+            System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile), self.monitor.logs),
+            System("post_step", Phase.OBSERVE, events.post_step, world.events.asking("post_step")),
         ):
             self.pipeline.add(system)
 

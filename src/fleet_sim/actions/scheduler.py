@@ -62,13 +62,8 @@ class ActionScheduler:
             raise InvalidValueError(f"an action must derive from Action, got {action!r}")
         action.check_unused()
 
-    def parse(self, action_type: str, params: Any) -> Action:
-        """Return a new action from its name and parameters, see `parse_action_goal`."""
-        return parse_action_goal(action_type, params)
-
-    def describe(self, action: Any) -> dict[str, Any]:
-        """Return `action` as its type and parameters, see `describe_action`."""
-        return describe_action(action)
+    parse = staticmethod(parse_action_goal)
+    describe = staticmethod(describe_action)
 
     def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """End the running and all queued actions as CANCELLED with `reason`; the caller stops the robot if needed.
@@ -154,6 +149,10 @@ class ActionScheduler:
 
     def _wake(self, rows: Rows, event: int) -> None:
         self._woken.update(rows[self._columns.waiting[rows] & event != 0].tolist())
+
+    def has_work(self) -> bool:
+        """Return whether some action is woken, is asked in each step, or waits for a time."""
+        return bool(self._woken) or bool(self._polled) or len(self._timers) > 0
 
     def run(self, dt: float) -> None:
         """Update all actions that were woken."""

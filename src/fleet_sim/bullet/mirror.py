@@ -149,7 +149,8 @@ class BulletMirror:
 
     def _keep_up(self) -> int:
         """Write what can be looked at without asking; returns how many poses."""
-        if self.eager:
+        # `live` and `eager` written out, as each step asks three times.
+        if self.policy == "step" or self.handed_out or self.client.gui:
             return self._writer.write(None)
         if not self._any_told:
             return 0

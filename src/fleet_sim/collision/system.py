@@ -73,16 +73,23 @@ class CollisionSystem:
         # While there were no checks, nobody looked at what moved.
         self._changed = True
         if self._schedule is None:
+            self.breakdown, self.due = {}, False
             self._started, self._ended = NO_PAIRS, self._pairs.clear()
             self.emit(0.0)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
+    def has_checks(self) -> bool:
+        """Return whether there are checks; without them nothing here reads boxes, which queries update on demand."""
+        return self._schedule is not None
+
+    def has_news(self) -> bool:
+        """Return whether pairs started or ended that nobody was told of yet."""
+        return len(self._started) > 0 or len(self._ended) > 0
+
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
-        # Without checks nothing here reads the boxes; queries for bounds update them on demand.
-        if self._schedule is not None:
-            self._refresh(self._world)
+        self._refresh(self._world)
 
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""

@@ -62,8 +62,13 @@ class FaultGuard:
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception."""
-        result = self.attempt(what, function, *args, **kwargs)
-        return None if result is FAILED else result
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            self._note_failure(what, function)
+            if self.raise_on_fault:
+                raise
+            return None
 
     def attempt(
         self, what: str, function: Callable[..., Result], *args: object, **kwargs: object
@@ -72,16 +77,20 @@ class FaultGuard:
         try:
             return function(*args, **kwargs)
         except Exception:
-            name, code = _identity(function)
-            label = f"{what} ({name})"
-            self.counts[label] += 1
+            self._note_failure(what, function)
             if self.raise_on_fault:
                 raise
-            # By code as well: all lambdas share one name.
-            if (label, code) not in self._logged:
-                self._logged.add((label, code))
-                log.exception("fault in %s; it is counted and not reported again", label)
             return FAILED
+
+    def _note_failure(self, what: str, function: Callable[..., object]) -> None:
+        """Count the exception that is being handled, and log it unless it is raised again."""
+        name, code = _identity(function)
+        label = f"{what} ({name})"
+        self.counts[label] += 1
+        # By code as well: all lambdas share one name.
+        if not self.raise_on_fault and (label, code) not in self._logged:
+            self._logged.add((label, code))
+            log.exception("fault in %s; it is counted and not reported again", label)
 
     def part(self, what: str) -> GuardedPart:
         """Return a new part: it stands for one piece of code that is called again and again."""

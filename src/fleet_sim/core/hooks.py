@@ -94,6 +94,10 @@ class EntityHooks:
     def __bool__(self) -> bool:
         return bool(self._callbacks or self._plugins or self._controllers or self._updates)
 
+    def has_controllers(self) -> bool:
+        """Return whether some entity has Python controllers."""
+        return bool(self._controllers)
+
     # ---- running -----------------------------------------------------------------------------------------------------
 
     def run_controllers(self, handles: list[Any], dt: float) -> None:

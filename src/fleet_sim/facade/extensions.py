@@ -102,7 +102,13 @@ class Extensions:
 
     def __bool__(self) -> bool:
         """Whether there is anything to run in a step."""
-        return bool(self._callbacks or self._plugins or any(map(_has_callbacks, self._callers.values())))
+        if self._callbacks or self._plugins:
+            return True
+        return bool(self._callers) and any(map(_has_callbacks, self._callers.values()))
+
+    def has_callbacks(self) -> bool:
+        """Return whether there are managers or callbacks to call."""
+        return bool(self._callers) or len(self._callbacks) > 0
 
     def run_callbacks(self) -> None:
         """Call the managers and callbacks that are due."""
@@ -111,6 +117,10 @@ class Extensions:
             if _has_callbacks(manager):
                 manager.run_callbacks()
         self._callbacks.run(self._owner)
+
+    def has_plugins(self) -> bool:
+        """Return whether there are plugins to call."""
+        return bool(self._plugins)
 
     def run_plugins(self) -> None:
         """Call `on_step` of the plugins that are due."""

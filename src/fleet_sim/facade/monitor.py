@@ -129,11 +129,13 @@ class Monitor:
             "columns_mb": sum(table.nbytes for table in tables.values()) / 1024.0**2,
         }
 
+    def logs(self) -> bool:
+        """Return whether the profile or the memory use is logged."""
+        return self._params.enable_time_profiling or self._params.enable_memory_profiling
+
     def log_profile(self) -> None:
         """Log the profile and memory use, in the steps selected by the settings."""
         params = self._params
-        if not (params.enable_time_profiling or params.enable_memory_profiling):
-            return
         # The step under way is counted when it ends.
         step = self._world.clock.tick + 1
         if step % params.profiling_interval == 0:

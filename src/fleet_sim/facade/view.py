@@ -128,6 +128,10 @@ class View:
         """Suspend drawing of the window until the end of the block."""
         return self._mirror.client.quiet()
 
+    def colours_collisions(self) -> bool:
+        """Return whether bodies that collide are coloured, or some still are."""
+        return self._params.enable_collision_color_change or self._highlight.is_shown
+
     def show_collisions(self) -> None:
         """Colour bodies while they collide, if the settings enable it; else give back the colours of coloured ones."""
         if self._params.enable_collision_color_change:

@@ -23,7 +23,7 @@ from fleet_sim.swarm.body_names import NamedBody
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.crowd import Crowd, joined
-from fleet_sim.swarm.group_memory import GroupMemory, fitting
+from fleet_sim.swarm.group_memory import GroupMemory
 from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
@@ -230,46 +230,44 @@ class Group(GroupMemory):
         return np.arange(len(self))
 
     def only(self, number: int) -> Group:
-        """Return a group of the agent with this `number` alone."""
-        return SoloGroup(self, number)
+        """Return a group of the agent with this `number` alone; of one agent, that is this group."""
+        if len(self.rows) == 1:
+            return self
+        known = self._solos.get(number)
+        if not isinstance(known, Group):
+            known = self._solos[number] = SoloGroup(self, number)
+        return known
 
     def note(self, index: int, values: AnyArray) -> None:
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
         self.readings[index] = _one_each(self, index, values)
+        self._solos.clear()
 
     # ---- members come and go -----------------------------------------------------------------------------------------
 
     def join(self, agents: list[SwarmAgent]) -> None:
         """Take in new agents, after those that are there."""
-        count = len(agents)
         self.agents += agents
         for agent in agents:
             agent.enter(self)
-        self._numbers = None
+        self.forget_places()
         self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
-        for name, values in self.state.items():
-            more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
-            self.state[name] = np.concatenate((values, more))
+        self.lengthen(len(agents))
         for index, sensor in enumerate(self.sensors):
-            blank = sensor.blank(count)
+            blank = sensor.blank(len(agents))
             self.readings[index] = joined(self.readings[index], blank) if index in self.readings else blank
 
     def set_members(
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
     ) -> None:
         """Restore these members and their state; the arrays are copied."""
-        self._numbers = None
-        self.rows, self.agents = rows.copy(), list(agents)
-        self.state = {name: values.copy() for name, values in state.items()}
-        self.readings = {index: values.copy() for index, values in readings.items()}
+        self.agents = list(agents)
+        self.remember(rows, state, readings)
 
     def keep(self, mask: Bools) -> None:
         """Let go of the agents outside `mask` (N,)."""
-        self._numbers = None
         self.agents = [agent for agent, stays in zip(self.agents, mask.tolist(), strict=True) if stays]
-        self.rows = self.rows[mask]
-        self.state = {name: values[mask] for name, values in self.state.items()}
-        self.readings = {index: values[mask] for index, values in self.readings.items()}
+        self.keep_memory(mask)
 
 
 class SoloGroup(Group):
@@ -308,10 +306,11 @@ class SoloGroup(Group):
 
     def note(self, index: int, values: AnyArray) -> None:
         values = _one_each(self, index, values)
-        readings = self._group.readings
-        readings[index] = fitting(readings[index], values)
-        readings[index][self._slice] = values
-        self.readings[index] = readings[index][self._slice]
+        own = self.readings[index]
+        if own.shape == values.shape and (own.dtype == values.dtype or np.can_cast(values.dtype, own.dtype)):
+            own[:] = values
+            return
+        self.readings[index] = self._group.widen(index, self._slice, values)
 
 
 class Controller(Component):

@@ -6,7 +6,6 @@ import copy
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -60,9 +59,11 @@ class Component:
     @classmethod
     def works_on_arrays(cls) -> bool:
         """Whether one instance serves a whole group; raises InvalidValueError where neither method is overridden."""
-        known = _ON_ARRAYS.get(cls)
+        known: bool | None = vars(cls).get(_FOUND)
         if known is None:
-            known = _ON_ARRAYS[cls] = _works_on_arrays(cls)
+            # In the class itself, not in one that derives from it; asked in every step.
+            known = _works_on_arrays(cls)
+            setattr(cls, _FOUND, known)
         return known
 
     @property
@@ -101,8 +102,8 @@ class Component:
         return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
 
 
-_ON_ARRAYS: WeakKeyDictionary[type[Component], bool] = WeakKeyDictionary()
-"""What was found, as it is asked in every step."""
+_FOUND = "_works_on_arrays"
+"""Where a class keeps what was found of it."""
 
 
 def _works_on_arrays(cls: type[Component]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.arrays import AnyArray, Bools, Rows
 from fleet_sim.core.random import Keys
 from fleet_sim.core.world import World
 from fleet_sim.swarm.crowd import Crowd, SwarmColumns
@@ -24,6 +24,47 @@ class GroupMemory(Crowd):
         self.state: dict[str, AnyArray] = {}
         self._defaults: dict[str, Any] = {}
         self._numbers: dict[int, int] | None = None
+        self._solos: dict[int, GroupMemory] = {}
+        """Groups of one of its agents alone, by number: agents take turns in every step."""
+
+    def forget_places(self) -> None:
+        """Forget which agent is where: the arrays are others from now on."""
+        self._numbers = None
+        self._solos.clear()
+
+    def lengthen(self, count: int) -> None:
+        """Remember the defaults for `count` more agents."""
+        for name, values in self.state.items():
+            more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
+            self.state[name] = np.concatenate((values, more))
+
+    def remember(self, rows: Rows, state: dict[str, AnyArray], readings: dict[int, AnyArray]) -> None:
+        """Remember copies of these for the agents in `rows`."""
+        self.forget_places()
+        self.rows = rows.copy()
+        self.state = {name: values.copy() for name, values in state.items()}
+        self.readings = {index: values.copy() for index, values in readings.items()}
+
+    def keep_memory(self, mask: Bools) -> None:
+        """Forget the agents outside `mask` (N,)."""
+        self.forget_places()
+        self.rows = self.rows[mask]
+        self.state = {name: values[mask] for name, values in self.state.items()}
+        self.readings = {index: values[mask] for index, values in self.readings.items()}
+
+    def widen(self, index: int, part: slice, values: AnyArray) -> AnyArray:
+        """Keep readings of a `part` of the agents that do not fit into those of all; return them in the new array.
+
+        The others keep theirs where only the type is another one; they are 0 where the shape is.
+        """
+        known = self.readings[index]
+        whole = np.zeros((len(self), *values.shape[1:]), values.dtype)
+        if known.shape == whole.shape:
+            whole[:] = known
+        whole[part] = values
+        self.forget_places()
+        self.readings[index] = whole
+        return whole[part]
 
     def random_key(self, purpose: str) -> Keys | int:
         """Return the key of `purpose` for counter-based random numbers, or one for each agent (N,)."""
@@ -71,17 +112,3 @@ class GroupMemory(Crowd):
     def __deepcopy__(self, memo: dict[int, Any]) -> GroupMemory:
         """A group stays itself in a copy of what refers to it."""
         return self
-
-
-def fitting(known: AnyArray, values: AnyArray) -> AnyArray:
-    """Return the readings `known` (N, ...) as an array that takes `values` (K, ...) of some of them.
-
-    That is `known` itself, unless their shape or type is another one; readings of another shape begin at 0.
-    """
-    same_shape = known.shape[1:] == values.shape[1:]
-    if same_shape and np.can_cast(values.dtype, known.dtype):
-        return known
-    whole = np.zeros((len(known), *values.shape[1:]), values.dtype)
-    if same_shape:
-        whole[:] = known
-    return whole

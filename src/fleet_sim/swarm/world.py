@@ -169,6 +169,8 @@ class RectangularWorld(NamedWorld):
 
     def check_stop(self) -> None:
         """Note whether a condition to stop has come true; a running simulation then ends."""
+        if self._stop_at is None and not self._conditions:
+            return
         if not self.stopped and any(condition.holds() for condition in self._all_conditions()):
             self.stopped = True
             if self.sim.is_running:
@@ -217,8 +219,8 @@ class RectangularWorld(NamedWorld):
 
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
-        group = self.groups[self.swarm.group.item(row)]
-        self._stepper.take_turn(group.only(group.number_of(row)))
+        group = self.groups[int(self.swarm.scalars.group[row])]
+        self._stepper.take_turn(group if len(group.rows) == 1 else group.only(group.number_of(row)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle it as it is between two steps; another process goes on from there with the same run."""
