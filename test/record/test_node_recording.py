@@ -17,7 +17,7 @@ from ros_domain import use_own_domain  # noqa: E402
 
 use_own_domain()
 
-from node_program import running  # noqa: E402
+from node_program import ros_command, running  # noqa: E402
 
 from fleet_sim.record.recording import Recording  # noqa: E402
 from fleet_sim_msgs.msg import FleetState  # noqa: E402
@@ -57,7 +57,9 @@ def test_the_node_records_by_parameter_and_by_service(tmp_path: Path) -> None:
     for path in (Path(ended.path), whole):
         with Recording(path) as recording:
             assert recording.snapshot_at(0.0).names == ("robot_0", "robot_1", "robot_2")
-    assert "Topic: /fleet/states | Type: fleet_sim_msgs/msg/FleetState" in command("ros2", "bag", "info", str(whole))
+    assert "Topic: /fleet/states | Type: fleet_sim_msgs/msg/FleetState" in command(
+        ros_command("ros2"), "bag", "info", str(whole)
+    )
 
 
 def test_a_recording_is_published_on_ros(tmp_path: Path) -> None:
