@@ -63,13 +63,8 @@ class ActionScheduler:
             raise InvalidValueError(f"an action must derive from Action, got {action!r}")
         action.check_unused()
 
-    def parse(self, action_type: str, params: Any) -> Action:
-        """Return a new action from its name and parameters, see `parse_action_goal`."""
-        return parse_action_goal(action_type, params)
-
-    def describe(self, action: Any) -> dict[str, Any]:
-        """Return `action` as its type and parameters, see `describe_action`."""
-        return describe_action(action)
+    parse = staticmethod(parse_action_goal)
+    describe = staticmethod(describe_action)
 
     def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """End the running and all queued actions as CANCELLED with `reason`; the caller stops the robot if needed.

@@ -54,8 +54,7 @@ class SensorSystem:
 
     def run(self, dt: float) -> None:
         """Read the sensors that are due and have a consumer, then call their handlers."""
-        if self.fresh:
-            self.fresh = []
+        self.fresh = []
         # Which groups have consumers changes rarely; looking through all of them in every step would cost more than
         # reading a few.
         if self._busy is None:
@@ -104,9 +103,7 @@ class SensorSystem:
 
     # ---- adding and removing -----------------------------------------------------------------------------------------
 
-    def plan(self, specs: Any) -> tuple[SensorPlan, ...]:
-        """Return the sensors that a list of specs asks for; raises ConfigError."""
-        return plan_sensors(specs)
+    plan = staticmethod(plan_sensors)
 
     def add(self, spec: Any, owner: SimObject | None = None, **settings: Any) -> Sensor:
         """Add one sensor and return it: see `sim.add_sensor`."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Bools, Rows
-from fleet_sim.swarm.separation import Bodies, all_pairs, separate
+from fleet_sim.swarm.near_pairs import Bodies, all_pairs
+from fleet_sim.swarm.separation import separate
 from fleet_sim.swarm.squares.board import Board
 
 
