@@ -18,7 +18,7 @@ from ros_domain import use_own_domain  # noqa: E402
 
 use_own_domain()
 
-from node_program import ros_command, running  # noqa: E402
+from node_program import running  # noqa: E402
 
 from fleet_sim.record.recording import Recording  # noqa: E402
 from fleet_sim_msgs.msg import FleetState  # noqa: E402

@@ -53,20 +53,6 @@ class GroupMemory(Crowd):
         self.state = {name: values[mask] for name, values in self.state.items()}
         self.readings = {index: values[mask] for index, values in self.readings.items()}
 
-    def widen(self, index: int, part: slice, values: AnyArray) -> AnyArray:
-        """Keep readings of a `part` of the agents that do not fit into those of all; return them in the new array.
-
-        The others keep theirs where only the type is another one; they are 0 where the shape is.
-        """
-        known = self.readings[index]
-        whole = np.zeros((len(self), *values.shape[1:]), values.dtype)
-        if known.shape == whole.shape:
-            whole[:] = known
-        whole[part] = values
-        self.forget_places()
-        self.readings[index] = whole
-        return whole[part]
-
     def random_key(self, purpose: str) -> Keys | int:
         """Return the key of `purpose` for counter-based random numbers, or one for each agent (N,)."""
         return self.columns.random.key(purpose)
