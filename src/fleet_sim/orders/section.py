@@ -21,7 +21,7 @@ from fleet_sim.orders.settings import OrdersSettings
 from fleet_sim.orders.sources.csv_file import read_orders
 from fleet_sim.orders.sources.robot_runners import read_task_orders
 from fleet_sim.orders.traffic_transport import FleetTransport
-from fleet_sim.paths import is_file
+from fleet_sim.paths import beside, is_file
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
@@ -54,17 +54,16 @@ class OrdersSection(Section[MultiRobotSimulationCore]):
                 orders.submit(order)
             except FleetSimError as error:
                 raise ConfigError.of(error).within(f"orders.list[{index}]", source=source) from error
-        folder = Path(source).parent
         if settings.file is not None:
-            path = _found(folder, settings.file, "file", source)
+            path = _found(settings.file, "file", source)
             _submit_all(orders, read_orders(path), path)
         if settings.tasks is not None:
-            path = _found(folder, settings.tasks, "tasks", source)
+            path = _found(settings.tasks, "tasks", source)
             _submit_all(orders, read_task_orders(path, orders.places.site.grid), path)
 
 
-def _found(folder: Path, name: str, key: str, source: str) -> Path:
-    path = folder / name
+def _found(name: str, key: str, source: str) -> Path:
+    path = Path(beside(source, name))
     if not is_file(path):
         raise ConfigError(f"there is no file {str(path)!r}", source=source, path=f"orders.{key}")
     return path

@@ -91,9 +91,9 @@ class OrdersSettings(Checked):
     """The orders of a scenario, and how they are served."""
 
     list: Entries = setting(factory=lambda: [], doc="Orders.")
-    file: str | None = setting(None, doc="CSV file with orders, relative to this one.")
+    file: str | None = setting(None, doc="CSV file with orders, beside this one or in the working folder.")
     tasks: str | None = setting(
-        None, doc="Problem of the League of Robot Runners, relative to this file, whose tasks are orders."
+        None, doc="Problem of the League of Robot Runners, found in the same way, whose tasks are orders."
     )
     arrivals: Streams = setting(factory=lambda: [], doc="Orders that come at random.")
     allocation: AllocationSettings = setting(factory=AllocationSettings, doc="Who serves what.")
