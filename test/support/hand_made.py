@@ -49,7 +49,7 @@ class Runs:
         axes = np.full((count, 3), np.inf)
         self.speeds, self.accels = np.full(count, speed), np.full(count, accel)
         self.limits = Limits(self.speeds, axes, self.accels, axes, np.full(count, 2.0), axes, np.full(count, 4.0), axes)
-        self.open_mask = np.ones(len(network), bool)
+        self.open_mask = np.ones(len(network), np.uint8)
 
     @property
     def drivers(self) -> Drivers:

@@ -11,6 +11,7 @@ from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.disturbances import Disturbances
 from fleet_sim.traffic.execution.execution import Execution
 from fleet_sim.traffic.execution.lane_limits import lane_limits
+from fleet_sim.traffic.execution.law import NARROW, OPEN, SHUT
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.obstacles import CoveredNodes
@@ -57,5 +58,5 @@ class Floor:
 
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""
-        self.execution.open_mask[:] = ~self.blocked
+        self.execution.gates[:] = np.where(self.blocked, SHUT, np.where(self.timing.barred, NARROW, OPEN))
         self.timing.changed = True

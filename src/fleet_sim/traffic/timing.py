@@ -48,6 +48,8 @@ class PlanTiming:
         """Whether something that plans depend on changed since the last one."""
         self.cut_off = 0
         """Robots of the last plan that no way led to their goals; they waited, and gave way."""
+        self.barred: Bools = np.zeros(len(network), np.bool_)
+        """Nodes (N,) that wide robots enter only as their goals."""
         self._world = world
         self._table = table
         self._network = network
@@ -77,8 +79,14 @@ class PlanTiming:
             raise PlanError(f"paths: expected a row of at least 2 nodes for each of {len(rows)} robots")
         starts = self._execution.graph.ends(self._table, rows)
         ids = self._world.object_id[rows]
-        check_paths(Problem(self._network, starts, paths[:, -1], ids=ids), paths)
+        wide = self._table.wide[rows]
+        check_paths(Problem(self._network, starts, paths[:, -1], ids=ids, barred=self.barred, wide=wide), paths)
         self._execution.graph.append(self._table, self._execution.rows, rows, paths)
+
+    @property
+    def keeps_bars(self) -> bool:
+        """Whether the planner keeps wide robots off barred nodes."""
+        return self._planning.planner.keeps_bars
 
     @property
     def times(self) -> Floats:
@@ -129,8 +137,10 @@ class PlanTiming:
 
     def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
         settings = self._settings
-        ids = self._world.object_id[rows]
-        return Problem(self._network, starts, goals, blocked, settings.window, settings.time_limit, self._seed, ids)
+        ids, wide = self._world.object_id[rows], self._table.wide[rows]
+        barred = self.barred if wide.any() else np.empty(0, bool)
+        limits = (settings.window, settings.time_limit, self._seed)
+        return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide)
 
     def _drive(self, pending: Pending) -> None:
         """Let robots drive a plan that is ready."""
@@ -164,11 +174,13 @@ class PlanTiming:
     def save(self) -> Any:
         """Return the state, that of the planner included, for a checkpoint."""
         planner = self._planning.planner
-        return planner, self._copied(vars(planner)), self._next_tick, self._pending, self.changed, self.cut_off
+        when = (self._next_tick, self._pending, self.changed, self.cut_off)
+        return planner, self._copied(vars(planner)), *when, self.barred.copy()
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        planner, state, self._next_tick, self._pending, self.changed, self.cut_off = saved
+        planner, state, self._next_tick, self._pending, self.changed, self.cut_off, barred = saved
+        self.barred[:] = barred
         self._planning.planner = planner
         vars(planner).update(self._copied(state))
         self._execution.frozen = self._pending is not None

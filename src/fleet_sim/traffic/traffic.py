@@ -154,6 +154,25 @@ class Traffic:
         """Open closed places."""
         self._control.close(self._nodes_of(places), closed=False)
 
+    def bar(self, places: ManyPlaces) -> None:
+        """Bar places to wide robots: these enter them only as their goals, while all others pass.
+
+        It is for what stands there above the floor, such as shelves that robots drive under and carry away. Raises
+        InvalidValueError for a planner that does not keep wide robots off.
+        """
+        self._control.bar(self._nodes_of(places))
+
+    def unbar(self, places: ManyPlaces) -> None:
+        """Let wide robots enter places again."""
+        self._control.bar(self._nodes_of(places), barred=False)
+
+    def set_wide(self, agent: Agent, wide: bool = True) -> None:
+        """Let a robot keep off barred places from now on, other than its goal, or no longer.
+
+        Raises InvalidValueError for a robot that takes no part, and to make one wide that is driving.
+        """
+        self._control.widen(self._row(agent), wide=wide)
+
     def _nodes_of(self, places: ManyPlaces) -> Ints:
         return nodes_of(self.network, self.site, places)
 

@@ -22,6 +22,8 @@ TINY = 1e-300
 WHOLE_TURN = 2.0 * np.pi
 BACKWARD, EITHER = 1, 2
 MOVED, TURNED, ARRIVED = 1, 2, 4
+SHUT, OPEN, NARROW = 0, 1, 2
+"""Gates of nodes: nobody may enter, all may, or wide robots only where it is their goal."""
 
 
 class Drivers(NamedTuple):
@@ -43,6 +45,7 @@ class Drivers(NamedTuple):
     waited: Ints
     driven: Floats
     place: Floats
+    wide: Bools
 
 
 class Limits(NamedTuple):
@@ -75,7 +78,7 @@ class Stride(NamedTuple):
 def advance(
     rows: Rows,
     dt: float,
-    open_mask: Bools,
+    gates: Bytes,
     tracks: Tracks,
     marks: Marks,
     ways: Ways,
@@ -89,7 +92,7 @@ def advance(
     # A function over all robots for each part: to hand arrays to a function per robot takes longer than its work, as
     # their references are counted.
     look_up_limits(rows, drivers, limits, step)
-    grant(rows, dt, open_mask, tracks, marks, ways, uses, drivers, step)
+    grant(rows, dt, gates, tracks, marks, ways, uses, drivers, step)
     turn(rows, dt, tracks, marks, ways, drivers, limits, step)
     drive(rows, dt, tracks, marks, ways, drivers, step)
     leave(rows, tracks, marks, ways, uses, drivers, step)
@@ -145,7 +148,7 @@ def _wrapped(angle: float) -> float:
 def grant(
     rows: Rows,
     dt: float,
-    open_mask: Bools,
+    gates: Bytes,
     tracks: Tracks,
     marks: Marks,
     ways: Ways,
@@ -171,9 +174,10 @@ def grant(
             place += 1
             lane = ways.lanes[row, place]
             if place > marks.granted[row]:
-                free = (
-                    open_mask[ways.nodes[row, place]] and uses.left[ways.nodes[row, place]] >= ways.needs[row, place, 0]
-                )
+                node = ways.nodes[row, place]
+                gate = gates[node]
+                free = gate == OPEN or (gate == NARROW and (not drivers.wide[row] or drivers.goal[row] == node))
+                free = free and uses.left[node] >= ways.needs[row, place, 0]
                 for at_claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
                     need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
                     free = free and uses.left[tracks.claims[at_claim]] >= need

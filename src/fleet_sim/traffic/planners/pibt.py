@@ -51,6 +51,7 @@ class Pibt(Planner):
     """
 
     settings_class = PibtSettings
+    keeps_bars = True
     settings: PibtSettings
 
     def __init__(self, network: Network, **settings: Any) -> None:
@@ -82,8 +83,8 @@ class Pibt(Planner):
     def _run(self, problem: Problem, now: Ints, waited: Ints, count: int, *, to_end: bool) -> Ints:
         # To the end, robots that nobody follows any more would only make detours.
         tables = self.network.tables if to_end else self.network.guided_tables(self.settings.against)
-        tables.block(problem.blocked)
-        rows = tables.rows_of(problem.goals)
+        tables.block(problem.blocked, problem.barred)
+        rows = tables.rows_of(problem.goals, problem.wide)
         columns = np.empty((len(problem), count), np.int64)
         made = run_steps(
             *self._step.arrays(problem, now),
