@@ -18,6 +18,7 @@ class Task(Enum):
     RETURN = "return"
     PARK = "park"
     CHARGE = "charge"
+    POD = "pod"
 
 
 @dataclass

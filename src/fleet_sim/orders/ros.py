@@ -37,6 +37,13 @@ def order_from_msg(message: Order) -> dict[str, Any]:
         "priority": message.priority,
         "release": message.release,
     }
+    if message.skus or message.quantities:
+        if len(message.skus) != len(message.quantities):
+            raise InvalidValueError(f"{len(message.skus)} skus, but {len(message.quantities)} quantities")
+        settings["lines"] = [(sku, int(count)) for sku, count in zip(message.skus, message.quantities, strict=True)]
+        # Where it is picked is its drop station: there is none before.
+        if len(message.stops) == 1:
+            settings["stops"], settings["drop"] = (), message.stops[0]
     if message.due != 0.0:
         settings["due"] = message.due
     for name in _TIMES:

@@ -8,6 +8,7 @@ from typing import Any
 from fleet_sim.config.modes import Mode
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, Order
+from fleet_sim.orders.pods.settings import PodsSettings
 from fleet_sim.orders.sources.arrivals import ArrivalSettings
 from fleet_sim.settings import Checked, setting
 
@@ -99,6 +100,9 @@ class OrdersSettings(Checked):
     allocation: AllocationSettings = setting(factory=AllocationSettings, doc="Who serves what.")
     service: ServiceSettings = setting(factory=ServiceSettings, doc="What happens at stops.")
     load: LoadSettings = setting(factory=LoadSettings, doc="The boxes that stand for loads.")
+    pods: PodsSettings | None = setting(
+        None, doc="Shelves with stock that robots carry to workstations (goods to person); null: there are none."
+    )
     robot: OrderRobotSettings | None = setting(
         factory=OrderRobotSettings,
         doc="Robots that can drive and have no entry orders of their own; null: those do not serve.",

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows, as_float
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.columns import SERVING, STOPPED, TrafficColumns
@@ -44,6 +45,11 @@ class Traffic:
     def network(self) -> Network:
         """The nodes and moves; raises StateError before a robot was enrolled, as they depend on its size."""
         return self._control.floor.network
+
+    @property
+    def radius(self) -> float:
+        """The radius in m of the largest footprint that may take part; raises StateError as `network` does."""
+        return self._control.floor.radius
 
     @property
     def robots(self) -> list[Agent]:
@@ -172,6 +178,14 @@ class Traffic:
         Raises InvalidValueError for a robot that takes no part, and to make one wide that is driving.
         """
         self._control.widen(self._row(agent), wide=wide)
+
+    def is_wide(self, agent: Agent) -> bool:
+        """Return whether a robot keeps off barred places."""
+        return bool(self._table.wide[self._row(agent)])
+
+    def pass_under(self, objects: Sequence[SimObject]) -> None:
+        """Let these be no obstacles while they stand by themselves, such as shelves on legs; see `bar`."""
+        self._control.floor.obstacles.pass_under([thing.object_id for thing in objects])
 
     def _nodes_of(self, places: ManyPlaces) -> Ints:
         return nodes_of(self.network, self.site, places)
