@@ -149,6 +149,11 @@ class Orders:
         """How many orders are in each state."""
         return dict(self.book.counts)
 
+    @property
+    def released_waiting(self) -> int:
+        """How many orders wait that were released."""
+        return len(self.book.waiting) + (0 if self.pods is None else len(self.pods.counter.waiting))
+
     # ---- figures -----------------------------------------------------------------------------------------------------
 
     def figures(self) -> dict[str, Any]:

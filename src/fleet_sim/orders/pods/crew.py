@@ -117,7 +117,7 @@ class PodCrew:
         self._free_station(visit)
         if courier.load != NO_LOAD:
             log.warning("pod %r is left where it is: %s", self._shelves.names[visit.pod], reason)
-            self._shelves.lower(visit.pod, courier.row)
+            self._shelves.leave(visit.pod, courier.row)
             self._fleet.set_loaded(courier, NO_LOAD)
             self._forget(visit.pod)
 

@@ -163,8 +163,8 @@ class PodFloor:
             self.traffic.bar(self._nodes[self._barred])
             self.look()
 
-    def restore(self, stranded: dict[int, list[int]]) -> None:
-        """Go on from a saved state, in which the traffic has its bars already."""
+    def restore(self, stranded: dict[int, list[int]], *, begun: bool) -> None:
+        """Go on from a saved state; once `begun`, the traffic has its bars from there."""
         self.stranded = {pod: list(nodes) for pod, nodes in stranded.items()}
-        self._barred = self._storage.taken_mask.copy()
+        self._barred = self._storage.taken_mask & begun
         self._version = -1

@@ -189,4 +189,4 @@ class Pods:
         self.storage.restore(storage)
         self.counter.restore(counter)
         self.crew.restore(crew)
-        self.floor.restore(stranded)
+        self.floor.restore(stranded, begun=self._begun)

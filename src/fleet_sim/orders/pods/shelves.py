@@ -18,6 +18,9 @@ from fleet_sim.geometry import Pose
 from fleet_sim.orders.pods.settings import PodsSettings
 from fleet_sim.orders.pods.visit import NO_POD
 
+ROUNDING = 1e-6
+"""Heights (m) that differ by less are one."""
+
 
 class PodShelves:
     """Each pod is an object of its own, above the height of its legs: robots that are lower pass under it."""
@@ -84,6 +87,17 @@ class PodShelves:
         if not world.handles[robot].attach_object(body, keep_world_pose=True):
             body.set_pose(pose)
             raise StateError(f"pod {self.names[pod]!r} cannot be lifted: something else holds it")
+
+    def leave(self, pod: int, robot: int) -> None:
+        """Put a pod down where it is that the robot in row `robot` carries, or did until just now."""
+        self.lower(pod, robot)
+        row, body = self.row(pod), self.objects[pod]
+        if row == NO_ROW or self._world.parent[row] != NO_ROW:
+            return
+        x, y, z = (pose := body.get_pose()).position
+        # A robot that is being removed has let go of it already, in the air.
+        if abs(z - self._standing - self._lift) < ROUNDING:
+            body.set_pose(Pose((x, y, self._standing), pose.orientation))
 
     def lower(self, pod: int, robot: int, point: Sequence[float] | None = None) -> None:
         """Put a pod down at `point` in m, or where it is, if the robot in row `robot` carries it."""

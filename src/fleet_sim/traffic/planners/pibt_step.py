@@ -9,8 +9,11 @@ from fleet_sim.kernels import compiled
 from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go
-from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.problem import EVERYWHERE, Problem
 from fleet_sim.traffic.tables import Links, Steps
+
+FIRST = 1e9
+"""Beyond all waiting: by how much wide robots on their way are more urgent than others."""
 
 
 class PibtStep:
@@ -71,6 +74,9 @@ def run_steps(
             return number
         for robot in range(robots):
             urgency[robot] = -waited[robot] + 0.5 * chance(np.uint64(0), robot, 0)
+            # Places beside shelves are dead ends to wide robots only: narrow ones can always make room there.
+            if passes[robot] != EVERYWHERE and now[robot] != goals[robot]:
+                urgency[robot] -= FIRST
             then[robot] = NOBODY
             standing[now[robot]] = robot
         order = np.argsort(urgency)
