@@ -83,7 +83,7 @@ def test_orders_that_pods_cannot_serve_are_refused_and_counted(tmp_path: Path) -
             ({"lines": {"tea": 1}, "load": 3.0}, fs.ConfigError, "load: an order of lines has none"),
             ({"lines": {"tea": 1}, "drop_time": 0.0}, fs.ConfigError, "drop_time: an order of lines has none"),
             ({"lines": {"tea": 0}}, fs.ConfigError, "tea: must be a whole number from 1"),
-            ({"lines": [["tea", 1], ["tea", 2]]}, fs.ConfigError, "each once"),
+            ({"lines": [["tea", 1], ["tea", 2]]}, fs.ConfigError, "each sku once"),
         ):
             with pytest.raises(error, match=message):
                 orders.submit(settings)

@@ -117,15 +117,12 @@ def _subheading(name: str, among: Sequence[object]) -> str:
 
 
 def _orders(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """Return how orders piled up over time, and when they were done."""
+    """Return how orders piled up over time."""
     cards = [
         _card(heading, text, plots.level(runs, names, key, what))
         for key, (heading, text, what) in LEVELS.items()
         if any(key in run.levels for run in runs)
     ]
-    if any("past_due_s" in run.quantiles for run in runs):
-        text = "The share of orders done so long after their due time; those left of 0 were in time."
-        cards.append(_card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s")))
     return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
 
 
@@ -167,6 +164,9 @@ def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:
         for key, (heading, text, unit) in DISTRIBUTIONS.items()
         if any(key in run.quantiles for run in runs)
     ]
+    if any("past_due_s" in run.quantiles for run in runs):
+        text = "The share of orders done so long after their due time; those left of 0 were in time."
+        cards.insert(0, _card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s")))
     return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
 
 

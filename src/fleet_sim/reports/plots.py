@@ -94,14 +94,16 @@ def _middles(edges: Floats) -> Floats:
 def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) -> str:
     """Return the shares of the values of `key` in bins of equal width, as steps for each run that has them.
 
-    They follow from percentiles, so each is right to about a per cent. The ends of the plot are where 1 % is beyond.
+    They follow from percentiles, so each is right to about a per cent. Of the first and the last per cent only what is
+    not far away is shown.
     """
     found = [
         (run.quantiles[key], name, colour)
         for run, name, colour in zip(runs, names, RUNS, strict=False)
         if key in run.quantiles
     ]
-    scale = around(min(float(v[1]) for v, _, _ in found), max(float(v[99]) for v, _, _ in found))
+    low = min(max(float(v[0]), 2.0 * float(v[1]) - float(v[99])) for v, _, _ in found)
+    scale = around(low, max(min(float(v[100]), 2.0 * float(v[99]) - float(v[1])) for v, _, _ in found))
     edges = np.linspace(scale.low, scale.high, BINS * (len(scale.ticks) - 1) + 1)
     shares = [np.diff(np.interp(edges, values, np.arange(101.0))) for values, _, _ in found]
     peak = from_zero(max(float(part.max()) for part in shares))
