@@ -29,7 +29,7 @@ POD = {"id": "a", "at": [4.5, 2.5], "stock": {"tea": 5}}
         ({"list": [POD], "storage": [[0, 2, 2, 3]]}, "station 'left' is on a storage place"),
         ({"count": 3, "skus": 4, "items": [60, 70]}, "4 kinds of up to 70 items are more than 200"),
         ({"count": 3, "skus": 4, "items": [7, 6]}, "items: expected the smaller number first"),
-        ({"list": [POD], "choice": {"type": "neares"}}, "unknown pod choice 'neares'. Did you mean 'nearest'"),
+        ({"list": [POD], "choice": {"type": "most_line"}}, "unknown pod choice 'most_line'. Did you mean 'most_lines'"),
         ({"list": [POD], "place": {"type": "nearest", "options": {"far": 1}}}, "cannot be made with"),
         ({"list": [POD], "goods_in": ["goods_inn"]}, "unknown station 'goods_inn'. Did you mean 'goods_in'"),
         ({"list": [POD], "skus": ["tea", "tea"]}, "names differ from each other"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import zip_longest
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -38,9 +39,9 @@ def order_from_msg(message: Order) -> dict[str, Any]:
         "release": message.release,
     }
     if message.skus or message.quantities:
-        if len(message.skus) != len(message.quantities):
-            raise InvalidValueError(f"{len(message.skus)} skus, but {len(message.quantities)} quantities")
-        settings["lines"] = [(sku, int(count)) for sku, count in zip(message.skus, message.quantities, strict=True)]
+        # Where one list is longer something is missing, which is refused with the order.
+        pairs = zip_longest(message.skus, message.quantities)
+        settings["lines"] = [(sku, None if count is None else int(count)) for sku, count in pairs]
         # Where it is picked is its drop station: there is none before.
         if len(message.stops) == 1:
             settings["stops"], settings["drop"] = (), message.stops[0]
