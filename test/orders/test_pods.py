@@ -206,7 +206,7 @@ def test_a_robot_that_is_higher_than_the_legs_drives_around_pods(tmp_path: Path)
     with scenario(tmp_path, {"count": 20, "skus": 4}, robot=tall | places) as sim:
         sim.run_simulation(duration=1.0)
         traffic, (agent,) = sim.get_manager("traffic"), sim.agents
-        assert traffic.is_wide(agent)
+        assert traffic.bars.is_wide(agent)
         orders_of(sim).submit(id="a", lines={"sku_1": 1})
         sim.run_simulation(duration=5.0)
         assert orders_of(sim).status("a").state is OrderState.ASSIGNED

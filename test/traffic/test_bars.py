@@ -73,7 +73,7 @@ def test_other_planners_say_that_they_cannot(name: str) -> None:
         checked_plan(make_planner(name, network), problem)
     crowd = Crowd(site_of(FLOOR), 1, planner=name)
     with pytest.raises(InvalidValueError, match=f"planner '{name}' .* use pibt"):
-        crowd.traffic.bar((2.5, 2.5))
+        crowd.traffic.bars.add((2.5, 2.5))
 
 
 def test_wide_robots_drive_around_shelves_and_others_under_them() -> None:
@@ -81,9 +81,9 @@ def test_wide_robots_drive_around_shelves_and_others_under_them() -> None:
     traffic, rows = crowd.traffic, crowd.traffic.rows
     shelves = [(x + 0.5, y + 0.5) for x, y in SHELVES]
     wide = np.arange(10) < 5
-    traffic.bar(list(shelves))
+    traffic.bars.add(list(shelves))
     for agent in crowd.agents[:5]:
-        traffic.set_wide(agent)
+        traffic.bars.set_wide(agent)
     barred = np.zeros(len(traffic.network), bool)
     barred[[traffic.node_of(place) for place in shelves]] = True
     crowd.roam()
@@ -101,9 +101,9 @@ def test_wide_robots_drive_around_shelves_and_others_under_them() -> None:
     assert traffic.figures()["refusals"] == 0
     driving = next(agent for agent in crowd.agents[5:] if agent.is_moving)
     with pytest.raises(InvalidValueError, match="cannot become wide while it drives"):
-        traffic.set_wide(driving)
+        traffic.bars.set_wide(driving)
     # Without bars wide robots are as all others.
-    traffic.unbar(list(shelves))
+    traffic.bars.remove(list(shelves))
     crowd.run(30.0)
     nodes_mask = np.zeros(len(traffic.network), bool)
     for _ in range(300):

@@ -10,9 +10,9 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows, as_float
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
+from fleet_sim.traffic.bars import TrafficBars
 from fleet_sim.traffic.columns import SERVING, STOPPED, TrafficColumns
 from fleet_sim.traffic.control import TrafficControl
 from fleet_sim.traffic.enrolment import not_enrolled
@@ -38,6 +38,8 @@ class Traffic:
         self._world = world
         self._table = table
         self._control = control
+        self.bars = TrafficBars(site, world, table, control)
+        """What some robots pass under, and others must drive around."""
 
     # ---- who takes part ----------------------------------------------------------------------------------------------
 
@@ -45,11 +47,6 @@ class Traffic:
     def network(self) -> Network:
         """The nodes and moves; raises StateError before a robot was enrolled, as they depend on its size."""
         return self._control.floor.network
-
-    @property
-    def radius(self) -> float:
-        """The radius in m of the largest footprint that may take part; raises StateError as `network` does."""
-        return self._control.floor.radius
 
     @property
     def robots(self) -> list[Agent]:
@@ -159,33 +156,6 @@ class Traffic:
     def open(self, places: ManyPlaces) -> None:
         """Open closed places."""
         self._control.close(self._nodes_of(places), closed=False)
-
-    def bar(self, places: ManyPlaces) -> None:
-        """Bar places to wide robots: these enter them only as their goals, while all others pass.
-
-        It is for what stands there above the floor, such as shelves that robots drive under and carry away. Raises
-        InvalidValueError for a planner that does not keep wide robots off.
-        """
-        self._control.bar(self._nodes_of(places))
-
-    def unbar(self, places: ManyPlaces) -> None:
-        """Let wide robots enter places again."""
-        self._control.bar(self._nodes_of(places), barred=False)
-
-    def set_wide(self, agent: Agent, wide: bool = True) -> None:
-        """Let a robot keep off barred places from now on, other than its goal, or no longer.
-
-        Raises InvalidValueError for a robot that takes no part, and to make one wide that is driving.
-        """
-        self._control.widen(self._row(agent), wide=wide)
-
-    def is_wide(self, agent: Agent) -> bool:
-        """Return whether a robot keeps off barred places."""
-        return bool(self._table.wide[self._row(agent)])
-
-    def pass_under(self, objects: Sequence[SimObject]) -> None:
-        """Let these be no obstacles while they stand by themselves, such as shelves on legs; see `bar`."""
-        self._control.floor.obstacles.pass_under([thing.object_id for thing in objects])
 
     def _nodes_of(self, places: ManyPlaces) -> Ints:
         return nodes_of(self.network, self.site, places)

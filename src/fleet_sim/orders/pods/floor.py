@@ -61,9 +61,9 @@ class PodFloor:
         if not len(traffic.rows):
             return None
         reach = self._shelves.reach
-        if traffic.radius < reach * (1.0 - 1e-9):
+        if traffic.bars.radius < reach * (1.0 - 1e-9):
             raise InvalidValueError(
-                f"a robot with a pod has a radius of {reach:.4g} m, the traffic is for {traffic.radius:.4g} m;"
+                f"a robot with a pod has a radius of {reach:.4g} m, the traffic is for {traffic.bars.radius:.4g} m;"
                 f" set traffic: {{radius: {np.ceil(reach * 1e3) / 1e3:g}}}"
             )
         self._nodes = traffic.network.node_at(self._storage.points)
@@ -72,7 +72,7 @@ class PodFloor:
             x, y = self._storage.points[off[0]].tolist()
             raise InvalidValueError(f"the storage place ({x:g}, {y:g}) has no room for a robot with a pod")
         self._traffic = traffic
-        traffic.pass_under(self._shelves.objects)
+        traffic.bars.pass_under(self._shelves.objects)
         self.look()
         return self._waits(traffic, stations, queue)
 
@@ -108,12 +108,15 @@ class PodFloor:
     def look(self) -> None:
         """Bar the places that are kept for pods, and no others."""
         taken = self._storage.taken_mask
-        for mask, change in ((taken & ~self._barred, self.traffic.bar), (self._barred & ~taken, self.traffic.unbar)):
+        for mask, change in (
+            (taken & ~self._barred, self.traffic.bars.add),
+            (self._barred & ~taken, self.traffic.bars.remove),
+        ):
             if mask.any():
                 change(self._nodes[mask])
         self._barred = taken.copy()
         if self.stranded:
-            self.traffic.bar(np.array([node for nodes in self.stranded.values() for node in nodes], np.int64))
+            self.traffic.bars.add(np.array([node for nodes in self.stranded.values() for node in nodes], np.int64))
         if self._world.version != self._version:
             self._version = self._world.version
             self._look_up()
@@ -122,8 +125,8 @@ class PodFloor:
         """Let robots that are higher than the legs of pods drive around them."""
         traffic, table = self.traffic, self._table
         for agent in traffic.robots:
-            if table.present[agent.row] and self._is_high(agent.row) and not traffic.is_wide(agent):
-                traffic.set_wide(agent)
+            if table.present[agent.row] and self._is_high(agent.row) and not traffic.bars.is_wide(agent):
+                traffic.bars.set_wide(agent)
 
     def _is_high(self, row: int) -> bool:
         return float(self._table.top[row] + self._world.position[row, 2]) > self._legs
@@ -135,8 +138,8 @@ class PodFloor:
     def widen(self, row: int, wide: bool) -> None:
         """Let a robot keep off the places of pods, or no longer; raises InvalidValueError for one that is driving."""
         agent = self._world.handles[row]
-        if self.traffic.takes_part(agent) and self.traffic.is_wide(agent) != wide:
-            self.traffic.set_wide(agent, wide)
+        if self.traffic.takes_part(agent) and self.traffic.bars.is_wide(agent) != wide:
+            self.traffic.bars.set_wide(agent, wide)
 
     def lengths_to(self, row: int, places: Ints) -> Floats:
         """Return the lengths (K,) in m of the ways of a robot with a pod to storage places by index; inf for none."""
@@ -148,19 +151,19 @@ class PodFloor:
     def strand(self, pod: int, point: Floats) -> None:
         """Keep robots with pods off a pod that was left at `point` (2,) m."""
         traffic = self.traffic
-        reach = self._shelves.reach + traffic.radius
+        reach = self._shelves.reach + traffic.bars.radius
         gaps = np.abs(traffic.network.positions - point).max(axis=1)
         nodes = np.flatnonzero(gaps < reach)
         self.stranded[pod] = nodes.tolist()
-        traffic.bar(nodes)
+        traffic.bars.add(nodes)
 
     def clear_away(self, pod: int) -> None:
         """Hear that a stranded pod is gone."""
         nodes = np.array(self.stranded.pop(pod, []), np.int64)
         if len(nodes):
-            self.traffic.unbar(nodes)
+            self.traffic.bars.remove(nodes)
             # Pods may stand there rightly.
-            self.traffic.bar(self._nodes[self._barred])
+            self.traffic.bars.add(self._nodes[self._barred])
             self.look()
 
     def restore(self, stranded: dict[int, list[int]], *, begun: bool) -> None:

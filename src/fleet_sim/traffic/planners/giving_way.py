@@ -66,8 +66,7 @@ def give_way(
             _hold_next(links, begins, ids, bars, passes, now, then, standing, holding, choices, allow_rotations, robot)
         if then[robot] == NOBODY:
             alone = _stay(now, then, holding, own, robot)
-            depth -= 1
-            answer = FAILED
+            depth, answer = depth - 1, FAILED
             if depth == 0:
                 return alone
             continue
