@@ -12,13 +12,14 @@ ARGS ?=
 
 RUN := $(VENV)/bin/
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.ready-docs
 PEER_READY := $(PEER_VENV)/.ready
 AUDIT_READY := $(AUDIT_VENV)/.ready
 # A distribution of its own, with targets of the same names; here it shares the virtual environment.
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
-.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints bench bench-parts bench-ros faults fuzz soak pictures demo run fresh clean
+.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,9 +99,17 @@ bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or poc
 
 pictures: $(READY)  ## Make the pictures of the documents
 	$(RUN)python examples/pictures.py $(ARGS)
+	$(RUN)python examples/gallery.py $(ARGS)
 
 demo: $(READY)  ## Launch the warehouse on ROS 2, or pocket_ros, and show its 20 robots (ARGS="--duration 60")
 	$(RUN)python examples/warehouse_demo.py $(ARGS)
+
+docs: $(DOCS_READY)  ## Build the documents as a site, in dist/docs
+	NO_MKDOCS_2_WARNING=1 $(RUN)python -m mkdocs build --strict --quiet
+
+$(DOCS_READY): $(READY)
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 fresh:  ## Run make demo and make test in a new, minimal Debian (needs root and debootstrap)
 	.ci/fresh

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from fleet_sim.arrays import Rows
-from fleet_sim.bullet.camera import CameraView, render
+from fleet_sim.bullet.camera import render
+from fleet_sim.bullet.camera_view import CameraView
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics

@@ -24,7 +24,6 @@ from fleet_sim.traffic import Router
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3
 """Pictures are rendered larger by this factor and averaged, for smooth edges."""
-FOV = 0.7
 # From near to far: bright to dark, in colours whose order survives conversion to grey.
 DEPTH_COLOURS = np.array([(253, 231, 37), (94, 201, 98), (33, 145, 140), (59, 82, 139), (68, 1, 84)], float)
 ID_COLOURS = np.array([(230, 97, 1), (94, 60, 153), (26, 150, 65), (253, 184, 99), (44, 123, 182), (215, 25, 28),
@@ -48,19 +47,11 @@ def looking_at(target: tuple[float, float, float], distance: float, yaw: float, 
 
 
 def portrait(model: str, size: tuple[int, int]) -> Image:
-    """Return a picture of one robot from its front left."""
+    """Return a picture of one robot from its front left, which it fills."""
+    view = {"camera_yaw": 125.0, "camera_pitch": -22.0, "camera_fov": 34.0, "camera_auto_scale": 0.95}
     with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
-        robot = sim.spawn(fs.AgentSpawnParams(urdf_path=model, use_fixed_base=True))
-        lower, upper = (np.array(corner) for corner in sim.get_aabbs()[robot.object_id])
-        radius = 0.5 * float(np.linalg.norm(upper - lower))
-        narrow = math.atan(math.tan(0.5 * FOV) * min(1.0, size[1] / size[0]))
-        target = tuple((0.5 * (lower + upper)).tolist())
-        pose = looking_at(target, 1.05 * radius / math.sin(narrow), math.radians(215.0), math.radians(22.0))
-        width, height = (SMOOTH * side for side in size)
-        camera = sim.add_sensor(
-            "camera", pose=pose, width=width, height=height, horizontal_fov=FOV, channels=["rgb"], shadows=True
-        )
-        return averaged(camera.read().rgb)
+        sim.spawn(fs.AgentSpawnParams(urdf_path=model, use_fixed_base=True))
+        return sim.draw_picture(*size, view)
 
 
 def warehouse() -> fs.MultiRobotSimulationCore:

@@ -41,8 +41,10 @@ LAYERS: list[tuple[str, list[str]]] = [
             "errors",
             "arrays",
             "output",
+            "cdr",
             "gate",
             "registry",
+            "saved_classes",
             "images",
             "settings",
             "paths",
@@ -61,7 +63,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
     (CHAIN, ["sites", "traffic"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
-    (GROUP, ["envs", "ros", "viewer", "verification", "reports"]),
+    (GROUP, ["envs", "ros", "record", "viewer", "verification", "reports"]),
     (CHAIN, ["cli"]),
 ]
 # Modules outside the standard library that only these parts may import.
@@ -70,6 +72,8 @@ RESERVED = {
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},
     "numba": {"kernels"},
+    "mcap": {"record"},
+    "rosbags": {"record"},
     "PIL": {"sensors", "sites", "swarm"},
     "rclpy": {"ros"},
     "fleet_sim_msgs": {"ros"},

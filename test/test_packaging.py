@@ -35,6 +35,15 @@ def test_package_xml_agrees_with_the_python_package() -> None:
     assert package.findtext("export/build_type") == "ament_python"
 
 
+def test_the_citation_and_the_page_on_installation_agree_with_the_package() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {fleet_sim.__version__}\n" in citation
+    metadata = Parser().parsestr(distribution("fleet_sim").read_text("METADATA") or "")
+    page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    extras = set(metadata.get_all("Provides-Extra") or ())
+    assert {extra for extra in extras if f"`{extra}`" not in page} == set()
+
+
 def test_the_changelog_has_this_version_or_is_ahead() -> None:
     headings = re.findall(r"^## \[([^\]]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert headings[0] in ("Unreleased", fleet_sim.__version__)

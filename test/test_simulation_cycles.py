@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from collections.abc import Callable
-from typing import Any
 
 import pytest
+from small_world import BOX, MakeSim, robot
 
 import fleet_sim as fs
 
 Sim = fs.MultiRobotSimulationCore
-MakeSim = Callable[..., Sim]
-BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
-
-
-def robot(sim: Sim, name: str | None, x: float = 0.0, **params: Any) -> fs.Agent:
-    params = {"motion_mode": "omnidirectional", "visual_shape": BOX, "collision_shape": BOX, **params}
-    return sim.spawn(fs.AgentSpawnParams(name=name, initial_pose=fs.Pose.from_xyz(x, 0, 0), **params))
 
 
 def test_ten_thousand_cycles_leave_nothing_behind(make_sim: MakeSim) -> None:

@@ -11,13 +11,14 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.facade.assignments import Assignments
 from fleet_sim.facade.documented import DocumentedNames
+from fleet_sim.facade.documented_view import ViewNames
 from fleet_sim.facade.documented_world import WorldNames
 
 FACADE = Path(inspect.getfile(DocumentedNames)).parent
 FILES = [*sorted(FACADE.glob("*.py")), FACADE.parent / "simulation.py"]
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
-# The documented methods of a simulation, in two files by subject; each only calls the object that does the work.
-DOCUMENTED = (DocumentedNames, WorldNames)
+# The documented methods of a simulation, in three files by subject; each only calls the object that does the work.
+DOCUMENTED = (DocumentedNames, ViewNames, WorldNames)
 CLASSES = [node for tree in TREES.values() for node in tree.body if isinstance(node, ast.ClassDef)]
 
 

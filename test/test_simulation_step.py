@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from small_world import MakeSim, robot
 
 import fleet_sim as fs
-
-MakeSim = Callable[..., fs.MultiRobotSimulationCore]
-BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
-
-
-def robot(sim: fs.MultiRobotSimulationCore, name: str, x: float = 0.0, **params: Any) -> fs.Agent:
-    params = {"motion_mode": "omnidirectional", "visual_shape": BOX, "collision_shape": BOX, **params}
-    return sim.spawn(fs.AgentSpawnParams(name=name, initial_pose=fs.Pose.from_xyz(x, 0, 0), **params))
 
 
 def seen_by(ask: Any, body: int) -> float:

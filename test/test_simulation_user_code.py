@@ -9,17 +9,10 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from small_world import MakeSim, robot
 
 import fleet_sim as fs
 from fleet_sim.sensors.lidar import Lidar
-
-MakeSim = Callable[..., fs.MultiRobotSimulationCore]
-BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
-
-
-def robot(sim: fs.MultiRobotSimulationCore, name: str, x: float = 0.0, **params: Any) -> fs.Agent:
-    params = {"motion_mode": "omnidirectional", "visual_shape": BOX, "collision_shape": BOX, **params}
-    return sim.spawn(fs.AgentSpawnParams(name=name, initial_pose=fs.Pose.from_xyz(x, 0, 0), **params))
 
 
 def test_callbacks_run_at_their_rates(sim: fs.MultiRobotSimulationCore) -> None:

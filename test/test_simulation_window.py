@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from virtual_display import virtual_display
+from virtual_display import press_key, virtual_display, window_environment
 
 import fleet_sim as fs
 
@@ -26,14 +25,8 @@ def display() -> Iterator[str]:
 
 
 def test_keys_pause_step_fade_and_resume(display: str) -> None:
-    environment = {
-        **os.environ,
-        "DISPLAY": display,
-        "LIBGL_ALWAYS_SOFTWARE": "1",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
     with subprocess.Popen(
-        [sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, text=True, env=window_environment(display)
     ) as program:
         assert program.stdout is not None
 
@@ -46,21 +39,18 @@ def test_keys_pause_step_fade_and_resume(display: str) -> None:
                     return words[2:]
             raise AssertionError(f"the program ended with code {program.wait()} before it said {word!r}")
 
-        def press(key: str) -> None:
-            subprocess.run(["xdotool", "key", key], check=True, env=environment, stderr=subprocess.DEVNULL)
-
         try:
             assert heard("view") == ["(1.0,", "0.0,", "0.0)"]
             heard("ready")
             for word in ("transparent", "opaque"):
-                press("t")
+                press_key("t", display)
                 heard(word)
-            press("space")
+            press_key("space", display)
             steps = int(heard("paused")[0])
             for _ in range(2):
-                press("period")
+                press_key("period", display)
                 heard("stepped")
-            press("space")
+            press_key("space", display)
             assert int(heard("resumed")[0]) == steps + 2
             program.send_signal(signal.SIGINT)
             assert heard("ended") == ["interrupted"]

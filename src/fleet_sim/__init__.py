@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from fleet_sim.errors import PlanError as PlanError
     from fleet_sim.errors import StaleHandleError as StaleHandleError
     from fleet_sim.errors import StateError as StateError
+    from fleet_sim.errors import StateFileError as StateFileError
     from fleet_sim.errors import UnknownNameError as UnknownNameError
     from fleet_sim.facade.pacing import RunReport as RunReport
     from fleet_sim.geometry import Path as Path
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
     from fleet_sim.queries import Near as Near
     from fleet_sim.queries import RayHits as RayHits
     from fleet_sim.queries import SpatialQueries as SpatialQueries
+    from fleet_sim.saved_classes import saved as saved
     from fleet_sim.sensors import Batch as Batch
     from fleet_sim.sensors import CameraReading as CameraReading
     from fleet_sim.sensors import CameraSensorParams as CameraSensorParams

@@ -81,6 +81,10 @@ class StateError(FleetSimError, RuntimeError):
     """A call is not allowed in the present state (inside a step, while running, after closing)."""
 
 
+class StateFileError(FleetSimError, ValueError):
+    """A state cannot be written to a file, or a file is no state that this simulation can go on from; says why."""
+
+
 class PlanError(FleetSimError, ValueError):
     """A planner has no plan, or one that robots must not drive: which robot, at which step, and why."""
 

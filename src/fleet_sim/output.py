@@ -16,6 +16,11 @@ def part_of(path: str | Path) -> Path:
     return file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
 
 
+def part_beside(path: str | Path) -> Path:
+    """Return the file that is written while a run lasts, until it is whole: seen beside `path`, under its own name."""
+    return Path(f"{path}.part")
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a file beside `path` to write; at the end it takes the place of `path`.

@@ -5,7 +5,8 @@ A new kind needs one line:
     ACTIONS = Registry("action", subclasses_of(Action), group="fleet_sim.action")
 
 A name comes from one of three places: it is built in, users `register` it, or an installed distribution declares it as
-an entry point of the group. For names from the user's files, `find` also accepts dotted paths.
+an entry point of the group. For names from the user's files, `find` also accepts dotted paths. A path that was looked
+up once is a name from then on, also for messages: what the user's own scenario names, a client may ask for.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ class Registry(Generic[Thing]):
         self._check = check
         self._built_in = built_in
         self._things: dict[str, Thing] = {}
+        self._by_path: dict[str, Thing] = {}
         self._points: dict[str, list[EntryPoint]] | None = None
 
     @overload
@@ -150,11 +152,14 @@ class Registry(Generic[Thing]):
             raise InvalidValueError(f"{self.noun} {name!r} cannot be made with {dict(settings)}: {error}") from error
 
     def at(self, path: str) -> Thing:
-        """Return the thing at a dotted path, "package.module:Name" or "package.module.Name", without registering it.
+        """Return the thing at a dotted path, "package.module:Name" or "package.module.Name".
 
-        Raises InvalidValueError for a path that cannot be imported, for a thing that is not accepted, and for any path
-        that comes from another process.
+        Raises InvalidValueError for a path that cannot be imported, for a thing that is not accepted, and for a path
+        that comes from another process, unless it was looked up here before.
         """
+        known = self._by_path.get(path)
+        if known is not None:
+            return known
         check_import(path, self.noun)
         module, _, name = path.rpartition(":" if ":" in path else ".")
         try:
@@ -165,7 +170,11 @@ class Registry(Generic[Thing]):
                 f"{self.noun}: {path!r} cannot be imported ({reason}); write package.module:Name, and check that the"
                 " folder of the package is on Python's path"
             ) from error
-        return self._require_fit(path, thing)
+        return self._by_path.setdefault(path, self._require_fit(path, thing))
+
+    def known(self) -> dict[str, Thing]:
+        """Return what is `registered()` and what was looked up by dotted path, by name or path."""
+        return {**self._own(), **self._by_path}
 
     def names(self) -> list[str]:
         """Return all names, including entry points, in alphabetical order; loads no entry points."""

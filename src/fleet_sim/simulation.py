@@ -14,10 +14,11 @@ from typing import Any
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
+from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
-from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs
@@ -25,7 +26,7 @@ from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
 from fleet_sim.config.params import SimulationParams
-from fleet_sim.config.scenario import as_scenario, with_implied_settings
+from fleet_sim.config.scenario import as_scenario, with_implied_settings, without_needless_window
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard
@@ -46,9 +47,11 @@ from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.finite import FiniteGuard
 from fleet_sim.facade.monitor import Monitor
+from fleet_sim.facade.origin import Origin, with_settings
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import State
+from fleet_sim.facade.state_files import StateFiles, scenario_of
 from fleet_sim.facade.step_events import StepEvents
 from fleet_sim.facade.update import Update
 from fleet_sim.facade.used_params import follow_changes, used
@@ -75,6 +78,7 @@ class MultiRobotSimulationCore(DocumentedNames):
     def __init__(self, params: SimulationParams | None = None, collision_color: Sequence[float] | None = None) -> None:
         """Build an empty simulation. PyBullet is loaded at once with `gui`, otherwise at its first use."""
         self.params = used(params)
+        self.origin = Origin.of(self.params)
         self._build_world()
         self._build_engine()
         self._build_features()
@@ -89,8 +93,11 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any], *, source: str = "") -> MultiRobotSimulationCore:
-        """Build a simulation from settings, or from a scenario with its robots and objects; raises ConfigError."""
-        config = with_implied_settings(as_scenario(config), source=source)
+        """Build a simulation from settings, or from a scenario with its robots and objects; raises ConfigError.
+
+        Without a display there is no window, unless the settings ask for one: then StateError is raised.
+        """
+        config = without_needless_window(with_implied_settings(as_scenario(config), source=source))
         sim = cls(SimulationParams.from_dict(config, source=source))
         try:
             fill_scenario(sim, config, source=source)
@@ -103,6 +110,22 @@ class MultiRobotSimulationCore(DocumentedNames):
     def from_yaml(cls, path: str | Path) -> MultiRobotSimulationCore:
         """Build a simulation from a YAML file; raises ConfigError naming file, key and what is allowed."""
         return cls.from_dict(load_mapping(path), source=str(path))
+
+    @classmethod
+    def from_state(cls, path: str | Path, **settings: Any) -> MultiRobotSimulationCore:
+        """Build the simulation that wrote a state file, and go on from there.
+
+        `settings` of the simulation take the place of those in the file, such as `gui=False`. Raises StateFileError,
+        also for a setting that would change the run, and ConfigError for what the scenario needs and is not here.
+        """
+        scenario, source = scenario_of(path)
+        sim = cls.from_dict(with_settings(scenario, settings), source=source)
+        try:
+            sim.state_files.begin(path)
+        except BaseException:
+            sim.close()
+            raise
+        return sim
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
@@ -194,15 +217,17 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("collision_filters", self.world.collision_filters)
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("self_collisions", self.self_collisions)
-        self.checkpoints.register("sensors", self.sensors)
+        self.checkpoints.register("sensors", self.sensors, self.sensors.forms())
         self.checkpoints.register("reactions", self._mirror.reactions)
-        self.checkpoints.register("engine", BulletCheckpoints(self._mirror))
+        engine = BulletCheckpoints(self._mirror)
+        self.checkpoints.register("engine", engine, engine.forms())
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:
         """Build the objects of the public interface, each from the parts it needs."""
         params, world, mirror, collisions = self.params, self.world, self._mirror, self.collisions
         self.control = control = RunControl(world, self.inbox)
         self.extensions = Extensions(self, self.clock, self.guard)
+        self.checkpoints.register("plugins", self.extensions.plugin_runner, self.extensions.plugin_runner.forms())
         self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
         self.queries = SpatialQueries(world, self._queries.closest_distances, floor=params.enable_floor)
@@ -223,12 +248,13 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.snapshots,
             self,
         )
+        self.state_files = StateFiles(self)
         follow_changes(params, self.guard, collisions, self.view, mirror)
 
     def _list_systems(self) -> None:
         """The step, in order."""
         world, extensions = self.world, self.extensions
-        events = StepEvents(world)
+        events, checks = StepEvents(world), self.collisions.has_checks
         update = Update(
             world,
             self.profiler,
@@ -244,28 +270,28 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),
-            System("inbox", Phase.UPDATE, each_step(update.take_commands)),
-            System("pre_step", Phase.UPDATE, events.pre_step),
-            System("pre_update", Phase.UPDATE, events.pre_update),
-            System("actions", Phase.UPDATE, self.actions.run),
-            System("controllers", Phase.UPDATE, events.run_controllers),
+            System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.__len__),
+            System("pre_step", Phase.UPDATE, events.pre_step, world.events.asking("pre_step")),
+            System("pre_update", Phase.UPDATE, events.pre_update, events.wants_update),
+            System("actions", Phase.UPDATE, self.actions.run, self.actions.has_work),
+            System("controllers", Phase.UPDATE, events.run_controllers, world.hooks.has_controllers),
             System("motion", Phase.UPDATE, update.move),
-            System("joints", Phase.UPDATE, update.move_joints),
-            System("entity_callbacks", Phase.UPDATE, events.run_entity_callbacks),
-            System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks)),
-            System("plugins", Phase.UPDATE, each_step(extensions.run_plugins)),
-            System("attachments", Phase.UPDATE, each_step(attachments.follow, world)),
+            System("joints", Phase.UPDATE, update.move_joints, lambda: world.joints.used),
+            System("entity_callbacks", Phase.UPDATE, events.run_entity_callbacks, events.wants_update),
+            System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks), extensions.has_callbacks),
+            System("plugins", Phase.UPDATE, each_step(extensions.run_plugins), extensions.has_plugins),
+            System("attachments", Phase.UPDATE, each_step(attachments.follow, world), lambda: world.may_carry),
             System("finite", Phase.UPDATE, each_step(self.finite.run)),
             System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
             System("physics", Phase.PHYSICS, self._step_physics),
-            System("bounds", Phase.BOUNDS, self.collisions.bounds),
-            System("collisions", Phase.COLLIDE, self.collisions.run),
-            System("collision_events", Phase.COLLIDE, self.collisions.emit),
-            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions)),
-            System("sensors", Phase.OBSERVE, self.sensors.run),
-            System("snapshot", Phase.OBSERVE, self.snapshots.end_step),
-            System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile)),
-            System("post_step", Phase.OBSERVE, events.post_step),
+            System("bounds", Phase.BOUNDS, self.collisions.bounds, checks),
+            System("collisions", Phase.COLLIDE, self.collisions.run, checks),
+            System("collision_events", Phase.COLLIDE, self.collisions.emit, self.collisions.has_news),
+            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colours_collisions),
+            System("sensors", Phase.OBSERVE, self.sensors.run, self.sensors.has_work),
+            System("snapshot", Phase.OBSERVE, self.snapshots.end_step, lambda: self.snapshots.has_readers),
+            System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile), self.monitor.logs),
+            System("post_step", Phase.OBSERVE, events.post_step, world.events.asking("post_step")),
         ):
             self.pipeline.add(system)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arms import ARM_JOINTS, PANDA, READY
+from arms import ARM_JOINTS, READY, spawn_panda
 
 from fleet_sim import (
     Action,
@@ -34,17 +34,13 @@ DOWN = (1.0, 0.0, 0.0, 0.0)
 
 @pytest.fixture
 def arm(sim: MultiRobotSimulationCore) -> Agent:
-    agent: Agent = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, name="arm", joint_positions=READY)
-    return agent
+    return spawn_panda(sim, use_fixed_base=True)
 
 
 @pytest.fixture
 def rover(sim: MultiRobotSimulationCore) -> Agent:
     """Return an arm that drives."""
-    agent: Agent = Agent.from_urdf(
-        PANDA, motion_mode="omnidirectional", sim_core=sim, name="rover", joint_positions=READY
-    )
-    return agent
+    return spawn_panda(sim, "rover", motion_mode="omnidirectional")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim import Drop, JointAction, MoveAction, MoveTo, Pick, Pose, PoseAction, Wait
+from fleet_sim import Drop, JointAction, JointTrajectoryAction, MoveAction, MoveTo, Pick, Pose, PoseAction, Wait
 from fleet_sim.actions import Action, parse_action_goal
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.errors import InvalidValueError
@@ -25,11 +25,13 @@ DOCUMENTED = {
     MoveTo: "target_pose tolerance",
     Wait: "duration",
     JointAction: "target_joint_positions tolerance max_force",
+    JointTrajectoryAction: "joint_names times positions velocities path_tolerance goal_tolerance goal_time_tolerance "
+    "start_time_wanted max_force",
     PoseAction: "target_position target_orientation end_effector_link tolerance max_force",
 }
 
 
-@pytest.mark.parametrize("cls", [*DECLARED.values(), PoseAction])
+@pytest.mark.parametrize("cls", [*DECLARED.values(), PoseAction, JointTrajectoryAction])
 def test_every_parameter_says_what_it_is(cls: type[Action]) -> None:
     for name, field in fields_of(cls).items():
         assert field.rules.doc, f"{cls.__name__}.{name}"
@@ -57,6 +59,10 @@ def test_pick_and_drop_share_what_they_take_about_the_arm() -> None:
         (lambda: Pick("box", use_arm=True, ee_target_orientation=(0.0, 0.0, 0.0, 0.0)), "ee_target_orientation"),
         (lambda: Drop((0, 0, 0), drop_relative_pose=(1, 2, 3)), "drop_relative_pose: must be Pose or null"),
         (lambda: PoseAction(None), "target_position"),
+        (lambda: JointTrajectoryAction(["j", "j"], [1.0], [[0.0, 0.0]]), "joint_names: expected at least one name"),
+        (lambda: JointTrajectoryAction(["j"], [2.0, 1.0], [[0.0], [1.0]]), "times: expected numbers of at least 0"),
+        (lambda: JointTrajectoryAction(["j"], [1.0], [[0.0]], start_time_wanted=float("nan")), "start_time_wanted"),
+        (lambda: JointTrajectoryAction(["j"], [1.0], [[0.0]], path_tolerance={"k": 0.1}), "path_tolerance: 'k'"),
         (lambda: PoseAction((0, 0, 0), timeout=-1.0), "timeout: must be a number at least 0"),
     ],
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from arms import PANDA, READY
+from arms import READY, spawn_panda
 
 from fleet_sim import (
     Action,
@@ -27,10 +27,7 @@ Finish = Callable[[Action], Action]
 
 @pytest.fixture
 def arm(sim: MultiRobotSimulationCore) -> Agent:
-    agent: Agent = Agent.from_urdf(
-        PANDA, motion_mode="omnidirectional", sim_core=sim, name="arm", joint_positions=READY
-    )
-    return agent
+    return spawn_panda(sim, motion_mode="omnidirectional")
 
 
 def test_it_completes_when_every_joint_is_within_tolerance(arm: Agent, finish: Finish) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arms import PANDA, READY
+from arms import PANDA, READY, spawn_panda
 
 from fleet_sim import (
     Action,
@@ -24,8 +24,7 @@ J1, J2 = "panda_joint1", "panda_joint2"
 
 @pytest.fixture
 def arm(sim: MultiRobotSimulationCore) -> Agent:
-    agent: Agent = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, name="arm", joint_positions=READY)
-    return agent
+    return spawn_panda(sim, use_fixed_base=True)
 
 
 def run(sim: MultiRobotSimulationCore, arm: Agent, action: JointTrajectoryAction) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arms import ARM_JOINTS, PANDA, READY
+from arms import ARM_JOINTS, PANDA, READY, spawn_panda
 
 from fleet_sim import (
     Action,
@@ -27,8 +27,7 @@ FAR = (2.0, 0.0, 0.4)
 
 @pytest.fixture
 def arm(sim: MultiRobotSimulationCore) -> Agent:
-    agent: Agent = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, name="arm", joint_positions=READY)
-    return agent
+    return spawn_panda(sim, use_fixed_base=True)
 
 
 def away(agent: Agent, target: tuple[float, float, float]) -> float:

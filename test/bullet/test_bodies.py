@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from bullet_scene import BOX, Scene
 
-from fleet_sim.bullet.camera import CameraView, render
+from fleet_sim.bullet.camera import render
+from fleet_sim.bullet.camera_view import CameraView
 from fleet_sim.bullet.client import data_path
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.core.shapes import BodyShape, Geometry

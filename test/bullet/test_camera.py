@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from bullet_scene import Scene
 
-from fleet_sim.bullet.camera import CameraView, render, setup_camera, view_from_config
+from fleet_sim.bullet.camera import render, setup_camera
+from fleet_sim.bullet.camera_view import CameraView, view_from_config
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.spatial.shapes import ShapeKind

@@ -11,8 +11,9 @@ import pytest
 from bullet_scene import Scene
 
 from fleet_sim.bullet.client import data_path
+from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.bullet.physics import BulletPhysics
-from fleet_sim.bullet.query import BulletHandle, BulletQueries
+from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world_state import restore_world, save_world
 from fleet_sim.errors import InvalidValueError, StateError

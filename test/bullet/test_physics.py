@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,15 +60,16 @@ def test_a_world_without_dynamic_rows_never_reaches_pybullet(make_scene: Callabl
     assert not scene.client.connected
 
 
+def _drive(scene: Scene, robot: Any, way: float) -> None:
+    scene.put(robot, scene.world.position[robot] + [way, 0.0, 0.0])
+
+
 def test_a_driving_robot_pushes_a_box(world: tuple[Scene, BulletPhysics]) -> None:
     scene, physics = world
     robot = scene.spawn([0.0, 0.0, 0.11])
     box = _boxes(scene, [0.5, 0.0, 0.1])
 
-    def drive() -> None:
-        scene.put(robot, scene.world.position[robot] + [0.05, 0.0, 0.0])
-
-    _run(scene, physics, 40, drive)
+    _run(scene, physics, 40, partial(_drive, scene, robot, 0.05))
     np.testing.assert_allclose(scene.world.position[robot[0]], [2.0, 0.0, 0.11], atol=1e-9)
     assert scene.world.position[box[0], 0] >= 2.0 + 0.2 + 0.1 - 0.01
     assert physics.contact_pairs().tolist() in ([sorted([int(robot[0]), int(box[0])])], [])
@@ -78,11 +80,8 @@ def test_a_driving_robot_carries_what_stands_on_it(world: tuple[Scene, BulletPhy
     robot = scene.spawn([0.0, 0.0, 0.11])
     box = _boxes(scene, [0.0, 0.0, 0.311])
 
-    def drive() -> None:
-        scene.put(robot, scene.world.position[robot] + [0.02, 0.0, 0.0])
-
     _run(scene, physics, 3)
-    _run(scene, physics, 50, drive)
+    _run(scene, physics, 50, partial(_drive, scene, robot, 0.02))
     np.testing.assert_allclose(scene.world.position[box[0]], [1.0, 0.0, 0.31], atol=0.1)
     assert physics.contact_pairs().tolist() == [sorted([int(robot[0]), int(box[0])])]
 

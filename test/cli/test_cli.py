@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from command_line import fleet_sim_command
+from fresh_python import words_of
 
 import fleet_sim
 from fleet_sim.cli.main import SUBCOMMANDS
@@ -29,8 +28,7 @@ def test_help_loads_neither_robots_nor_a_simulation() -> None:
         "import sys; from fleet_sim.cli.main import build_parser; build_parser(['--help']).format_help();"
         "print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('fleet_sim.')}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
+    loaded = set(words_of(code))
     assert {"cli", "settings"} <= loaded
     late = {"core", "kinematics", "bullet", "entities", "sensors", "motion", "simulation", "swarm", "envs", "ros"}
     assert loaded & late == set()

@@ -34,6 +34,18 @@ def test_defaults_and_growth() -> None:
     assert table.nbytes == 10 * 8 + 10 * 16
 
 
+def test_single_numbers_are_those_of_the_arrays_after_every_growth() -> None:
+    table = BatteryColumns(2)
+    for capacity in (2, 5):
+        table.grow(capacity)
+        table.scalars.charge[1] = 7.5
+        table.cells[1] = 8, 9
+        assert table.charge[1] == 7.5
+        assert [table.scalars.cells[2], table.scalars.cells[3]] == [8, 9]
+    with pytest.raises(AttributeError, match="no column 'charg'"):
+        _ = table.scalars.charg
+
+
 def test_restoring_gives_rows_beyond_the_saved_ones_their_defaults() -> None:
     table = BatteryColumns(2)
     table.charge[:] = 5

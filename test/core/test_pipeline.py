@@ -59,6 +59,19 @@ def test_changes_in_a_step_count_from_the_next(pipeline: Pipeline) -> None:
     assert run == ["first", "second"]
 
 
+def test_a_system_that_is_not_wanted_is_passed_over_until_it_is(pipeline: Pipeline) -> None:
+    waiting: list[int] = []
+    done: list[int] = []
+    pipeline.add(System("works it off", Phase.UPDATE, lambda dt: done.append(waiting.pop()), waiting.__len__))
+    pipeline.add(System("adds", Phase.OBSERVE, lambda dt: waiting.append(len(done))))
+    pipeline.step(0.1)
+    assert not done
+    assert pipeline.times["works it off"] == 0.0 < pipeline.times["adds"]
+    pipeline.step(0.1)
+    assert done == [0]
+    assert pipeline.times["works it off"] > 0.0
+
+
 def test_a_failing_system_ends_the_step_but_not_the_world(pipeline: Pipeline) -> None:
     broken = [True]
 

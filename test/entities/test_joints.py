@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import ARM_JOINTS, FINGERS, PANDA, READY
+from arms import ARM_JOINTS, FINGERS, PANDA, READY, spawn_panda
 
 from fleet_sim import (
     Agent,
@@ -32,8 +32,7 @@ BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 
 @pytest.fixture
 def arm(sim: MultiRobotSimulationCore) -> Agent:
-    agent: Agent = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, name="arm", joint_positions=READY)
-    return agent
+    return spawn_panda(sim, use_fixed_base=True)
 
 
 def test_joints_are_numbered_with_the_fixed_ones(arm: Agent) -> None:

@@ -183,6 +183,10 @@ def test_a_subclass_may_override_update(sim: MultiRobotSimulationCore) -> None:
 
     beacon = Beacon.from_params(SimObjectSpawnParams(name="beacon"), sim)
     still = sim.spawn(SimObjectSpawnParams())
+    # Being spawned is no motion, being put elsewhere is.
+    assert not still.update(0.1)
+    still.set_pose(Pose((1.0, 0, 0)))
+    assert still.update(0.1)
     for _ in range(10):
         sim.step_once()
     assert isinstance(sim.get_object("beacon"), Beacon)

@@ -151,3 +151,23 @@ def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
     )
     assert done.returncode != 0
     assert "emory" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+def test_a_recording_on_a_full_disk_ends_and_the_run_goes_on(tmp_path: Path) -> None:
+    recording = pytest.importorskip("fleet_sim.record.recording")
+    with mounted(tmp_path / "disk", "size=256k") as disk:
+        path = disk / "run.mcap"
+        done = fleet_sim(["run", "demo.yaml", "--headless", "--duration", "10", "--hash", "--record", str(path)])
+        assert_one_error(done)
+        assert "No space left" in done.stderr
+        assert "10.00 s simulated" in done.stdout
+        assert not path.exists()
+        # What was written before is there, and is known to be a part.
+        with recording.Recording(f"{path}.part") as part:
+            assert not part.whole
+            assert len(part.times) > 1
+            assert len(part.snapshot_at(part.times[-1]).names) > 200
+    again = fleet_sim(["run", "demo.yaml", "--headless", "--duration", "10", "--hash"])
+    assert again.stdout.splitlines()[-1] == done.stdout.splitlines()[-1]

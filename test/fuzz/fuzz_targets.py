@@ -8,6 +8,7 @@ import fuzz_api
 import fuzz_files
 import fuzz_machine
 import fuzz_node
+import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
 import fuzz_worlds
@@ -21,6 +22,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "xacro": fuzz_files.xacro_target,
     "mesh": fuzz_files.mesh_target,
     "site": fuzz_files.site_target,
+    "recording": fuzz_recordings.recording_target,
     "log": fuzz_worlds.log_target,
     "options": fuzz_worlds.options_target,
     "api": fuzz_api.api_target,
@@ -30,5 +32,5 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "node": fuzz_node.node_target,
 }
 
-NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "xacro": "xacro"}
+NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "recording": "mcap", "xacro": "xacro"}
 """The module without which a target is left out."""

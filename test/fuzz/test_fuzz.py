@@ -22,6 +22,7 @@ TARGETS = (
     "xacro",
     "mesh",
     "site",
+    "recording",
     "log",
     "options",
     "api",
@@ -30,8 +31,8 @@ TARGETS = (
     "cdr",
     "node",
 )
-NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "xacro": "xacro"}
-MUTANTS = {"xacro": 3, "cdr": 3000, "api": 10, "machine": 10, "scenario": 40, "node": 100}
+NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "recording": "mcap", "xacro": "xacro"}
+MUTANTS = {"xacro": 3, "recording": 60, "cdr": 3000, "api": 10, "machine": 10, "scenario": 40, "node": 100}
 """How many a short run feeds; 300 of the others."""
 
 

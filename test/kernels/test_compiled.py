@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fresh_python import words_of
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import MissingDependencyError
@@ -75,8 +76,7 @@ def test_numba_is_loaded_by_the_first_call_only() -> None:
         "import sys, fleet_sim, fleet_sim.traffic as t; from fleet_sim.traffic import Network, PLANNERS;"
         "PLANNERS.names(); print('numba' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert words_of(code) == ["False"]
 
 
 def test_a_constant_of_another_file_that_changes_makes_new_machine_code(tmp_path) -> None:

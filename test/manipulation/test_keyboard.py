@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 from example import EXAMPLES
 from small_bins import small_bin
-from virtual_display import virtual_display
+from virtual_display import press_key, virtual_display, window_environment
 
 from fleet_sim.manipulation import BinScene
 from fleet_sim.manipulation.keyboard import (
@@ -98,14 +99,8 @@ def test_time_goes_on_without_keys_and_the_others_reset_and_end(scene: BinScene)
 @contextmanager
 def running(display: str, config: Path) -> Iterator[tuple[Callable[[str], str], Callable[[str], None]]]:
     """Run the example on a display; yield a function that waits for a line, and one that presses a key."""
-    environment = {
-        **os.environ,
-        "DISPLAY": display,
-        "LIBGL_ALWAYS_SOFTWARE": "1",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
     command = [sys.executable, str(EXAMPLES / "keyboard_arm.py"), str(config)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as program:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=window_environment(display)) as program:
 
         def heard(pattern: str) -> str:
             lines = []
@@ -115,11 +110,8 @@ def running(display: str, config: Path) -> Iterator[tuple[Callable[[str], str], 
                     return line
             raise AssertionError(f"the program ended with code {program.wait()}; it said {''.join(lines)}")
 
-        def press(key: str) -> None:
-            subprocess.run(["xdotool", "key", key], check=True, env=environment, stderr=subprocess.DEVNULL)
-
         try:
-            yield heard, press
+            yield heard, partial(press_key, display=display)
             assert program.wait(60) == 0
         finally:
             program.kill()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-import rclpy
+from hosted_node import hosted_node
 
 import fleet_sim as fs
 import fleet_sim.ros
@@ -47,13 +47,10 @@ def node() -> Iterator[FleetSimNode]:
     Buttons.calls.clear()
     INTERFACES.register("buttons", Buttons)
     KINDS.register("dance", replace(KINDS["move_to"], name="dance"))
-    rclpy.init(args=["--ros-args", "-p", "robots:=1"])
-    made = FleetSimNode()
     try:
-        yield made
+        with hosted_node("-p", "robots:=1") as made:
+            yield made
     finally:
-        made.destroy_node()
-        rclpy.shutdown()
         INTERFACES.unregister("buttons")
         KINDS.unregister("dance")
 

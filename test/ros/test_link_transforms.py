@@ -8,8 +8,9 @@ from fleet_sim.models import load_robot_model, resolve_urdf
 
 pytest.importorskip("rclpy")
 
-from fleet_sim.ros.link_transforms import base_frame, fixed_transforms, moving_transforms
-from fleet_sim.ros.names import Frames
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.kinematics.tf_tree import base_frame
+from fleet_sim.ros.link_transforms import fixed_transforms, moving_transforms
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hosted_node import hosted_node
 
 import fleet_sim as fs
 
@@ -19,7 +20,7 @@ from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import Imu, LaserScan, PointCloud2  # noqa: E402
 
-from fleet_sim.ros.names import Frames  # noqa: E402
+from fleet_sim.core.ros_names import Frames  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
 from fleet_sim.ros.sensors.frames import sensor_transform  # noqa: E402
 from fleet_sim.ros.sensors.imu import ImuTopic, imu_message  # noqa: E402
@@ -102,11 +103,8 @@ def test_a_map(make_sim: Any) -> None:
 def node(tmp_path: Path) -> Iterator[FleetSimNode]:
     scenario = tmp_path / "two.yaml"
     scenario.write_text(SCENARIO)
-    rclpy.init(args=["--ros-args", "-p", f"config:={scenario}", "-p", "target_rtf:=0.0"])
-    made = FleetSimNode()
-    yield made
-    made.destroy_node()
-    rclpy.try_shutdown()
+    with hosted_node("-p", f"config:={scenario}", "-p", "target_rtf:=0.0") as made:
+        yield made
 
 
 def test_nothing_is_read_without_a_subscriber(node: FleetSimNode) -> None:

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from fleet_sim.core.clock import Clock
-from fleet_sim.ros.stamps import RosTime
+from fleet_sim.core.stamps import RosTime
 
 
 def test_time_never_goes_back_whoever_asked_last() -> None:

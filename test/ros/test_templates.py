@@ -16,11 +16,11 @@ from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
+from fleet_sim.core.ros_names import Frames
 from fleet_sim.ros.clock import clock_template
 from fleet_sim.ros.conversions import row_to_pose_msg, time_to_msg, twists_to_msgs
 from fleet_sim.ros.fleet_states import states_template
 from fleet_sim.ros.markers import markers_template
-from fleet_sim.ros.names import Frames
 from fleet_sim.ros.odom import odom_template
 from fleet_sim.ros.tf import tf_template
 from fleet_sim_msgs.msg import FleetState, RobotState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import rclpy
+from hosted_node import hosted_node
 from rclpy.executors import ExternalShutdownException
 
 import fleet_sim as fs
@@ -37,13 +37,10 @@ class Broken(Interface):
 def node() -> Iterator[FleetSimNode]:
     Broken.published = 0
     INTERFACES.register("broken", Broken)
-    rclpy.init(args=["--ros-args", "-p", "robots:=1"])
-    made = FleetSimNode()
     try:
-        yield made
+        with hosted_node("-p", "robots:=1") as made:
+            yield made
     finally:
-        made.destroy_node()
-        rclpy.shutdown()
         INTERFACES.unregister("broken")
 
 

@@ -83,6 +83,24 @@ def test_keys_are_set_by_their_path() -> None:
     assert data == {"a": {"b": 2}, "c": {"d": 3}}
     with pytest.raises(ConfigError, match=r"a.b: holds 2, so 'a.b.c' cannot be set"):
         set_key(data, "a.b.c", 1)
-    for wrong in ("", "a.", ".a"):
+    for wrong in ("", "a.", ".a", "a[x]", "[0]", "a[0", "a..b"):
         with pytest.raises(ConfigError, match="expected a key path"):
             set_key(data, wrong, 1)
+
+
+def test_entries_of_lists_are_set_by_their_index() -> None:
+    data: dict[str, object] = {"robots": [{"name": "a"}, {"limits": [1.0, 2.0]}]}
+    set_key(data, "robots[0].name", "b")
+    set_key(data, "robots[1].limits[1]", 3.0)
+    set_key(data, "robots[0].battery.level", 0.5)
+    assert data == {"robots": [{"name": "b", "battery": {"level": 0.5}}, {"limits": [1.0, 3.0]}]}
+    for path, said in (
+        ("robots[2].name", "robots: has 2 entries"),
+        ("robots[0][1]", r"robots\[0\]: holds .* no list"),
+        ("robots.name", "robots: holds"),
+        ("objects[0].name", "there is no such key: 'objects'"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            set_key(data, path, 1)
+    with pytest.raises(ConfigError, match=r"no such key: 'robots\[0\].nme'"):
+        set_key(data, "robots[0].nme", 1, create=False)

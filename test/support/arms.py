@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pybullet_data
+
+from fleet_sim import Agent, MultiRobotSimulationCore
 
 PANDA = str(Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf")
 """Seven hinges with limits, two fingers that slide, three fixed joints."""
@@ -12,3 +15,9 @@ ARM_JOINTS = [f"panda_joint{number}" for number in range(1, 8)]
 FINGERS = ["panda_finger_joint1", "panda_finger_joint2"]
 READY = [0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8, 0.04, 0.04]
 """A pose of all joints that move, well inside their limits."""
+
+
+def spawn_panda(sim: MultiRobotSimulationCore, name: str = "arm", **settings: Any) -> Agent:
+    """Spawn a panda in its READY pose."""
+    agent: Agent = Agent.from_urdf(PANDA, sim_core=sim, name=name, joint_positions=READY, **settings)
+    return agent

@@ -18,6 +18,17 @@ EIGHT = """
 """
 
 
+HALL = """
+..........
+..........
+..##..##..
+..##..##..
+..........
+..........
+"""
+"""Two pillars, around which robots can drive both ways."""
+
+
 def site_of(drawing: str, cell: float = 1.0) -> Site:
     """Return the site that a drawing shows: a letter to a cell, free where there is a dot."""
     rows = [[letter == "." for letter in line] for line in drawing.split()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,9 +18,10 @@ from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from tf2_msgs.msg import TFMessage
 
-PATIENCE = 10.0
-"""The longest any event is waited for, in s."""
+PATIENCE = 60.0
+"""The longest any event is waited for, in s. On a busy machine a node needs a while to start."""
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -131,6 +133,10 @@ class Client:
         return sent
 
 
+Running = tuple[NodeProcess, Client]
+"""A node, and a client that talks to it."""
+
+
 class Goal:
     """A goal that was sent."""
 
@@ -165,3 +171,49 @@ def running(log: Path, *arguments: str) -> Iterator[tuple[NodeProcess, Client]]:
         if process.process.poll() is None:
             process.end()
         print(process.output())
+
+
+@contextmanager
+def running_scenario(folder: Path, scenario: str, *arguments: str) -> Iterator[Running]:
+    """Run the node with a scenario, which is written to `folder`, and further ROS arguments."""
+    file = folder / "scenario.yaml"
+    file.write_text(scenario)
+    with running(folder / "node.log", "-p", f"config:={file}", *arguments) as both:
+        yield both
+
+
+def static_frames(client: Client, *names: str) -> dict[str, Any]:
+    """Return the transforms on /tf_static by the name of their frame, once those of `names` are among them."""
+    # As tf2 listens: there are several publishers, and of each the last message counts.
+    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    messages = client.listen(TFMessage, "/tf_static", latched)
+
+    def known() -> dict[str, Any]:
+        return {transform.child_frame_id: transform for message in messages for transform in message.transforms}
+
+    client.until(lambda: set(names) <= known().keys(), f"the frames {', '.join(names)}")
+    return known()
+
+
+def ros_command(name: str) -> str:
+    """Return the path of a command of ROS: of this environment, or of the sourced one."""
+    beside = Path(sys.executable).with_name(name)
+    return str(beside) if beside.exists() else str(shutil.which(name))
+
+
+@contextmanager
+def launched(log: Path, *arguments: str) -> Iterator[Client]:
+    """Run `ros2 launch fleet_sim` with a client; at the end Ctrl-C, after which it must end cleanly."""
+    with log.open("w") as output:
+        command = [ros_command("ros2"), "launch", "fleet_sim", *arguments]
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    client = Client()
+    try:
+        yield client
+    finally:
+        client.close()
+        process.send_signal(signal.SIGINT)
+        code = process.wait(PATIENCE)
+        print(log.read_text())
+    assert code == 0
+    assert "process has died" not in log.read_text()

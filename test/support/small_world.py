@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from fleet_sim import MultiRobotSimulationCore, ShapeParams, SimulationParams
+from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
 
 BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
+MakeSim = Callable[..., MultiRobotSimulationCore]
+"""The fixture `make_sim`."""
 FLAT = {"gui": False, "target_rtf": 0, "timestep": 0.05, "monitor": False}
 
 
@@ -22,3 +25,10 @@ def run(sim: MultiRobotSimulationCore, steps: int = 20) -> MultiRobotSimulationC
 
 def pose(entity: Any) -> Any:
     return entity.get_pose().as_position_orientation()
+
+
+def robot(sim: MultiRobotSimulationCore, name: str | None, x: float = 0.0, **params: Any) -> Agent:
+    """Spawn a box that drives in any direction, `x` m from the origin."""
+    params = {"motion_mode": "omnidirectional", "visual_shape": BOX, "collision_shape": BOX, **params}
+    agent: Agent = sim.spawn(AgentSpawnParams(name=name, initial_pose=Pose.from_xyz(x, 0, 0), **params))
+    return agent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -28,3 +29,19 @@ def virtual_display(*options: str) -> Iterator[str]:
     yield f":{number}"
     server.terminate()
     server.wait(30)
+
+
+def window_environment(display: str) -> dict[str, str]:
+    """Return the environment of a program that opens a window on `display` and imports what this one does."""
+    # Drawn in software: a virtual display has no graphics card.
+    return {
+        **os.environ,
+        "DISPLAY": display,
+        "LIBGL_ALWAYS_SOFTWARE": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+
+
+def press_key(key: str, display: str) -> None:
+    """Press and release a key in the window on `display`."""
+    subprocess.run(["xdotool", "key", key], check=True, env=window_environment(display), stderr=subprocess.DEVNULL)

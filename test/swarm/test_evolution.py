@@ -14,8 +14,9 @@ import yaml
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.evolution import evolve, load_search
+from fleet_sim.swarm.evolution import evolve
 from fleet_sim.swarm.metric import Metric
+from fleet_sim.swarm.search import load_search
 
 OWN_MODULE = """
 import numpy as np

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh_python import words_of
 
 from fleet_sim.arrays import Floats
 from fleet_sim.cli.main import main
@@ -129,5 +128,4 @@ def test_reading_the_settings_of_a_swarm_scenario_loads_no_simulation() -> None:
         "P.from_dict({'simulation': {'timestep': 0.5}, 'swarm': {'type': 'RectangularWorld'}});"
         "print(*(name for name in sys.modules if name.startswith(('fleet_sim.simulation', 'fleet_sim.swarm'))))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    assert words_of(code) == []

@@ -19,7 +19,8 @@ from fleet_sim.swarm import (
     World_from_config,
     run_together,
 )
-from fleet_sim.swarm.evolution import evolve, how_stepped, load_search
+from fleet_sim.swarm.evolution import evolve, how_stepped
+from fleet_sim.swarm.search import load_search
 
 
 class Own(Controller):

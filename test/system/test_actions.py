@@ -10,7 +10,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
-from node_program import Client, NodeProcess, running
+from node_program import Running, running_scenario
 from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
@@ -27,13 +27,11 @@ objects:
   - {name: pallet, pose: [4, 0, 0.05], shape: {shape_type: box, half_extents: [0.2, 0.2, 0.05]}}
 ros: {per_robot: [amr]}
 """
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Running]:
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as both:
+    with running_scenario(tmp_path, SCENARIO) as both:
         yield both
 
 
@@ -54,6 +52,17 @@ def test_a_goal_succeeds_with_feedback(fleet: Running) -> None:
     left = [entry.distance_left for entry in sent.feedback]
     assert left == sorted(left, reverse=True)
     assert 0.0 <= sent.feedback[0].progress < sent.feedback[-1].progress <= 1.0
+
+
+def test_a_goal_may_leave_the_heading_to_the_robot(fleet: Running) -> None:
+    _, client = fleet
+    odometry = client.listen(Odometry, "/amr/odom")
+    goal = move_to(0.0, 1.0, final_orientation_align=False)
+    goal.pose.pose.orientation.z, goal.pose.pose.orientation.w = 1.0, 0.0
+    assert client.send_goal(MoveTo, "/amr/move_to", goal).result()[1].success
+    client.until(lambda: odometry[-1].pose.pose.position.y == pytest.approx(1.0), "the place")
+    # It looks where it drove, along y, and not back along x as the goal does.
+    assert odometry[-1].pose.pose.orientation.z == pytest.approx(math.sqrt(0.5), abs=1e-6)
 
 
 def test_cancelling_stops_the_robot(fleet: Running) -> None:

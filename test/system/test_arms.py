@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
-from node_program import LATCHED, PATIENCE, Client
+from node_program import LATCHED, Client, launched
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim_msgs.action import Drop, Execute, Pick
@@ -22,26 +18,6 @@ from fleet_sim_msgs.msg import Cause
 from fleet_sim_msgs.srv import Attach, List
 
 LAUNCH = Path(__file__).parents[2] / "launch"
-
-
-@contextmanager
-def launched(name: str, log: Path) -> Iterator[Client]:
-    """Launch `name`.launch.py, several times faster than real time, and end it."""
-    beside = Path(sys.executable).with_name("ros2")
-    ros2 = str(beside if beside.exists() else shutil.which("ros2"))
-    with log.open("w") as output:
-        command = [ros2, "launch", "fleet_sim", f"{name}.launch.py", "rtf:=8"]
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    client = Client()
-    try:
-        yield client
-    finally:
-        client.close()
-        process.send_signal(signal.SIGINT)
-        code = process.wait(PATIENCE)
-        print(log.read_text())
-    assert code == 0
-    assert "process has died" not in log.read_text()
 
 
 def commands_of(name: str) -> tuple[str, ...]:
@@ -80,7 +56,7 @@ def frames(messages: list[Any]) -> dict[str, str]:
 def test_three_goals_bring_a_parcel_from_the_shelf_to_the_station(tmp_path: Path) -> None:
     goals = [command for command in commands_of("mobile_manipulator") if "send_goal" in command]
     assert len(goals) == 3
-    with launched("mobile_manipulator", tmp_path / "launch.log") as client:
+    with launched(tmp_path / "launch.log", "mobile_manipulator.launch.py", "rtf:=8") as client:
         moving = client.listen(TFMessage, "/tf")
         fixed = client.listen(TFMessage, "/tf_static", LATCHED)
         client.until(lambda: "mm/wrist_3_link" in frames(moving) and "mm/tcp_link" in frames(fixed), "frames of links")
@@ -96,7 +72,7 @@ def test_three_goals_bring_a_parcel_from_the_shelf_to_the_station(tmp_path: Path
 
 
 def test_an_arm_that_stands_still_works_by_the_printed_commands(tmp_path: Path) -> None:
-    with launched("arm", tmp_path / "launch.log") as client:
+    with launched(tmp_path / "launch.log", "arm.launch.py", "rtf:=8") as client:
         client.until(lambda: place(client, "cube_1"), "the cubes")
         for command in commands_of("arm"):
             if "send_goal" in command:
@@ -105,7 +81,7 @@ def test_an_arm_that_stands_still_works_by_the_printed_commands(tmp_path: Path) 
 
 
 def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> None:
-    with launched("arm", tmp_path / "launch.log") as client:
+    with launched(tmp_path / "launch.log", "arm.launch.py", "rtf:=8") as client:
         both = Pick.Goal(object="cube_0", use_approach=False, use_arm=True, joint_targets=[0.0])
         assert not client.send_goal(Pick, "/arm/pick", both).handle.accepted
         lengths = Pick.Goal(object="cube_0", use_approach=False, joint_names=["joint_1"], joint_targets=[0.0, 1.0])
@@ -151,7 +127,7 @@ def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> No
 def test_a_bin_is_emptied_through_ros_alone(tmp_path: Path) -> None:
     commands = commands_of("bin_picking")
     assert commands[0] == "python3 examples/bin_picker.py"
-    with launched("bin_picking", tmp_path / "launch.log") as client:
+    with launched(tmp_path / "launch.log", "bin_picking.launch.py", "rtf:=8") as client:
         picker = LAUNCH.parent / "examples" / "bin_picker.py"
         assert "6 parts brought over" in run(f"{sys.executable} {picker}")
         for index in range(6):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from node_program import Client, running
+from node_program import Client, running, running_scenario
 from sensor_msgs.msg import BatteryState
 from shape_msgs.msg import SolidPrimitive
 from std_srvs.srv import SetBool
@@ -26,8 +26,7 @@ def charging(client: Client, name: str, wanted: bool) -> SetBool.Response:
 
 
 def test_states_and_chargers(tmp_path: Path) -> None:
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as (_, client):
+    with running_scenario(tmp_path, SCENARIO) as (_, client):
         states = client.listen(BatteryState, "/amr/battery_state")
         client.until(lambda: len(states) > 2, "battery states")
         first, second = states[-2], states[-1]

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_program import Client, NodeProcess, running
-from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from node_program import Client, Running, running_scenario, static_frames
+from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import CameraInfo, Image, PointCloud2
-from tf2_msgs.msg import TFMessage
 
 pytest.importorskip("pybullet")
 
@@ -32,14 +31,11 @@ objects:
     shape: {shape_type: box, half_extents: [0.5, 0.5, 0.5], rgba_color: [1.0, 0.1, 0.1, 1.0]}
     collision_mode: static
 """
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[Running]:
-    scenario = tmp_path / "hall.yaml"
-    scenario.write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={scenario}", "-p", "target_rtf:=2.0") as both:
+    with running_scenario(tmp_path, SCENARIO, "-p", "target_rtf:=2.0") as both:
         yield both
 
 
@@ -98,15 +94,8 @@ def test_a_camera_without_colours_has_no_pictures(hall: Running) -> None:
 
 def test_optical_frames_look_along_their_cameras(hall: Running) -> None:
     client = hall[1]
-    # As tf2 listens: there are several publishers, and of each the last message counts.
-    latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    messages = client.listen(TFMessage, "/tf_static", latched)
-
-    def known() -> dict[str, Any]:
-        return {transform.child_frame_id: transform for message in messages for transform in message.transforms}
-
-    client.until(lambda: {"bot/camera", "bot/camera_optical_frame", "eye_optical_frame"} <= known().keys(), "frames")
-    optical, body = known()["bot/camera_optical_frame"], known()["bot/camera"]
+    known = static_frames(client, "bot/camera", "bot/camera_optical_frame", "eye_optical_frame")
+    optical, body = known["bot/camera_optical_frame"], known["bot/camera"]
     assert (optical.header.frame_id, body.header.frame_id) == ("bot/camera", "bot/base_link")
     turn = optical.transform.rotation
     assert [turn.x, turn.y, turn.z, turn.w] == [-0.5, 0.5, -0.5, 0.5]

@@ -9,7 +9,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist
-from node_program import Client, NodeProcess, running
+from node_program import Running, running_scenario
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -25,14 +25,12 @@ robots:
 """
 J1, J2 = "panda_joint1", "panda_joint2"
 ACTION = "/arm/follow_joint_trajectory"
-Running = tuple[NodeProcess, Client]
 Result = FollowJointTrajectory.Result
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Running]:
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as both:
+    with running_scenario(tmp_path, SCENARIO) as both:
         yield both
 
 

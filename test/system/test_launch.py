@@ -4,41 +4,24 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from node_program import PATIENCE, Client
+from node_program import launched, ros_command
 
 from fleet_sim_msgs.msg import FleetState
 
 ROOT = Path(__file__).parents[2]
 
 
-def tool(name: str) -> str:
-    """Return the path of a command of ROS: of this environment, or of the sourced one."""
-    beside = Path(sys.executable).with_name(name)
-    return str(beside) if beside.exists() else str(shutil.which(name))
-
-
 def test_ros2_launch_brings_a_fleet_up_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     log = tmp_path / "launch.log"
-    with log.open("w") as output:
-        command = [tool("ros2"), "launch", "fleet_sim", "fleet.launch.py", "robots:=2", "rtf:=2", "namespace:=left"]
-        launched = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    client = Client()
-    try:
+    with launched(log, "fleet.launch.py", "robots:=2", "rtf:=2", "namespace:=left") as client:
         states = client.listen(FleetState, "/left/fleet/states")
         client.until(lambda: states and len(states[-1].robots) == 2, "the fleet")
-    finally:
-        client.close()
-        launched.send_signal(signal.SIGINT)
-        code = launched.wait(PATIENCE)
-        print(log.read_text())
-    assert code == 0
     assert "process has finished cleanly" in log.read_text()
     assert "ros2 action send_goal --feedback /left/robot_1/move_to" in log.read_text()
 
@@ -46,7 +29,7 @@ def test_ros2_launch_brings_a_fleet_up_and_ctrl_c_ends_it(tmp_path: Path) -> Non
 def launch_to_its_end(*arguments: str, prefixes: Sequence[str] = ()) -> tuple[int, str]:
     """Run ros2 launch until it ends by itself; return its exit code and its output."""
     path = os.pathsep.join([*prefixes, *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])])
-    command = [tool("ros2"), "launch", "fleet_sim", *arguments]
+    command = [ros_command("ros2"), "launch", "fleet_sim", *arguments]
     environment = {**os.environ, "AMENT_PREFIX_PATH": path}
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30, env=environment)
     print(done.stdout, done.stderr)
@@ -81,7 +64,8 @@ def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
 
 def test_the_launch_test_passes() -> None:
     test = ROOT / "test" / "system" / "fleet_bring_up.py"
-    done = subprocess.run([tool("launch_test"), str(test)], capture_output=True, text=True, check=False, timeout=90)
+    command = [ros_command("launch_test"), str(test)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)
     print(done.stdout, done.stderr)
     assert done.returncode == 0
 

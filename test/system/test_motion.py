@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 import pytest
 from geometry_msgs.msg import Point, PoseStamped, TransformStamped, Twist
 from nav_msgs.msg import Odometry, Path
-from node_program import Client, NodeProcess, running
+from node_program import Running, running
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
@@ -17,7 +17,6 @@ from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 from fleet_sim_msgs.msg import FleetCommand
 
 ARGUMENTS = ["-p", "robots:=3", "-p", "target_rtf:=5.0"]
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from geometry_msgs.msg import WrenchStamped
-from node_program import running
+from node_program import running_scenario
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
@@ -28,8 +28,7 @@ robots:
 
 
 def test_efforts_and_wrenches(tmp_path: Path) -> None:
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as (_, client):
+    with running_scenario(tmp_path, SCENARIO) as (_, client):
         states, still = (
             client.listen(JointState, "/arm/joint_states"),
             client.listen(JointState, "/kinematic/joint_states"),

@@ -19,6 +19,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import fleet_sim as fs
+from fleet_sim.cli.main import main
 from fleet_sim.ros.node import FleetSimNode
 from fleet_sim_msgs.action import MoveTo, Pick
 from fleet_sim_msgs.msg import FleetCommand
@@ -38,8 +39,8 @@ SCENARIO: dict[str, Any] = {
 class Run:
     """The node in this process, its threads, and a client."""
 
-    def __init__(self, config: Path) -> None:
-        rclpy.init(args=["--ros-args", "-p", f"config:={config}"])
+    def __init__(self, config: Path, inputs: Path) -> None:
+        rclpy.init(args=["--ros-args", "-p", f"config:={config}", "-p", f"record_inputs:={inputs}"])
         self.node = FleetSimNode()
         self.sim = self.node.simulation
         self.log = fs.record_commands(self.sim)
@@ -101,10 +102,11 @@ def send_everything(client: Client) -> None:
     assert client.call(SendFleetCommand, "/fleet/command", SendFleetCommand.Request(command=command)).result.accepted
 
 
-def test_what_came_by_ros_is_replayed_to_the_same_state(tmp_path: Path) -> None:
+def test_what_came_by_ros_is_replayed_to_the_same_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "scenario.yaml"
     config.write_text(yaml.safe_dump(SCENARIO))
-    run = Run(config)
+    inputs = tmp_path / "inputs.jsonl"
+    run = Run(config, inputs)
     try:
         client = run.client
         send_everything(client)
@@ -141,6 +143,10 @@ def test_what_came_by_ros_is_replayed_to_the_same_state(tmp_path: Path) -> None:
         while sim.step_count < wanted[0]:
             sim.step_once()
         assert (sim.step_count, sim.state_hash()) == wanted
+    # The node's own file of them, by the command line: it has the scenario too.
+    config.unlink()
+    assert main(["run", "--replay-inputs", str(inputs), "--hash"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"state hash: {wanted[1]}"
 
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -9,7 +9,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from buildings import gap, office, scenario
 from nav_msgs.msg import Odometry
-from node_program import Client, NodeProcess, running
+from node_program import Running, running
 
 from fleet_sim_msgs.action import MoveTo
 from fleet_sim_msgs.msg import Cause
@@ -18,7 +18,6 @@ SITE = office((0.0, 0.0, 0.0))
 BEGIN, END = (1.5, 15.5), (20.0, 4.0)
 """Places in two rooms at opposite corners of the office."""
 RADIUS = 0.4049
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import OccupancyGrid, Odometry
-from node_program import LATCHED, Client, NodeProcess, running
+from node_program import LATCHED, Client, Running, running_scenario, static_frames
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
-from tf2_msgs.msg import TFMessage
 
 from fleet_sim_msgs.msg import Contacts
 
@@ -38,14 +37,11 @@ objects:
   - {name: pole, pose: [-2.0, 0.5, 0.5], shape: {shape_type: cylinder, radius: 0.3}, collision_mode: static}
   - {name: crate, pose: [1.35, 2.0, 0.15], shape: {shape_type: box, half_extents: [0.2, 0.2, 0.15]}}
 """
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[Running]:
-    scenario = tmp_path / "hall.yaml"
-    scenario.write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={scenario}", "-p", "target_rtf:=5.0") as both:
+    with running_scenario(tmp_path, SCENARIO, "-p", "target_rtf:=5.0") as both:
         yield both
 
 
@@ -128,13 +124,8 @@ def test_points(hall: Running) -> None:
 
 def test_sensors_have_frames(hall: Running) -> None:
     client = hall[1]
-    messages = client.listen(TFMessage, "/tf_static", LATCHED)
-
-    def known() -> dict[str, Any]:
-        return {transform.child_frame_id: transform for message in messages for transform in message.transforms}
-
-    client.until(lambda: {"bot/scan", "bot/imu", "gate"} <= known().keys(), "the frames of the sensors")
-    scan, gate = known()["bot/scan"], known()["gate"]
+    known = static_frames(client, "bot/scan", "bot/imu", "gate")
+    scan, gate = known["bot/scan"], known["gate"]
     assert (scan.header.frame_id, gate.header.frame_id) == ("bot/base_link", "map")
     assert (scan.transform.translation.x, scan.transform.translation.z) == pytest.approx((0.1, 0.1))
     assert gate.transform.translation.z == pytest.approx(0.25)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from geometry_msgs.msg import Pose, Twist
-from node_program import Client, NodeProcess, running
+from node_program import Client, Running, running
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rosgraph_msgs.msg import Clock
@@ -18,8 +18,6 @@ from std_srvs.srv import Trigger
 from fleet_sim_msgs.action import MoveTo
 from fleet_sim_msgs.msg import Cause, CommandResult, FleetCommand, FleetState
 from fleet_sim_msgs.srv import Attach, Delete, List, Load, Save, SendFleetCommand, Spawn, Step, TakePicture
-
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture
@@ -107,6 +105,8 @@ def test_what_cannot_be_saved_or_loaded_is_told(fleet: Running) -> None:
     refused = client.call(Load, "/sim/load", Load.Request(name="half_awy"))
     assert (refused.success, refused.message) == (False, "unknown saved moment 'half_awy'. Did you mean 'half_way'?")
     assert client.call(Load, "/sim/load").success
+    refused = client.call(Save, "/sim/save", Save.Request(file="a.state"))
+    assert (refused.success, "state_folder" in refused.message) == (False, True)
 
 
 def test_entities_are_spawned_listed_attached_and_deleted(fleet: Running) -> None:

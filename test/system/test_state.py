@@ -12,7 +12,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped, Twist
 from nav_msgs.msg import Odometry
-from node_program import LATCHED, Client, NodeProcess, running
+from node_program import LATCHED, Client, Running, running, running_scenario
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
@@ -35,13 +35,11 @@ robots:
 objects:
   - {name: ball, pose: [9, 0, 0.25], shape: {shape_type: sphere, radius: 0.25}}
 """
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Running]:
-    (tmp_path / "scenario.yaml").write_text(SCENARIO)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as both:
+    with running_scenario(tmp_path, SCENARIO) as both:
         yield both
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
-from node_program import Client, NodeProcess, running
+from node_program import Running, running_scenario
 from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.msg import FleetState
@@ -35,14 +35,11 @@ agents:
 - {type: MazeAgent, agent_radius: 0.1, name: driven, position: [1, 1]}
 metrics: [circliness]
 """
-Running = tuple[NodeProcess, Client]
 
 
 @pytest.fixture
 def swarm(tmp_path: Path) -> Iterator[Running]:
-    (tmp_path / "world.yaml").write_text(WORLD)
-    arguments = ["-p", f"config:={tmp_path / 'world.yaml'}", "-p", "target_rtf:=10.0"]
-    with running(tmp_path / "node.log", *arguments) as both:
+    with running_scenario(tmp_path, WORLD, "-p", "target_rtf:=10.0") as both:
         yield both
 
 

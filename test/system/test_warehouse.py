@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ from pathlib import Path
 import pytest
 from example import load_example
 from nav_msgs.msg import Odometry
-from node_program import PATIENCE, Client
+from node_program import Client, launched
 
 from fleet_sim_msgs.action import MoveTo
 from fleet_sim_msgs.msg import Cause, FleetState
@@ -23,21 +21,8 @@ from fleet_sim_msgs.srv import List
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Iterator[tuple[Client, Path]]:
     log = tmp_path / "launch.log"
-    beside = Path(sys.executable).with_name("ros2")
-    ros2 = str(beside if beside.exists() else shutil.which("ros2"))
-    with log.open("w") as output:
-        command = [ros2, "launch", "fleet_sim", "warehouse.launch.py", "rtf:=8"]
-        launched = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    client = Client()
-    try:
+    with launched(log, "warehouse.launch.py", "rtf:=8") as client:
         yield client, log
-    finally:
-        client.close()
-        launched.send_signal(signal.SIGINT)
-        code = launched.wait(PATIENCE)
-        print(log.read_text())
-    assert code == 0
-    assert "process has died" not in log.read_text()
 
 
 def pallets(client: Client) -> dict[str, float]:

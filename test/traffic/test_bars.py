@@ -99,7 +99,7 @@ def test_wide_robots_drive_around_shelves_and_others_under_them() -> None:
         before = nodes
     assert under > 10
     assert traffic.figures()["refusals"] == 0
-    driving = next(agent for agent in crowd.agents[5:] if agent.is_moving)
+    driving = next(agent for agent in crowd.agents[5:] if crowd.sim.world.velocity[agent.row].any())
     with pytest.raises(InvalidValueError, match="cannot become wide while it drives"):
         traffic.bars.set_wide(driving)
     # Without bars wide robots are as all others.

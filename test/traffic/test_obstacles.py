@@ -5,18 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from crowds import Crowd, robot, spawn
-from networks import site_of
+from networks import HALL, site_of
 
 import fleet_sim as fs
-
-HALL = """
-..........
-..........
-..##..##..
-..##..##..
-..........
-..........
-"""
 
 
 def box(crowd: Crowd, x: float, y: float, half: float, **values: object) -> fs.SimObject:

@@ -5,20 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from crowds import Crowd
-from networks import site_of
+from networks import HALL, site_of
 
 import fleet_sim as fs
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.commands import CancelActions, ExecuteAction
-
-HALL = """
-..........
-..........
-..##..##..
-..##..##..
-..........
-..........
-"""
 
 
 def crowd(count: int = 6, seed: int = 2) -> Crowd:

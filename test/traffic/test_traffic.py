@@ -9,22 +9,13 @@ import numpy as np
 import pytest
 import yaml
 from crowds import RADIUS, Crowd, robot, spawn
-from networks import site_of
+from networks import HALL, site_of
 
 import fleet_sim as fs
 from fleet_sim.core.commands import Navigate, SetPoses, SetVelocity
 from fleet_sim.errors import ConfigError, InvalidValueError, StateError
 from fleet_sim.sites import Warehouse, write_site
 from fleet_sim.traffic import offer_traffic
-
-HALL = """
-..........
-..........
-..##..##..
-..##..##..
-..........
-..........
-"""
 
 
 def test_twenty_robots_drive_and_never_touch() -> None:

@@ -17,6 +17,7 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.end_effector import TOLERANCE
 from fleet_sim.entities.joint_values import JointNumbers, Tolerance, limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import setting
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial import quaternions
@@ -45,6 +46,7 @@ class ArmTarget:
     use_arm: bool = setting(False, doc="Move the end effector to the object, or to its drop place.")
 
 
+@saved
 @dataclass
 class ArmMove(ArmTarget):
     """The arm motion before the robot attaches or detaches an object; none if no target is given.
@@ -62,6 +64,7 @@ class ArmMove(ArmTarget):
         if len(given) > 1:
             raise InvalidValueError(f"{' and '.join(given)}: give one of them; both say where the arm goes")
         if self.ee_target_orientation is not None:
+            # Without a position there is nothing that the orientation could be of.
             if not (self.use_arm or self.ee_target_position is not None):
                 raise InvalidValueError("ee_target_orientation needs ee_target_position or use_arm")
             quaternions.normalized(np.asarray(self.ee_target_orientation)[None], "ee_target_orientation")
@@ -87,6 +90,7 @@ class ArmMove(ArmTarget):
             return "the agent was made from shapes and has no joints"
         try:
             if self.joint_targets is not None:
+                # Read only to find out whether they can be: the action itself reads them again when it runs.
                 read_tolerances(model, self.joint_tolerance, np.zeros(len(model.movable)))
                 return limits_cause(model, *read_joint_numbers(model, self.joint_targets, "joint targets"))
             if self.ee_end_effector_link is not None:

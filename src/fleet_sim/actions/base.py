@@ -11,10 +11,12 @@ import numpy as np
 
 from fleet_sim.arrays import Ints, as_float
 from fleet_sim.config.modes import ActionCause, ActionStatus
+from fleet_sim.core.clock import Clock
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.saved_classes import saved
 
 Canceller = Callable[[str, ActionCause], None]
 """Ends an action that is queued or running: called with the reason and the cause."""
@@ -22,6 +24,7 @@ Canceller = Callable[[str, ActionCause], None]
 FINAL = (ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.CANCELLED)
 
 
+@saved
 @dataclass(frozen=True)
 class Until:
     """The condition that wakes an action: arrival of the agent or of its joints, a simulation time (s), or the first.
@@ -36,6 +39,7 @@ class Until:
     """All joints with targets have reached them; not signalled for robots whose joints are moved by motors."""
 
 
+@saved
 class Failure(NamedTuple):
     """Why an action cannot continue: a message and a machine-readable cause."""
 
@@ -67,7 +71,7 @@ class Action:
         self.end_time: float | None = None
         self.goal = ""
         """Id of the goal that the action was given with, for cancelling only its actions."""
-        self._now: Callable[[], float] | None = None
+        self._clock: Clock | None = None
         self._on_cancel: Canceller | None = None
 
     # ---- to override -------------------------------------------------------------------------------------------------
@@ -94,6 +98,13 @@ class Action:
         """Return the actions that this one runs internally; they are saved and restored with it."""
         return []
 
+    def check_unused(self) -> None:
+        """Raise StateError where it was used already or is in a queue: one action serves one robot, once."""
+        if self.status is not ActionStatus.NOT_STARTED:
+            raise StateError(f"{self!r} was already used; call reset() to use it again")
+        if self._on_cancel is not None:
+            raise StateError(f"{self!r} is already in a queue")
+
     # ---- ending ------------------------------------------------------------------------------------------------------
 
     def complete(self) -> None:
@@ -117,7 +128,7 @@ class Action:
         self.status = status
         self.error_message = message
         self.cause = cause
-        self.end_time = self._now() if self._now is not None else None
+        self.end_time = self._clock.time if self._clock is not None else None
         self._on_cancel = None
 
     # ---- queries -----------------------------------------------------------------------------------------------------
@@ -130,10 +141,9 @@ class Action:
         """Return how long the action has run, in s of simulation time; 0 before it starts."""
         if self.start_time is None:
             return 0.0
-        end = (
-            self.end_time if self.end_time is not None else (self._now() if self._now is not None else self.start_time)
-        )
-        return end - self.start_time
+        if self.end_time is not None:
+            return self.end_time - self.start_time
+        return 0.0 if self._clock is None else self._clock.time - self.start_time
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
@@ -143,7 +153,7 @@ class Action:
             raise StateError(f"{type(self).__name__} was already started; call reset() to use it again")
         clock = agent.world.clock
         # Kept, as durations are asked for where there is no agent at hand.
-        self._now = lambda: clock.time
+        self._clock = clock
         self._on_cancel = on_cancel
         self.status = ActionStatus.IN_PROGRESS
         self.start_time = clock.time
@@ -175,6 +185,7 @@ class Action:
         else:
             self.proceed(agent, dt)
         if self.is_complete():
+            # The scheduler does this for queued actions.
             self.stop(agent)
         return self.is_complete()
 
@@ -191,7 +202,7 @@ class Action:
             return  # it may be waiting in a queue
         self.status = ActionStatus.NOT_STARTED
         self.error_message = self.cause = None
-        self.start_time = self.end_time = self._now = self._on_cancel = None
+        self.start_time = self.end_time = self._clock = self._on_cancel = None
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return the progress of a running action, for feedback."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.saved_classes import saved
 
 SHORTEST = 1e-9
 """Minimum duration of a piece between two points, in seconds."""
 
 
+@saved
 class JointCurves:
     """The curves of K joints through P points: cubics if velocities are given, otherwise straight lines.
 
@@ -20,6 +22,7 @@ class JointCurves:
         """`times` (P,) in s, P >= 2; `positions` and `velocities` (P, K)."""
         self.times = times
         self.positions = positions
+        # Two points at one time would divide by 0.
         self.spans = np.maximum(np.diff(times), SHORTEST)
         begin, rise = positions[:-1], np.diff(positions, axis=0)
         if velocities is None:
@@ -33,12 +36,14 @@ class JointCurves:
 
     def piece(self, at: float) -> int:
         """Return the number of the piece at time `at`; outside, the first or last one."""
+        # Before the first point and after the last there is no other piece to take.
         index = int(np.searchsorted(self.times, at, side="right")) - 1
         return min(max(index, 0), len(self.spans) - 1)
 
     def sample(self, at: float) -> tuple[Floats, Floats]:
         """Return position and velocity (K,) at time `at`; outside the joints are at rest."""
         if at <= self.times[0] or at >= self.times[-1]:
+            # What is asked for at an end gets the point itself, without rounding.
             place = self.positions[0] if at <= self.times[0] else self.positions[-1]
             return place, np.zeros_like(place)
         index = self.piece(at)

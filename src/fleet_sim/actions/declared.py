@@ -31,6 +31,7 @@ class DeclaredAction(Action):
             check_fields(self)
         except ConfigError as error:
             raise InvalidValueError(str(error)) from error
+        # After the checks: the base class trusts its arguments.
         super().__init__(self.timeout)
 
 

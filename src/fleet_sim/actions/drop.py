@@ -18,9 +18,11 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.geometry import Pose
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import setting
 
 
+@saved
 class DropPhase(Enum):
     """The phases of a Drop."""
 
@@ -67,6 +69,7 @@ class DropAction(TransferAction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # A place is needed to drive to, and for the arm to reach; dropping on the spot needs none.
         if self.drop_pose is None and (self.use_approach or self.use_arm):
             raise InvalidValueError("drop_pose: needed, unless use_approach is False and the arm need not find it")
         self._place = read_place(self.drop_pose)
@@ -76,6 +79,7 @@ class DropAction(TransferAction):
         """Distance (m) from the place at which the robot stops."""
         return self.drop_offset
 
+    # The object may be dropped, removed or taken away while the robot drives.
     def prepare(self, agent: Agent) -> Failure | None:
         """Check that the object is carried."""
         return self.hindrance(agent)
@@ -91,6 +95,7 @@ class DropAction(TransferAction):
         """Return the place at the robot's height."""
         assert self._place is not None
         x, y, _ = self._place.position
+        # The robot drives on its own level; only the object goes up or down.
         return Pose((x, y, agent.get_pose().z))
 
     def reach_for(self, agent: Agent) -> Floats | None:
@@ -104,6 +109,7 @@ class DropAction(TransferAction):
         return before_offset(np.array(self._place.position), held, self.ee_target_orientation)
 
     def act(self, agent: Agent) -> Failure | None:
+        # Asked again: much may have happened on the way.
         """Detach the object."""
         hindrance = self.hindrance(agent)
         target = None if hindrance is not None else self._carried(agent)
@@ -123,6 +129,7 @@ class DropAction(TransferAction):
         carried = agent.get_attached_objects()
         if wanted is None:
             return carried[0] if carried else None
+        # Any carried object has a handle; another robot's does not count.
         target: SimObject = agent.world.handles[row_of_target(agent.world, wanted)]
         return target if target in carried else None
 

@@ -70,6 +70,7 @@ class JointAction(DeclaredAction):
         self._best = BestDistance()
         targets = dict(zip(model.movable[self._places].tolist(), self._targets.tolist(), strict=True))
         agent.set_joints_targets(targets, self.max_force)
+        # At once: joints that are there already end the action in this step.
         return self.update(agent, 0.0)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
@@ -84,6 +85,7 @@ class JointAction(DeclaredAction):
             self._watch(agent, left, now)
             return None
         # Without motors the time of arrival is known.
+        # The slowest joint decides; until its time nobody has to look.
         wait = float(np.max((left - self._tolerances) / joints.max_velocity[slots]))
         return Until(joints=True, time=now + wait)
 
@@ -117,11 +119,13 @@ class JointAction(DeclaredAction):
             self._places, self._targets = read_joint_numbers(model, self.target_joint_positions, "joint targets")
             if agent.world.robots.mimics[agent.row]:
                 self._places, self._targets = mimic.without_followers(model, self._places, self._targets)
+            # Kept, so that describing the action tells what it really used.
             if self.tolerance is None:
                 self.tolerance = agent.joint_tolerance
             default = np.empty(len(model.movable))
             self._tolerances = read_tolerances(model, self.tolerance, default)[self._places]
         except FleetSimError as error:
+            # No places, so that `stop` does not touch joints that were never commanded.
             self._places = NO_ROWS
             return str(error)
         cause = limits_cause(model, self._places, self._targets)
@@ -135,11 +139,13 @@ class JointAction(DeclaredAction):
 
     def _accepted(self, agent: Agent) -> Floats:
         joints, slots = agent.world.joints, self._slots(agent)
+        # What the joints were told: targets beyond a limit by less than the slack are cut.
         cut: Floats = np.clip(self._targets, joints.lower[slots], joints.upper[slots])
         return cut
 
     def _watch(self, agent: Agent, left: Floats, now: float) -> None:
         """Fail if the motors have made no progress for some time."""
+        # Beyond the tolerance only: joints that tremble within it have arrived.
         beyond = np.maximum(left - self._tolerances, 0.0)
         self._best = self._best.after(float(beyond.sum()), now)
         if self._best.stalled(now):

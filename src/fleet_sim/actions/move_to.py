@@ -72,6 +72,7 @@ class MoveAction(DeclaredAction):
         if hindrance is not None:
             self.fail(*hindrance)
             return None
+        # Robots in a traffic are driven by it, and by nothing else.
         if is_conveyed(agent):
             return self._ride(agent, 0)
         if self.route is not RouteMode.NONE:
@@ -127,6 +128,7 @@ class MoveAction(DeclaredAction):
     def reset(self) -> None:
         """Make the action ready to start again, from wherever its robot is then."""
         super().reset()
+        # Whether there is a route is asked again: the robot starts from somewhere else now.
         self._way = None
         self._leg = -1
 
@@ -144,6 +146,7 @@ class MoveAction(DeclaredAction):
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase, duration, remaining distance (m, along the route or in a straight line) and waypoint."""
+        # Straight, as long as no route is known.
         straight = agent.get_pose().distance_to(self.path[-1]) if len(self.path) else 0.0
         return {
             "phase": "moving",
@@ -175,6 +178,7 @@ class MoveTo(MoveAction):
         self.target_pose, self.tolerance, self.timeout = target_pose, tolerance, timeout
         self.route = route
         self.final_orientation_align, self.direction = final_orientation_align, direction
+        # A dataclass would call it; this constructor is written by hand.
         self.__post_init__()
         self.path = Path([self.target_pose])
 

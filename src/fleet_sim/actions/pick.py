@@ -20,12 +20,14 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.geometry import Pose
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 
 NOT_FOUND = Failure("Target object not found or not pickable", ActionCause.UNKNOWN_OBJECT)
 
 
+@saved
 class PickPhase(Enum):
     """The phases of a Pick."""
 
@@ -111,6 +113,7 @@ class PickAction(TransferAction):
 
     def hindrance(self, agent: Agent) -> Failure | None:
         """Check that the object still exists and is free."""
+        # A robot may not pick what is not there, not free, or itself.
         target = self._target
         if target is None or not target.is_alive or not self._free(agent, target):
             return NOT_FOUND
@@ -120,6 +123,7 @@ class PickAction(TransferAction):
 
     def place(self, agent: Agent) -> Pose:
         """Return the object's place at the robot's height."""
+        # The robot drives on its own level; the arm goes up or down.
         assert self._target is not None
         x, y, _ = self._target.get_pose().position
         return Pose((x, y, agent.get_pose().z))
@@ -143,6 +147,7 @@ class PickAction(TransferAction):
         world = agent.world
         wanted = self.target_object_id
         if wanted is None:
+            # Found when it starts, not when it was made: the nearest one may be another by then.
             centre = None if self.target_position is None else np.asarray(self.target_position).tolist()
             return agent.find_nearest_pickable(self.search_radius, centre, self.use_2d_search)
         target: SimObject = world.handles[row_of_target(world, wanted)]

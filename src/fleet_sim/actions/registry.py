@@ -54,9 +54,10 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
     """Return the action `action_type` with parameters from JSON text or a mapping.
 
     Poses are [x, y, z], [x, y, z, yaw], [x, y, z, qx, qy, qz, qw] or a mapping as in a scenario file; `path` is a list
-    of poses, and "move" takes `target_pose` as well. Raises UnknownNameError and InvalidValueError.
+    of poses, and "move" takes `target_pose` as well. `action_type` may be a dotted path; in a message only one that the
+    user's own scenario or code named before. Raises UnknownNameError and InvalidValueError.
     """
-    cls = ACTIONS.get(action_type)
+    cls = ACTIONS.find(action_type)
     what = f"action {action_type!r}: parameters"
     try:
         params = read_json(action_params or "{}", what) if isinstance(action_params, str) else dict(action_params)
@@ -93,7 +94,7 @@ def describe_action(action: Action) -> dict[str, Any]:
     and for a parameter that is no plain value.
     """
     cls = type(action)
-    name = next((name for name, known in ACTIONS.registered().items() if known is cls), None)
+    name = next((name for name, known in ACTIONS.known().items() if known is cls), None)
     if name is None:
         raise InvalidValueError(
             f"{cls.__name__} has no name by which it could be made again; give it one with register_action()"

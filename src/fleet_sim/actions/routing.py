@@ -17,6 +17,7 @@ from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import FleetSimError
 from fleet_sim.geometry import Path
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
@@ -25,6 +26,7 @@ AT_REST = 0.01
 FASTEST = 100.0
 
 
+@saved
 class RoutedPath(NamedTuple):
     """Waypoints around walls: `positions` (K, 3), `orientations` (K, 4), and what holds on the line to each.
 

@@ -19,7 +19,7 @@ from fleet_sim.core.faults import FAILED, CallOutcome
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.errors import InvalidValueError
 
 
 class ActionScheduler:
@@ -45,10 +45,7 @@ class ActionScheduler:
     # ---- ActionBook --------------------------------------------------------------------------------------------------
 
     def add(self, row: int, action: Any, goal: str = "") -> None:
-        """Append `action` to the queue; it starts in phase 1 of the next step, or when those before it have ended.
-
-        `goal` is its id for `cancel_goal`.
-        """
+        """Append `action`, with `goal` as its id for `cancel_goal`; it starts when those before it have ended."""
         self.check(action)
         action.goal = goal
         self._queues.setdefault(row, deque()).append(action)
@@ -63,10 +60,7 @@ class ActionScheduler:
         """Raise InvalidValueError unless it is an Action, and StateError if it was already used or queued."""
         if not isinstance(action, Action):
             raise InvalidValueError(f"an action must derive from Action, got {action!r}")
-        if action.status is not ActionStatus.NOT_STARTED:
-            raise StateError(f"{action!r} was already used; call reset() to use it again")
-        if action._on_cancel is not None:
-            raise StateError(f"{action!r} is already in a queue")
+        action.check_unused()
 
     def parse(self, action_type: str, params: Any) -> Action:
         """Return a new action from its name and parameters, see `parse_action_goal`."""
@@ -161,6 +155,10 @@ class ActionScheduler:
     def _wake(self, rows: Rows, event: int) -> None:
         waiting = rows[self._columns.waiting[rows] & event != 0]
         self._woken.update(waiting.tolist())
+
+    def has_work(self) -> bool:
+        """Return whether some action is woken, is asked in each step, or waits for a time."""
+        return bool(self._woken) or bool(self._polled) or len(self._timers) > 0
 
     def run(self, dt: float) -> None:
         """Update all actions that were woken."""
@@ -269,7 +267,7 @@ class ActionScheduler:
 
     def save(self) -> dict[str, Any]:
         """Return queues, running actions and their inner state."""
-        actions = [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
+        actions = self._all()
         # The list grows while it is walked: parts may have parts of their own.
         for action in actions:
             actions += action.parts()
@@ -279,14 +277,17 @@ class ActionScheduler:
             "woken": set(self._woken),
             "polled": set(self._polled),
             "timers": self._timers.save(),
-            "states": [(action, dict(vars(action))) for action in actions],
+            "states": [(action, {**vars(action), "_on_cancel": None}) for action in actions],
         }
+
+    def _all(self) -> list[Action]:
+        return [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `save` returned: the same action objects, in the state they had."""
         # Actions given since then will not run on, so they end here.
         kept = {id(action) for action, _ in saved["states"]}
-        for action in [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]:
+        for action in self._all():
             if id(action) not in kept:
                 action._end(ActionStatus.CANCELLED, "the simulation was reset", ActionCause.SHUTDOWN)
         self._queues = {row: deque(queue) for row, queue in saved["queues"].items()}
@@ -299,3 +300,10 @@ class ActionScheduler:
             # In place: users hold these objects and look at their status.
             vars(action).clear()
             vars(action).update(state)
+        for row, action in self._with_rows():
+            action._on_cancel = self._canceller(row, action)
+
+    def _with_rows(self) -> list[tuple[int, Action]]:
+        """Return all running and waiting actions with their rows."""
+        waiting = [(row, action) for row, queue in self._queues.items() for action in queue]
+        return [*self._running.items(), *waiting]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from fleet_sim.saved_classes import saved
+
 STALL_TIME = 1.0
 """Seconds without progress after which motors count as stalled."""
 STALL_PROGRESS = 1e-4
 """Change in rad or m that counts as progress."""
 
 
+@saved
 class BestDistance(NamedTuple):
     """The smallest total distance (rad or m) of the joints from their targets so far, and its time."""
 

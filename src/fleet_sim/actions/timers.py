@@ -33,6 +33,9 @@ class ActionTimers:
         if len(self._heap) > self._limit:
             self._drop_old()
 
+    def __len__(self) -> int:
+        return len(self._heap)
+
     def due(self, tick: int) -> list[int]:
         """Take out the timers that are due at `tick`; return the rows whose action still runs."""
         rows: list[int] = []

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.base import Until
 from fleet_sim.actions.curves import JointCurves
+from fleet_sim.actions.declared import DeclaredAction, Numbers, as_given
 from fleet_sim.actions.stall import BestDistance
-from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_float, as_floats
+from fleet_sim.actions.trajectory_values import read_names, read_times, read_tolerances_by_name
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, as_floats
 from fleet_sim.config.modes import ActionCause, ActionStatus, Mode
 from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.joint_values import Tolerance, limits_cause, place_of
-from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.errors import FleetSimError
+from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.saved_classes import saved
+from fleet_sim.settings import setting
 
 
+@saved
 class TrajectoryCause(Mode):
     """Why a trajectory was not executed."""
 
@@ -30,7 +37,8 @@ class TrajectoryCause(Mode):
     GOAL_TOLERANCE = "goal_tolerance"
 
 
-class JointTrajectoryAction(Action):
+@dataclass(eq=False, repr=False)
+class JointTrajectoryAction(DeclaredAction):
     """Lead joints through `positions` (P, K), at `times` (P,) in s from the start; COMPLETED at the last.
 
     Between points positions are interpolated: by cubics where `velocities` (P, K) are given, else in straight lines.
@@ -47,40 +55,56 @@ class JointTrajectoryAction(Action):
 
     moves_base: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        joint_names: Sequence[str],
-        times: Sequence[float] | Floats,
-        positions: Sequence[Sequence[float]] | Floats,
-        velocities: Sequence[Sequence[float]] | Floats | None = None,
-        path_tolerance: Tolerance = None,
-        goal_tolerance: Tolerance = None,
-        goal_time_tolerance: float | None = None,
-        start_time_wanted: float | None = None,
-        max_force: float = DEFAULT_FORCE,
-        timeout: float | None = None,
-    ) -> None:
-        super().__init__(timeout)
-        count = len(joint_names)
-        if not count or len(set(joint_names)) != count:
-            raise InvalidValueError(f"joint_names: expected at least one, each once, got {list(joint_names)!r}")
-        self.joint_names = tuple(joint_names)
+    joint_names: Sequence[str] = setting(reader=read_names, doc="The joints that are led, each once.")
+    times: Numbers = setting(reader=read_times, unit="s", doc="When the points are reached, from the start, ascending.")
+    positions: Sequence[Sequence[float]] | Floats = setting(
+        reader=as_given, unit="rad or m", doc="A list for each point, with the position of each joint."
+    )
+    velocities: Sequence[Sequence[float]] | Floats | None = setting(
+        None,
+        reader=as_given,
+        unit="rad/s or m/s",
+        doc="Velocities at the points, in the same form; None: straight lines between the points.",
+    )
+    path_tolerance: Tolerance = setting(
+        None,
+        reader=as_given,
+        unit="rad or m",
+        doc="How far from its place on the way a joint may be: a number, one per joint or by name; None: any distance.",
+    )
+    goal_tolerance: Tolerance = setting(
+        None,
+        reader=as_given,
+        unit="rad or m",
+        doc="The same at the end; None: the agent's `joint_tolerance`.",
+    )
+    goal_time_tolerance: float | None = setting(
+        None, low=0.0, unit="s", doc="How late the end may be; None: as late as it takes, while the joints get nearer."
+    )
+    start_time_wanted: float | None = setting(
+        None,
+        low=-LONGEST_TIME,
+        high=LONGEST_TIME,
+        unit="s",
+        doc="Simulation time of the start; one that has passed leaves out what was before now. None: at once.",
+    )
+    max_force: float = setting(
+        DEFAULT_FORCE, low=0.0, unit="N m or N", doc="Maximum force of the motors, if there are any."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = tuple(self.joint_names)
+        self._times = np.asarray(self.times)
         # Copies: the caller may change his arrays while the action runs.
-        self.times = as_floats(times, (None,), "times in s").copy()
-        if not len(self.times) or self.times[0] < 0.0 or (np.diff(self.times) <= 0.0).any():
-            raise InvalidValueError(f"times: expected numbers of at least 0, each larger than the last, got {times!r}")
-        self.positions = as_floats(positions, (len(self.times), count), "positions of the points").copy()
-        self.velocities = (
-            None if velocities is None else as_floats(velocities, self.positions.shape, "velocities of the points")
-        )
-        self.path_tolerance, self.goal_tolerance = path_tolerance, goal_tolerance
-        self._path_tolerances = _tolerances(path_tolerance, self.joint_names, "path_tolerance")
-        self._goal_tolerances = _tolerances(goal_tolerance, self.joint_names, "goal_tolerance")
-        self.goal_time_tolerance = (
-            None if goal_time_tolerance is None else as_float(goal_time_tolerance, "goal_time_tolerance in s", low=0.0)
-        )
-        self.start_time_wanted = start_time_wanted
-        self.max_force = as_float(max_force, "max_force in N m or N", low=0.0)
+        shape = len(self._times), len(names)
+        self._points: Floats = as_floats(self.positions, shape, "positions of the points").copy()
+        self._speeds: Floats | None = None
+        if self.velocities is not None:
+            self._speeds = as_floats(self.velocities, shape, "velocities of the points").copy()
+        self.positions, self.velocities = self._points, self._speeds
+        self._path_tolerances = read_tolerances_by_name(self.path_tolerance, names, "path_tolerance")
+        self._goal_tolerances = read_tolerances_by_name(self.goal_tolerance, names, "goal_tolerance")
         self.trajectory_cause: TrajectoryCause | None = None
         self._places: Ints = NO_ROWS
         self._best = BestDistance()
@@ -103,8 +127,8 @@ class JointTrajectoryAction(Action):
             if model is None:
                 self._refuse(TrajectoryCause.INVALID_JOINTS, "the agent was made from shapes and has no joints")
             return None
-        if self._first + self.times[-1] < now:
-            self._refuse(TrajectoryCause.OLD, f"the trajectory ends {now - self._first - self.times[-1]:g} s ago")
+        if self._first + self._times[-1] < now:
+            self._refuse(TrajectoryCause.OLD, f"the trajectory ends {now - self._first - self._times[-1]:g} s ago")
             return None
         self._begin_here(agent, now - self._first)
         if self._first > now:
@@ -130,7 +154,7 @@ class JointTrajectoryAction(Action):
 
     def end_reached(self, now: float) -> bool:
         """Return whether the time of the last point has come."""
-        return bool(now >= self._first + self.times[-1] - 1e-9)
+        return bool(now >= self._first + self._times[-1] - 1e-9)
 
     def desired(self, now: float) -> tuple[Floats, Floats]:
         """Return the desired positions and velocities (K,) at simulation time `now`."""
@@ -144,7 +168,7 @@ class JointTrajectoryAction(Action):
         slots = self._slots(agent)
         positions, velocities = self.desired(now)
         actual, speeds = world.joints.position[slots].copy(), world.joints.velocity[slots].copy()
-        left = max(0.0, float(self._first + self.times[-1] - now))
+        left = max(0.0, float(self._first + self._times[-1] - now))
         return {
             "phase": "following",
             "duration": self.get_duration(),
@@ -160,11 +184,11 @@ class JointTrajectoryAction(Action):
         try:
             self._places = np.array([place_of(model, name) for name in self.joint_names], np.int64)
             if mimics:
-                mimic.without_followers(model, self._places, self.positions)
+                mimic.without_followers(model, self._places, self._points)
         except FleetSimError as error:
             self._refuse(TrajectoryCause.INVALID_JOINTS, str(error))
             return False
-        for index, point in enumerate(self.positions):
+        for index, point in enumerate(self._points):
             cause = limits_cause(model, self._places, point)
             if cause:
                 self._refuse(TrajectoryCause.INVALID_GOAL, f"point {index}: {cause}")
@@ -181,15 +205,15 @@ class JointTrajectoryAction(Action):
     def _begin_here(self, agent: Agent, late: float) -> None:
         """Insert the joints' present positions before the first point that is still to come."""
         slots = self._slots(agent)
-        ahead = self.times > max(late, 0.0)
+        ahead = self._times > max(late, 0.0)
         # Curves need two points, and the end is always still to be reached.
         if not ahead.any():
             ahead[-1] = True
         here = max(late, 0.0)
         joints = agent.world.joints
-        times = np.concatenate([[here], self.times[ahead]])
-        positions = np.concatenate([joints.position[slots][None], self.positions[ahead]])
-        velocities = self.velocities
+        times = np.concatenate([[here], self._times[ahead]])
+        positions = np.concatenate([joints.position[slots][None], self._points[ahead]])
+        velocities = self._speeds
         if velocities is not None:
             velocities = np.concatenate([joints.velocity[slots][None], velocities[ahead]])
         self._curves = JointCurves(times, positions, velocities)
@@ -207,8 +231,8 @@ class JointTrajectoryAction(Action):
         world, slots, curves = agent.world, self._slots(agent), self._curves
         dt = world.clock.dt
         if self.end_reached(now + dt):
-            joint_steering.give_joint_targets(world, slots, self.positions[-1], self.max_force)
-            return Until(time=self._first + float(self.times[-1]))
+            joint_steering.give_joint_targets(world, slots, self._points[-1], self.max_force)
+            return Until(time=self._first + float(self._times[-1]))
         if self._keeps_up:
             piece = curves.piece(now + dt - self._first)
             begin, span = self._first + float(curves.times[piece]), float(curves.spans[piece])
@@ -228,14 +252,14 @@ class JointTrajectoryAction(Action):
     def _settle(self, agent: Agent, now: float) -> Until | None:
         """Check whether the joints have reached the last point."""
         joints, slots = agent.world.joints, self._slots(agent)
-        error = np.abs(joints.position[slots] - self.positions[-1])
+        error = np.abs(joints.position[slots] - self._points[-1])
         given = self._goal_tolerances
         allowed = np.where(np.isnan(given), joints.tolerance[slots], given)
         if bool((error <= allowed).all()):
             self.complete()
             return None
-        joint_steering.give_joint_targets(agent.world, slots, self.positions[-1], self.max_force)
-        end = self._first + float(self.times[-1])
+        joint_steering.give_joint_targets(agent.world, slots, self._points[-1], self.max_force)
+        end = self._first + float(self._times[-1])
         if self.goal_time_tolerance is None:
             self._best = self._best.after(float(error.sum()), now)
             over = agent.uses_motors and self._best.stalled(now)
@@ -261,21 +285,3 @@ class JointTrajectoryAction(Action):
     def _slots(self, agent: Agent) -> Ints:
         slots: Ints = self._places + int(agent.world.robots.joint_start[agent.row])
         return slots
-
-
-def _tolerances(value: Tolerance, names: tuple[str, ...], what: str) -> Floats:
-    """Return one tolerance (K,) per joint of `names`, NaN for those without; infinite ones are allowed."""
-    tolerances = np.full(len(names), np.nan)
-    if value is None:
-        return tolerances
-    if isinstance(value, Mapping):
-        unknown = [name for name in value if name not in names]
-        if unknown:
-            raise InvalidValueError(f"{what}: {unknown[0]!r} is no joint of the trajectory: {', '.join(names)}")
-        places, given = [names.index(name) for name in value], list(value.values())
-    else:
-        places, given = list(range(len(names))), np.broadcast_to(value, (len(names),)).tolist()
-    tolerances[places] = given
-    if not all(number >= 0.0 for number in given):
-        raise InvalidValueError(f"{what} in rad or m: expected numbers of at least 0, got {value!r}")
-    return tolerances

@@ -50,8 +50,10 @@ class Batteries:
         Before they move: actions and controllers steer a robot without asking whether it may drive.
         """
         world = self._world
+        # Few robots have batteries; the others are not looked at.
         rows = self._table.among(world.rows)
         rows = rows[self._rule.refuses(rows)]
+        # Who stands already has nothing to stop, and would lose actions of its arm.
         rows = rows[world.motion.control[rows] != IDLE]
         if len(rows):
             for row in world.actions.busy(rows).tolist():
@@ -66,6 +68,7 @@ class Batteries:
             return
         speeds = self._speeds(rows)
         power = -table.idle_power[rows] - table.drive_energy[rows] * speeds
+        # The masses of loads are added up only where somebody pays for carrying them.
         if table.load_energy[rows].any():
             power -= table.load_energy[rows] * self._loads(rows) * speeds
         power += np.where(table.charging[rows], table.charge_power[rows], 0.0)
@@ -74,6 +77,7 @@ class Batteries:
         # A full battery takes nothing and an empty one gives nothing, whatever the load or the charger.
         table.power[rows] = np.where((after == before) & (power != 0.0), 0.0, power)
         table.energy[rows] = after
+        # Crossing the mark, not being beyond it: each is told once.
         for event, mask in (
             ("battery_low", (before > low) & (after <= low)),
             ("battery_empty", (before > 0.0) & (after <= 0.0)),

@@ -27,6 +27,7 @@ class Battery:
 
     @battery_soc.setter
     def battery_soc(self, level: float) -> None:
+        # Named in the error as users know it.
         share = as_float(level, "battery_soc", low=0.0, high=1.0)
         self._table.energy[self._owner.row] = share * self.capacity
 

@@ -15,12 +15,13 @@ from fleet_sim.battery.batteries import Batteries
 from fleet_sim.battery.columns import BatteryColumns
 from fleet_sim.battery.commands import SetCharging
 from fleet_sim.battery.settings import JOULES_PER_WATT_HOUR, BatterySectionSettings
+from fleet_sim.cdr import STAMP, MessagePart
 from fleet_sim.core.world import World
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import Endpoints, publishers
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import STAMP, MessagePart, MessageTemplate
+from fleet_sim.ros.templates import MessageTemplate
 
 
 def with_battery(roster: Roster, world: World) -> Roster:

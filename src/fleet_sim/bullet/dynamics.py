@@ -68,6 +68,15 @@ class BodyDynamics:
                     for name in options:
                         kept.pop(name, None)
 
+    @property
+    def kept(self) -> dict[int, dict[int, dict[str, Any]]]:
+        """What users set, by object id and link."""
+        return {entity: {link: dict(values) for link, values in links.items()} for entity, links in self._kept.items()}
+
+    def take(self, kept: dict[int, dict[int, dict[str, Any]]]) -> None:
+        """Keep what `kept` returned, for bodies that are made from now on."""
+        self._kept = kept
+
     def keep(self, row: int, link: int, values: Mapping[str, Any]) -> None:
         """Keep `values` of a link of the entity in `row`, over those given before."""
         links = self._kept.setdefault(int(self._world.object_id[row]), {})

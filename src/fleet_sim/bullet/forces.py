@@ -36,6 +36,9 @@ class LastingForces:
             with suppress(self._client.module.error):
                 push()
 
+    def __bool__(self) -> bool:
+        return bool(self._pushes)
+
     def clear(self) -> None:
         """Forget them: the step is over, or the engine was emptied."""
         self._pushes.clear()

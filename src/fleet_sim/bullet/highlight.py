@@ -41,6 +41,7 @@ class Highlight:
         if not self._mirror.client.connected:
             return
         bodies = self._mirror.bodies.table.body
+        # A body without a visual shape has nothing to colour.
         wanted = {row: int(bodies[row]) for row in rows if bodies[row] != NO_BODY and self._own_colour(row)}
         for row, body in self._shown.items():
             # Only the body that was painted: it may have been removed, and its id may be another's now.

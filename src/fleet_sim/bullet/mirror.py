@@ -76,6 +76,7 @@ class BulletMirror:
         self.staged = StagedPoses(world)
         self.detached = DetachedBodies(self.bodies)
         self._writer = PoseWriter(world, self.bodies, self.detached, self.staged)
+        # Detached bodies are noted first: the second forgets whose body it was.
         world.on_spawn.append(self._spawned)
         world.on_remove += [self.detached.note, self.bodies.remove]
 
@@ -103,6 +104,7 @@ class BulletMirror:
     def has_others(self) -> bool:
         """Whether PyBullet holds bodies that stand for no entity, besides the floor: the user made them."""
         client = self.client
+        # The floor is ours though it stands for no entity.
         own = self.bodies.count + (client.floor_id != NO_BODY)
         return client.connected and int(client.getNumBodies()) > own
 
@@ -147,7 +149,8 @@ class BulletMirror:
 
     def _keep_up(self) -> int:
         """Write what can be looked at without asking; returns how many poses."""
-        if self.eager:
+        # `live` and `eager` written out, as each step asks three times.
+        if self.policy == "step" or self.handed_out or self.client.gui:
             return self._writer.write(None)
         if not self._any_told:
             return 0
@@ -239,6 +242,7 @@ class BulletMirror:
         self.bodies.forget_all()
         self.forces.clear()
         self.client.reset()
+        # Everything is behind now, not only what moved: the next query finds an empty engine.
         self.world.bullet_behind[self.world.rows] = True
         self.staged.drop()
 

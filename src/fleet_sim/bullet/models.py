@@ -51,22 +51,19 @@ def load_model(
 
     The base is fixed where the shape says so or `mass` is 0, so that no physics moves it. The model's own masses are
     kept, or scaled to `mass` in all where it is another than theirs. Inertias are worked out from collision shapes, or
-    with `inertia_from_file` those of a URDF file. With
-    `self_collision` links that no joint joins push each other. Raises InvalidValueError for a missing or unusable
+    with `inertia_from_file` those of a URDF file. With `self_collision` links that no joint joins push each other.
+    Raises InvalidValueError for a missing or unusable
     file, one that holds not exactly one model, or whose joints are not those of `model`.
     """
     path = shape.model_path
     check_file(path, "model")
     fixed = shape.fixed_base or mass == 0.0
-    flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
-    if inertia_from_file:
-        flags |= client.URDF_USE_INERTIA_FROM_FILE
-    if self_collision and mass > 0.0:
-        flags |= client.URDF_USE_SELF_COLLISION | client.URDF_USE_SELF_COLLISION_EXCLUDE_PARENT
+    flags = _flags(client, visuals, inertia_from_file, self_collision and mass > 0.0)
     if model is not None:
+        # Before loading: PyBullet keeps meshes by file name, and the file may have changed since.
         renew_meshes(client, model)
-    options = {"useFixedBase": fixed, "flags": flags, "globalScaling": shape.scale}
-    body = _only_body(client, path, position.tolist(), orientation.tolist(), **options)
+    pose = position.tolist(), orientation.tolist()
+    body = _only_body(client, path, *pose, useFixedBase=fixed, flags=flags, globalScaling=shape.scale)
     loaded = LoadedModel(body, *inertial_frame(client, body))
     # loadMJCF and loadSDF take no flag for a fixed base either.
     if Path(path).suffix.lower() in _UNPLACED:
@@ -78,6 +75,16 @@ def load_model(
         if mass > 0.0:
             _scale_masses(client, body, model, mass)
     return loaded
+
+
+def _flags(client: BulletClient, visuals: bool, inertia_from_file: bool, self_collision: bool) -> int:
+    flags = 0 if visuals else client.URDF_IGNORE_VISUAL_SHAPES
+    if inertia_from_file:
+        flags |= client.URDF_USE_INERTIA_FROM_FILE
+    if self_collision:
+        # Without the second flag, links of one joint, which overlap where they meet, would push each other.
+        flags |= client.URDF_USE_SELF_COLLISION | client.URDF_USE_SELF_COLLISION_EXCLUDE_PARENT
+    return int(flags)
 
 
 def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_options: float) -> int:
@@ -96,6 +103,7 @@ def _only_body(client: BulletClient, path: str, *urdf_pose: list[float], **urdf_
     except client.module.error as error:
         raise InvalidValueError(f"PyBullet cannot load the model file {path!r}: {error}") from error
     if len(bodies) != 1:
+        # None is left behind that stands for no entity.
         for body in bodies:
             client.removeBody(body)
         raise InvalidValueError(
@@ -119,6 +127,7 @@ def _check_joints(client: BulletClient, body: int, model: RobotModel) -> None:
 def _scale_masses(client: BulletClient, body: int, model: RobotModel, mass: float) -> None:
     """Scale the masses of `body` to `mass` kg in total, unless they add up to it already."""
     own = sum(inertial.mass for inertial in model.inertials)
+    # A file without masses gives no proportions to scale by: the base gets it all.
     if own == 0.0:
         client.changeDynamics(body, -1, mass=mass)
     elif not math.isclose(own, mass, rel_tol=1e-9):
@@ -137,6 +146,7 @@ def inertial_frame(client: BulletClient, body: int) -> tuple[Floats, Floats]:
 
 def _place(client: BulletClient, loaded: LoadedModel, position: Floats, orientation: Floats) -> None:
     turned = orientation[None]
+    # PyBullet places the centre of mass of the base, not its frame.
     centre = position + quaternions.rotate(turned, loaded.com_position[None])[0]
     turn = quaternions.multiply(turned, loaded.com_orientation[None])[0]
     client.resetBasePositionAndOrientation(loaded.body, centre.tolist(), turn.tolist())

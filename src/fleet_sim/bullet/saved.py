@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from fleet_sim.arrays import Rows
+from fleet_sim.bullet.adopted import count_own
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.schema import UNIT_QUATERNION
+from fleet_sim.errors import StateFileError
 
 FAR, APART = 1e6, 1e3
 """In metres: a place far from everything, and a distance at which bodies do not meet there."""
@@ -31,6 +39,15 @@ class EngineState:
         self.number = int(client.saveState())
         # Without `self` among the arguments, which would keep it alive for ever.
         weakref.finalize(self, _forget, client, client.epoch, self.number)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredEngine:
+    """A state of the engine from a file: its bytes, the rows in the order of their bodies, what changeDynamics set."""
+
+    content: bytes
+    order: Rows
+    dynamics: dict[int, dict[int, dict[str, Any]]]
 
 
 def _forget(client: BulletClient, epoch: int, number: int) -> None:
@@ -54,17 +71,63 @@ class BulletCheckpoints:
         if not (world.physics and mirror.engine_moves):
             return None
         mirror.ensure()
-        mirror.bodies.refresh_masses(world.rows)
-        mirror.bodies.refresh_materials(world.rows)
-        mirror.filters.refresh()
+        self._prepare()
         state = EngineState(mirror.client, mirror.bodies.version)
         # Goes to the state just saved: the run that continues and the one restored later then solve contacts alike.
-        self._go_to(state)
+        self._go_to({"stateId": state.number})
         return state
+
+    def _prepare(self) -> None:
+        mirror, rows = self._mirror, self._mirror.world.rows
+        mirror.bodies.refresh_masses(rows)
+        mirror.bodies.refresh_materials(rows)
+        mirror.filters.refresh()
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the engine's state is written in state files: as PyBullet writes it."""
+        yield Form("engine", EngineState, self._written, _stored)
+
+    def _written(self, state: EngineState) -> object:
+        """Return the engine's state, which must be that of `state`, as it is when this was saved just now."""
+        mirror, world = self._mirror, self._mirror.world
+        if mirror.live or mirror.bodies.table.adopted[world.rows].any() or any(count_own(mirror)):
+            raise StateFileError(
+                "bodies or constraints were made with PyBullet's own functions, or its client was handed out: what was "
+                "done there is in no file"
+            )
+        if mirror.forces:
+            raise StateFileError("forces wait for the next step; save the state before they are applied")
+        rows = world.rows
+        rows = rows[np.argsort(mirror.bodies.table.body[rows], kind="stable")]
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "state.bullet")
+            mirror.client.saveBullet(str(file))
+            return file.read_bytes(), rows, mirror.bodies.dynamics.kept
+
+    def _load(self, stored: StoredEngine) -> None:
+        """Make all bodies anew, in the order that they had, and give them the engine's state from a file."""
+        mirror, world = self._mirror, self._mirror.world
+        if not np.array_equal(np.sort(stored.order), np.sort(world.rows)):
+            raise StateFileError("the engine's state is one of other bodies")
+        mirror.reset()
+        mirror.bodies.dynamics.take(stored.dynamics)
+        mirror.ensure(stored.order)
+        self._prepare()
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "state.bullet")
+            file.write_bytes(stored.content)
+            try:
+                self._go_to({"fileName": str(file)})
+            except mirror.client.module.error as error:
+                raise StateFileError(f"PyBullet does not take the engine's state back: {error}") from error
+        self._catch_up()
 
     def restore(self, saved: Any) -> None:
         """Restore the engine's state; the columns must be restored already."""
-        mirror, world = self._mirror, self._mirror.world
+        if isinstance(saved, StoredEngine):
+            self._load(saved)
+            return
+        mirror = self._mirror
         mirror.reconcile()
         if saved is None:
             if mirror.bodies.removed > max(MOST_REMOVED, mirror.bodies.count) and not mirror.known_to_user:
@@ -77,19 +140,26 @@ class BulletCheckpoints:
         ):
             # Filters first: changing a filter after the engine is restored would drop restored contacts.
             mirror.filters.refresh()
-            self._go_to(saved)
-            mirror.bodies.refresh_materials(world.rows[mirror.bodies.table.body[world.rows] != NO_BODY])
-            rows = np.flatnonzero(world.dynamic & world.alive)
-            world.bullet_behind[rows] = False
-            world.robots.joints_behind[rows] = False
-            world.joints.motor_behind[: world.joints.used] = True
+            self._go_to({"stateId": saved.number})
+            self._catch_up()
         elif not (mirror.live or mirror.bodies.table.adopted.any() or mirror.has_others):
             mirror.reset()
             # Makes all bodies and brings the engine to a definite order of contacts, as at the start of a run.
             self.save()
 
-    def _go_to(self, state: EngineState) -> None:
-        """Bring the engine to `state`, with the same result whatever its present state is.
+    def _catch_up(self) -> None:
+        """Note that the engine has what the columns say of bodies that it moves."""
+        mirror, world = self._mirror, self._mirror.world
+        mirror.bodies.refresh_materials(world.rows[mirror.bodies.table.body[world.rows] != NO_BODY])
+        rows = np.flatnonzero(world.dynamic & world.alive)
+        world.bullet_behind[rows] = False
+        world.robots.joints_behind[rows] = False
+        world.joints.motor_behind[: world.joints.used] = True
+
+    def _go_to(self, place: dict[str, Any]) -> None:
+        """Bring the engine to a state in its memory or in a file: `place` are the arguments of restoreState.
+
+        The result is the same whatever its present state is.
 
         Contacts are solved in the order in which bodies first met, which a saved state does not contain. So all bodies
         are moved apart first: after restoring, they meet again in the order of their ids.
@@ -100,7 +170,7 @@ class BulletCheckpoints:
             if bodies.met:
                 self._take_apart()
             self._mirror.filters.renumber()
-            client.restoreState(state.number)
+            client.restoreState(**place)
         bodies.met = True
 
     def _take_apart(self) -> None:
@@ -118,3 +188,10 @@ class BulletCheckpoints:
             for index, body in enumerate(bodies):
                 client.resetBasePositionAndOrientation(body, (APART * index, FAR + APART * turn, FAR), UNIT_QUATERNION)
             client.performCollisionDetection()
+
+
+def _stored(saved: tuple[bytes, Rows, dict[int, dict[int, dict[str, Any]]]]) -> StoredEngine:
+    content, order, dynamics = saved
+    if not isinstance(content, bytes) or not isinstance(order, np.ndarray) or order.dtype != np.int64:
+        raise StateFileError("the engine's state is not as it was written")
+    return StoredEngine(content, order, dynamics)

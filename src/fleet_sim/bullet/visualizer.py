@@ -87,8 +87,10 @@ class Visualizer:
         mirror = self.mirror
         if not mirror.client.gui or not len(rows):
             return
+        # Structures may have been removed since they were named.
         rows = rows[mirror.world.alive[rows]]
         mirror.ensure(rows)
+        # Drawing pauses: the window would else redraw for each body.
         structure_mask = np.isin(rows, self._structures)
         with mirror.client.quiet():
             for row, is_structure in zip(rows.tolist(), structure_mask.tolist(), strict=True):
@@ -108,6 +110,7 @@ class Visualizer:
         for link, index, colour in colours:
             faded = (*colour[:3], colour[3] * alpha)
             client.changeVisualShape(body, link, shapeIndex=index, rgbaColor=faded)
+        # Forgotten, so that colours given later are what the next fading begins from.
         if alpha == 1.0:
             del self._colours[key]
 

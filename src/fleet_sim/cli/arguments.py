@@ -23,6 +23,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options, if that was left for now, and parse."""
+        # Once: a parser may be asked to parse several times.
         fill, self.fill = self.fill, None
         if fill is not None:
             fill(self)
@@ -47,9 +48,11 @@ def seeds(text: str) -> list[int]:
     """Return the seeds in a text such as "1-20" or "1,4,7-9"; raises ArgumentTypeError as `positive` does."""
     found: list[int] = []
     for part in text.split(","):
+        # Without a dash `last` is empty, and the range is one seed.
         first, dash, last = part.partition("-")
         begin = _whole(first.strip(), 0)
         end = _whole(last.strip(), begin) if dash else begin
+        # Counted before the list grows.
         if end - begin + 1 + len(found) > MOST_SEEDS:
             raise argparse.ArgumentTypeError(f"at most {MOST_SEEDS} seeds at once, got {text!r}")
         found += range(begin, end + 1)

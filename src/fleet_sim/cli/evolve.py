@@ -13,7 +13,8 @@ from fleet_sim.cli.arguments import positive
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
-    from fleet_sim.swarm.evolution import Search, SearchOutcome
+    from fleet_sim.swarm.evolution import SearchOutcome
+    from fleet_sim.swarm.search import Search
 
 
 def add(commands: Any) -> None:
@@ -39,15 +40,18 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
-    from fleet_sim.swarm.evolution import evolve, how_stepped, load_search, write_best
+    from fleet_sim.swarm.evolution import evolve, how_stepped, write_best
+    from fleet_sim.swarm.search import load_search
 
     path = resolve_config(args.config)
     search = load_search(path)
     for name in ("generations", "seed"):
         if getattr(args, name) is not None:
+            # Set past the reader, with values that argparse has checked.
             setattr(search.config, name, getattr(args, name))
     output = Path(args.output or f"{path.stem}.best.yaml")
     log = output.with_suffix(".log.jsonl")
+    # Missing is fine: there may have been no run before this one.
     if args.restart:
         log.unlink(missing_ok=True)
     print(how_stepped(search), file=sys.stderr)
@@ -83,6 +87,7 @@ class ProgressLine:
         # the time per generation.
         if self._first is None:
             self._first = outcome.generation - 1
+        # As generations are all of one size, so far is a good guess of what is left.
         share = outcome.generation / self._total
         per_generation = (time.perf_counter() - self._begin) / (outcome.generation - self._first)
         left = per_generation * (self._total - outcome.generation)
@@ -92,6 +97,7 @@ class ProgressLine:
             f"  this {outcome.history[-1]:.5g}  {left:.0f} s left"
         )
         if self._in_place:
+            # Padded, so that a longer line before it does not show at its end.
             print(f"\r{text:<100}", end="", file=sys.stderr, flush=True)
         else:
             print(text, file=sys.stderr, flush=True)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, new, report, run, schema, site, swarm, traffic, verify
+from fleet_sim.cli import bench, check, evolve, models, new, replay, report, run, schema, site, swarm, traffic, verify
 from fleet_sim.cli.arguments import CommandParser
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
@@ -36,6 +36,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
     built_in={
         "new": new,
         "run": run,
+        "replay": replay,
         "swarm": swarm,
         "evolve": evolve,
         "models": models,
@@ -55,6 +56,7 @@ EXAMPLES = """examples:
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
+  fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim replay run.mcap --info says what is in it
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error

@@ -23,6 +23,7 @@ _JOINT_TYPES = ("revolute", "prismatic", "spherical", "planar", "fixed")
 def print_models(tier: str | None) -> None:
     """Print one line per model: name, tier, and its file or the reason why it is not available."""
     if tier is None:
+        # Two ways of listing: the catalog with its gaps, or all that one place has, known by name or not.
         rows = [(name, str(found["tier"]), _place(found)) for name, found in list_all_models().items()]
     else:
         rows = [(name, tier, path) for name, path in sorted(discover_models(tier).items())]
@@ -35,6 +36,7 @@ def print_model(name: str) -> None:
     """Print the links, joints and profile of a model, given by name or path."""
     model = load_robot_model(resolve_urdf(name))
     profile = profile_of(model)
+    # A model without masses weighs 0 here, as its file says nothing.
     mass = sum(inertial.mass for inertial in model.inertials)
     print(f"{model.name}: {profile.robot_type}, {model.num_joints + 1} links, {len(model.movable)} of "
           f"{model.num_joints} joints move, {mass:g} kg\n{model.path}\n")  # fmt: skip
@@ -55,6 +57,7 @@ def _print_joints(model: RobotModel) -> None:
         line = f"  {joint:4}  {name:{width}}  {kind:9}  on {parents[model.parents[joint] + 1]}"
         if model.limited_mask[joint]:
             line += f"  [{model.lower[joint]:.4g}, {model.upper[joint]:.4g}]"
+        # 0 means that the file says nothing of a limit.
         if model.max_velocities[joint]:
             line += f"  {model.max_velocities[joint]:.4g} {'m' if kind == 'prismatic' else 'rad'}/s"
         if model.max_forces[joint]:

@@ -61,6 +61,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _render(args: argparse.Namespace) -> int:
     """Save a picture of a model on the floor, seen from its front left."""
+    # Folders first: the picture may be of a model that is found there.
     _search(args)
     check_png(args.file)
     if not all(1 <= size <= MAX_SIZE for size in args.size):

@@ -79,9 +79,11 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Write the file; return 0. Raises InvalidValueError for one that exists or cannot be written."""
     given = Path(args.name)
+    # A name is enough; an ending that is given is kept.
     path = given if given.suffix in (".yaml", ".yml") else given.with_name(f"{given.name}.yaml")
     if path.exists() and not args.force:
         raise InvalidValueError(f"{path} exists; choose another name, or replace it with --force")
+    # Before the template is filled, with the same words as other commands.
     check_target(path)
     with replacing(path) as part:
         Path(part).write_text(TEMPLATE.format(name=path.stem, file=path), encoding="utf-8")

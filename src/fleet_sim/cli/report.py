@@ -27,10 +27,12 @@ def execute(args: argparse.Namespace) -> int:
     from fleet_sim.reports.text import lines_of
     from fleet_sim.traffic.figures import read_run
 
+    # Everything that can be refused is, before a long file is read.
     if args.out and not args.out.lower().endswith((".html", ".htm")):
         raise InvalidValueError(f"the page must be a .html file, got {args.out!r}")
     if args.csv:
         check_table(args.csv)
+    # An empty name is no file that was asked for.
     for file in filter(None, (args.out, args.csv)):
         check_target(file)
     runs = [read_run(file) for file in (args.run, args.other) if file is not None]
@@ -41,6 +43,7 @@ def execute(args: argparse.Namespace) -> int:
         write_table(args.csv, runs)
     for file in filter(None, (args.out, args.csv)):
         print(f"wrote {file}")
+    # Figures are printed where nothing else would come of the command.
     if not args.out and not args.csv:
         print("\n".join(lines_of(runs)))
     return 0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.cli import recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("run", help="run a scenario and print a summary")
-    parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
+    parser.add_argument("config", metavar="CONFIG", nargs="?", help="a YAML file, or the name of a shipped one")
     parser.add_argument("--duration", type=float, metavar="SECONDS", help="simulated time to run; 0 = endless")
     parser.add_argument("--rtf", type=float, metavar="X", help="real-time factor to keep; 0 = as fast as possible")
     seeding = parser.add_mutually_exclusive_group()
@@ -55,21 +54,29 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="write the figures of the section `tasks` or `orders`; `fleet-sim report` makes a page of it",
     )
+    recorded.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
+    state_options.add(parser)
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
+    state_options.check(args)
+    inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
-    config = configuration(args)
+    config = configuration(args, None if inputs is None else inputs.scenario)
     if args.picture:
         check_png(args.picture)
     if args.figures:
         check_target(args.figures)
+        # Exactly one: figures of both would be counted twice, of neither none.
         if ("tasks" in config) == ("orders" in config):
-            raise ConfigError("--figures needs a scenario with a section `tasks` or `orders`, one", source=args.config)
+            raise ConfigError(
+                "--figures needs a scenario with a section `tasks` or `orders`, one",
+                source=source_of(args),
+            )
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
 
@@ -77,13 +84,17 @@ def execute(args: argparse.Namespace) -> int:
     if args.monitor:
         sim.setup_monitor(monitor_output())
     outcome = RunSummary(sim)
+    later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
+    kept = recorded.KeptRun(sim, args)
     start = time.perf_counter()
     try:
-        sim.run_simulation()
+        with kept:
+            sim.run_simulation() if inputs is None else inputs.replay(sim)
     except KeyboardInterrupt:
         print("stopped by Ctrl-C")
     finally:
+        # Also after Ctrl-C or an error: the last figures are what the run ended with.
         sim.update_monitor()
         sim.close_monitor()
     wall = time.perf_counter() - start
@@ -93,8 +104,11 @@ def execute(args: argparse.Namespace) -> int:
     if args.picture:
         write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
+    if later is not None:
+        print(later.finish())
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
+    kept.report()
     sim.close()
     return 0
 
@@ -105,7 +119,14 @@ def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiR
 
     # Shows warnings, exceptions in user code, and the lines of enable_time_profiling.
     logging.basicConfig(format="%(levelname)s: %(message)s")
+    if args.from_state:
+        return state_options.opened(args, config)
     return MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.config)))
+
+
+def source_of(args: argparse.Namespace) -> str:
+    """Return what the user gave: a scenario, or a state."""
+    return str(args.from_state or args.config)
 
 
 def figure_source(sim: MultiRobotSimulationCore) -> RunSource:
@@ -126,8 +147,13 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
     from fleet_sim.traffic.figures import write_run
 
     # What was set tells two runs of one scenario apart.
-    title = ", ".join((Path(args.config).stem, counted(len(sim.agents), "robot"), *args.set))
-    about = {"scenario": args.config, "seed": str(sim.params.seed), "settings": ", ".join(args.set) or "as shipped"}
+    title = ", ".join((Path(source_of(args)).stem, counted(len(sim.agents), "robot"), *args.set))
+    about = {
+        "scenario": source_of(args),
+        "seed": str(sim.params.seed),
+        "settings": ", ".join(args.set) or "as shipped",
+    }
+    # A run of no time has no factor; 0 would be a bad one.
     factor = sim.sim_time / wall if wall > 0.0 else None
     timing = {"wall_s": wall, "real_time_factor": factor}
     write_run(args.figures, source.run(title, about, timing))
@@ -136,12 +162,13 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs"):
         if getattr(args, option):
-            raise ConfigError(f"--{option} is for one run; use it with --seed, not with --seeds")
+            raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
 
     for number, seed in enumerate(args.seeds):
+        # A window for each of twenty runs is none that anybody wants.
         config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
         with simulation_of(args, config) as sim:
             if not sim.params.duration:
@@ -175,9 +202,13 @@ def monitor_output() -> MonitorOutput:
     return window
 
 
-def configuration(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the scenario of `args` with its options applied; raises ConfigError."""
-    config = dict(as_scenario(load_mapping(resolve_config(args.config))))
+def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
+    if scenario is None:
+        named = args.from_state is not None
+        scenario = state_options.scenario(args) if named else load_mapping(resolve_config(args.config))
+    config = dict(as_scenario(scenario))
+    # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
     for name, value in options.items():
@@ -188,13 +219,4 @@ def configuration(args: argparse.Namespace) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
-    settings = (config.get("simulation") or {}) if section else config
-    if isinstance(settings, Mapping) and "gui" not in settings and _has_no_display():
-        # `gui` defaults to true. Without a display that would fail, although the user did not ask for a window.
-        print("fleet-sim: no display (DISPLAY is not set): no window is opened", file=sys.stderr)
-        set_key(config, section + "gui", False)
     return config
-
-
-def _has_no_display() -> bool:
-    return sys.platform.startswith("linux") and not os.environ.get("DISPLAY")

@@ -22,10 +22,13 @@ def scenario_schema() -> dict[str, Any]:
     schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams)}
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
+        # At the top of an entry, as scenarios have them; `features` is how entries are kept after reading.
         items["properties"].update(features)
         items["properties"]["features"].update(additionalProperties=False, properties=features)
+        # In a file a name is mandatory; in code it is not.
         items["properties"]["name"] = {**items["properties"]["name"], "type": "string", "minLength": 1}
         items["required"] = ["name", *items.get("required", [])]
+        # An empty section is null in YAML.
         schemas[section] = {"type": ["array", "null"], "items": items}
     schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
     return {

@@ -21,16 +21,19 @@ def add_options(parser: argparse.ArgumentParser, settings: type[Checked], names:
         parser.add_argument(
             _option(name),
             metavar=(rules.unit or "value").upper(),
+            # `default` makes one, as it may be a list.
             help=f"{rules.doc} {_range(rules)}({default() if default else None})",
         )
 
 
 def read_options(args: argparse.Namespace, settings: type[SettingsT], names: Sequence[str]) -> SettingsT:
     """Return the settings with what was given in `args`; raises InvalidValueError that names the option."""
+    # Options that were not given are left to the defaults of the settings.
     given = {name: parse_value(value) for name in names if (value := getattr(args, name)) is not None}
     try:
         return read(settings, given)
     except ConfigError as error:
+        # The path of the error is the setting, whose option is what the user knows.
         raise InvalidValueError(f"{_option(error.path)}: {error.message}") from error
 
 
@@ -51,6 +54,7 @@ def _option(name: str) -> str:
 
 def _range(rules: Setting) -> str:
     """Return the range as text, such as "0.001 to 1 s; "; empty where there is none."""
+    # `low` and `above` exclude each other; a range begins at one of them.
     low, high, unit = rules.low, rules.high, f" {rules.unit}" if rules.unit else ""
     if high is None and low is None and rules.above is None:
         return ""

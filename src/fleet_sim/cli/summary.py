@@ -19,6 +19,8 @@ class RunSummary:
 
     def __init__(self, sim: MultiRobotSimulationCore) -> None:
         self._sim = sim
+        self._begin = sim.sim_time, sim.step_count
+        """Where the run begins: a saved state is gone on with later than at 0."""
         self._ended: Counter[ActionStatus] = Counter()
         self._failures: list[str] = []
         sim.events.on("action_completed", self._note)
@@ -37,7 +39,7 @@ class RunSummary:
         """Return the same as a line of a table: texts by their headings."""
         sim = self._sim
         return {
-            "simulated": f"{sim.sim_time:.2f} s",
+            "simulated": f"{sim.sim_time - self._begin[0]:.2f} s",
             "took": f"{seconds:.2f} s",
             "collisions": str(sim.collisions.count),
             **{status.value: str(self._ended[status]) for status in FINAL},
@@ -45,11 +47,12 @@ class RunSummary:
         }
 
     def _speed(self, seconds: float) -> str:
-        sim = self._sim
-        factor = f"{sim.sim_time / seconds:.1f} times real time" if seconds > 0 else "at once"
+        sim, (begin, first) = self._sim, self._begin
+        simulated = sim.sim_time - begin
+        factor = f"{simulated / seconds:.1f} times real time" if seconds > 0 else "at once"
+        steps = counted(sim.step_count - first, "step")
         return (
-            f"{counted(len(sim.agents), 'robot')}, {counted(sim.step_count, 'step')}, {sim.sim_time:.2f} s simulated"
-            f" in {seconds:.2f} s ({factor})"
+            f"{counted(len(sim.agents), 'robot')}, {steps}, {simulated:.2f} s simulated in {seconds:.2f} s ({factor})"
         )
 
     def _collisions(self) -> str:

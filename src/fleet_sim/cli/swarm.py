@@ -115,9 +115,11 @@ def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, 
         given[key.strip()] = parse_value(value)
     variables = Variables(given)
     config = load_world(resolve_config(name), variables)
+    # What is a variable was used up in filling in the template, and is no key of the world.
     for key, value in given.items():
         if key not in variables.known:
             set_key(config, key, value)
+    # Last: --seed wins over the file, and over `--set seed=`.
     if seed is not None:
         config["seed"] = seed
     return config

@@ -101,9 +101,8 @@ def _run(args: argparse.Namespace) -> int:
     if args.paths:
         raise InvalidValueError("--paths: there is one plan to write for a .scen only, without --dwell")
     about = _about(args, workload.kind, fleet)
-    about.update(
-        planner=args.planner, period=f"{traffic.period:g} s", window=f"{traffic.window} steps", policy=traffic.policy
-    )
+    window = "as the planner needs" if traffic.window is None else f"{traffic.window} steps"
+    about.update(planner=args.planner, period=f"{traffic.period:g} s", window=window, policy=traffic.policy)
     outcome = drive_workload(
         workload,
         LIFELONG if args.seconds is None else args.seconds,

@@ -67,28 +67,20 @@ def allowed_fractions(
 
     Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
     in strides of a quarter of its smallest half extent and may cut a corner by less than that; at most a thousand of
-    them, after which it is held. Pairs without
-    a closed form (tilted boxes, meshes) are measured by `solve`; without it they do not block.
-    Raises InvalidValueError when `skin` is not a finite number >= 0.
+    them, after which it is held. Pairs without a closed form (tilted boxes, meshes) are measured by `solve`; without it
+    they do not block. Raises InvalidValueError when `skin` is not a finite number >= 0.
     """
     if not (np.isfinite(skin) and skin >= 0.0):
         raise InvalidValueError(f"skin: expected a finite number >= 0 in metres, got {skin!r}")
     fractions, blockers = np.ones(len(movers)), np.full(len(movers), -1, np.int64)
     obstacles = np.arange(len(shapes.kinds)) if obstacle_mask is None else np.flatnonzero(obstacle_mask)
-    pairs = _swept_pairs(shapes, movers, end_positions, end_orientations, obstacles, skin)
-    if len(pairs) and may_collide is not None:
-        pairs = pairs[may_collide(np.stack((movers[pairs[:, 0]], obstacles[pairs[:, 1]]), axis=1))]
+    pairs = _swept_pairs(shapes, movers, end_positions, end_orientations, obstacles, skin, may_collide)
     if not len(pairs):
         return fractions, blockers
     places, others = pairs[:, 0], obstacles[pairs[:, 1]]
-    sweep = _Sweep(
-        start=shapes.take(movers[places]),
-        end_positions=end_positions[places],
-        end_orientations=end_orientations[places],
-        obstacles=shapes.take(others),
-        rows=np.stack((movers[places], others), axis=1),
-        solve=solve,
-    )
+    rows = np.stack((movers[places], others), axis=1)
+    start, ends = shapes.take(movers[places]), (end_positions[places], end_orientations[places])
+    sweep = _Sweep(start, *ends, obstacles=shapes.take(others), rows=rows, solve=solve)
     times = _contact_times(sweep, skin)
     stopped = _first_of_each(places, times)
     fractions[places[stopped]] = times[stopped]
@@ -175,8 +167,9 @@ def _swept_pairs(
     end_orientations: Floats,
     obstacles: Rows,
     skin: float,
+    may_collide: PairMask | None,
 ) -> Ints:
-    """Return pairs (index into movers, index into obstacles) whose swept boxes overlap, sorted."""
+    """Return pairs (index into movers, index into obstacles) that may collide and whose swept boxes overlap, sorted."""
     if not len(movers) or not len(obstacles):
         return np.empty((0, 2), np.int64)
     lower, upper = world_aabbs(*shapes)
@@ -192,7 +185,11 @@ def _swept_pairs(
         swept_lower[turning] = np.minimum(swept_lower[turning], np.minimum(*ends) - ball)
         swept_upper[turning] = np.maximum(swept_upper[turning], np.maximum(*ends) + ball)
     pairs = cross_pairs(swept_lower, swept_upper, lower[obstacles], upper[obstacles], margin=skin)
-    return np.asarray(pairs[movers[pairs[:, 0]] != obstacles[pairs[:, 1]]])
+    pairs = np.asarray(pairs[movers[pairs[:, 0]] != obstacles[pairs[:, 1]]])
+    # Asked last, of the few pairs that are near each other: rules may call user code.
+    if len(pairs) and may_collide is not None:
+        pairs = pairs[may_collide(np.stack((movers[pairs[:, 0]], obstacles[pairs[:, 1]]), axis=1))]
+    return pairs
 
 
 def _contact_times(sweep: _Sweep, skin: float) -> Floats:

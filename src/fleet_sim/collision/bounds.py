@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Rows
+from fleet_sim.collision.compiled_bounds import write_bounds
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.aabbs import world_aabbs
@@ -44,6 +45,16 @@ def shape_arrays(world: World, rows: Rows | slice) -> ShapeArrays:
 def _pick(column: AnyArray, rows: Rows | slice) -> AnyArray:
     """Return `column[rows]`; for rows of vectors `take` is several times faster."""
     return column[rows] if isinstance(rows, slice) else column.take(rows, axis=0)
+
+
+def refresh_by_kernels(world: World) -> None:
+    """Do what `refresh_bounds` does, by compiled code where all shapes sit on their bodies."""
+    if not world.shape_centred.all():
+        refresh_bounds(world)
+        return
+    world.bounds_behind[world.links.refresh_boxes()] = True
+    shapes = shape_arrays(world, slice(None))
+    world.bounds_version += write_bounds(world.bounds_behind, *shapes, world.aabb_lower, world.aabb_upper) > 0
 
 
 def refresh_bounds(world: World, *, boxes: bool = True) -> Rows:

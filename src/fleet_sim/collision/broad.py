@@ -11,6 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.boxes import Boxes
+from fleet_sim.collision.compiled_pairs import CompiledPairs
 from fleet_sim.collision.levels import BoxIndex
 from fleet_sim.collision.tables import radix_order
 from fleet_sim.config.modes import SpatialHashCellSizeMode
@@ -99,6 +100,7 @@ class BroadPhase:
                 f"multi_cell_threshold: expected a finite number >= 1, got {multi_cell_threshold!r}"
             )
         keep_freed_memory()
+        self._compiled: CompiledPairs | None = None
         self._threshold = float(multi_cell_threshold)
         # What the index was made for: it is used again as long as no static box came, went or moved.
         self._static_margin = -1.0
@@ -106,6 +108,10 @@ class BroadPhase:
         self._static_corners: Floats = np.empty((0, 6))
         self._static_index: BoxIndex | None = None
         self.set_cell_size_mode(mode, cell_size)
+
+    def use_kernels(self) -> None:
+        """Use compiled code from now on where it is faster; the pairs are the same. Needs the extra `traffic`."""
+        self._compiled = CompiledPairs()
 
     @property
     def mode(self) -> SpatialHashCellSizeMode:
@@ -148,6 +154,11 @@ class BroadPhase:
         moving_mask = active_mask
         if static_mask is not None:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
+        if self._compiled is not None and moving_mask is not None:
+            fixed_mask = None if ignore_static else _among(static_mask, active_mask)
+            found = self._by_kernels(lower, upper, margin, moving_mask, fixed_mask)
+            if found is not None:
+                return found
         moving_lower, moving_upper, rows = _corners_of(moving_mask, lower, upper)
         if not len(moving_lower):
             return np.empty((0, 2), np.int64)
@@ -164,6 +175,20 @@ class BroadPhase:
                 first = np.concatenate((first, movers if rows is None else rows.take(movers)))
                 second = np.concatenate((second, self._static_rows.take(standing)))
         return _sorted_pairs(np.minimum(first, second), np.maximum(first, second))
+
+    def _by_kernels(
+        self, lower: Floats, upper: Floats, margin: float, moving_mask: Bools, static_mask: Bools | None
+    ) -> Ints | None:
+        """Return the pairs found by compiled code; None where the boxes are not of the usual kind."""
+        assert self._compiled is not None
+        count = int(np.count_nonzero(moving_mask))
+        if not count:
+            return np.empty((0, 2), np.int64)
+        cell = self._cell_size
+        if cell is None or (self._mode == SpatialHashCellSizeMode.AUTO_ADAPTIVE and count != self._sized_count):
+            cell = self._current_cell_size(*_corners_of(moving_mask, lower, upper)[:2])
+        pairs = self._compiled.pairs(lower, upper, margin, moving_mask, static_mask, cell)
+        return None if pairs is None else _sorted_pairs(pairs[:, 0], pairs[:, 1])
 
     def _current_cell_size(self, lower: Floats, upper: Floats) -> float:
         adaptive = self._mode == SpatialHashCellSizeMode.AUTO_ADAPTIVE and len(lower) != self._sized_count
@@ -204,6 +229,10 @@ def _corners_of(mask: Bools | None, lower: Floats, upper: Floats) -> tuple[Float
         return lower[:count], upper[:count], None
     rows = np.flatnonzero(mask)
     return lower.take(rows, axis=0), upper.take(rows, axis=0), rows
+
+
+def _among(mask: Bools | None, active_mask: Bools | None) -> Bools | None:
+    return mask if mask is None or active_mask is None else mask & active_mask
 
 
 def _sorted_pairs(first: Rows, second: Rows) -> Ints:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.bounds import active_mask, refresh_bounds, shape_arrays
+from fleet_sim.collision.bounds import active_mask, refresh_bounds, refresh_by_kernels, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
@@ -51,6 +51,7 @@ class CollisionSystem:
         self._world = world
         self._solve = solve
         self._contacts = contacts
+        self._refresh: Callable[[World], object] = refresh_bounds
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
         self.due = False
@@ -61,22 +62,34 @@ class CollisionSystem:
         world.on_remove.append(self._removed)
         world.on_spawn.append(self._spawned)
 
+    def use_kernels(self) -> None:
+        """Use compiled code from now on where it is faster; results are the same. Needs the extra `traffic`."""
+        self.broad.use_kernels()
+        self._refresh = refresh_by_kernels
+
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step; 0: never, which ends current collisions."""
         self._schedule = None if frequency == 0 else self._world.clock.schedule(frequency)
         # While there were no checks, nobody looked at what moved.
         self._changed = True
         if self._schedule is None:
+            self.breakdown, self.due = {}, False
             self._started, self._ended = NO_PAIRS, self._pairs.clear()
             self.emit(0.0)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 
+    def has_checks(self) -> bool:
+        """Return whether there are checks; without them nothing here reads boxes, which queries update on demand."""
+        return self._schedule is not None
+
+    def has_news(self) -> bool:
+        """Return whether pairs started or ended that nobody was told of yet."""
+        return len(self._started) > 0 or len(self._ended) > 0
+
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
-        # Without checks nothing here reads the boxes; queries for bounds update them on demand.
-        if self._schedule is not None:
-            refresh_bounds(self._world)
+        self._refresh(self._world)
 
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""
@@ -215,12 +228,15 @@ class CollisionSystem:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
-        """Return the current pairs and the count."""
-        return self._pairs.pairs.copy(), self.count
+        """Return the current pairs, the counts, and when the next check is due."""
+        progress = None if self._schedule is None else self._schedule.progress
+        return self._pairs.pairs.copy(), self.count, self.static_count, progress
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned, without events."""
-        pairs, self.count = saved
+        pairs, self.count, self.static_count, progress = saved
+        if self._schedule is not None and progress is not None:
+            self._schedule.progress = progress
         self._pairs.clear()
         self._pairs.update(pairs)
         self._started = self._ended = NO_PAIRS

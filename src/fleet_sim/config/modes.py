@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Literal, TypeAlias, TypeVar
 
 from fleet_sim.errors import InvalidValueError, did_you_mean, unknown_name
+from fleet_sim.saved_classes import saved
 
 ModeT = TypeVar("ModeT", bound="Mode")
 
@@ -49,6 +50,7 @@ class Mode(str, Enum):
         return value if isinstance(value, cls) else cls(str(value).lower())
 
 
+@saved
 class MotionMode(Mode):
     """How a mobile base may move."""
 
@@ -56,6 +58,7 @@ class MotionMode(Mode):
     DIFFERENTIAL = "differential"
 
 
+@saved
 class MovementDirection(Mode):
     """Which end of a differential base leads; AUTO chooses the end that needs the smaller turn."""
 
@@ -64,6 +67,7 @@ class MovementDirection(Mode):
     AUTO = "auto"
 
 
+@saved
 class RouteMode(Mode):
     """Where a route leads: along the lanes of a roadmap, across free space, or as it fits; NONE drives straight."""
 
@@ -81,6 +85,7 @@ class RouteMode(Mode):
         return super().parse(value)
 
 
+@saved
 class ControllerMode(Mode):
     """What a base currently follows: nothing, a velocity command, or a goal pose."""
 
@@ -89,6 +94,7 @@ class ControllerMode(Mode):
     POSE = "pose"
 
 
+@saved
 class PosePhase(Mode):
     """The current phase of a differential goal: turning on the spot, or driving along the line."""
 
@@ -96,6 +102,7 @@ class PosePhase(Mode):
     FORWARD = "forward"
 
 
+@saved
 class ActionStatus(Mode):
     """The state of an action; the last three are final."""
 
@@ -106,6 +113,7 @@ class ActionStatus(Mode):
     CANCELLED = "cancelled"
 
 
+@saved
 class ActionCause(Mode):
     """Machine-readable cause of an action that ended without success; its `error_message` explains it in words."""
 
@@ -129,6 +137,7 @@ class ActionCause(Mode):
     """Anything else."""
 
 
+@saved
 class CollisionMode(Mode):
     """How a body takes part in collision checks."""
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from fleet_sim.config.ros_params import RosSection
 from fleet_sim.config.sections import SECTIONS, Section
 from fleet_sim.errors import ConfigError, closest, did_you_mean
+
+logger = logging.getLogger(__name__)
 
 OWN_SECTIONS: Mapping[str, str] = {
     "simulation": "The settings of the simulation.",
@@ -76,6 +81,25 @@ def with_implied_settings(config: Mapping[str, Any], *, source: str = "") -> Map
     given = config.get("simulation", {})
     # A value that is not a mapping is rejected later by the reader of the settings.
     return {**config, "simulation": {**implied, **given}} if isinstance(given, Mapping) else config
+
+
+def without_needless_window(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `config` with `gui: false` where nobody asked for a window and there is no display to open one on.
+
+    `gui` defaults to true: without a display every scenario that does not mention it would fail. Says so in the log.
+    """
+    section = is_scenario(config)
+    settings = config.get("simulation") or {} if section else config
+    if not isinstance(settings, Mapping) or "gui" in settings or has_display():
+        return config
+    logger.warning("no display (DISPLAY is not set): no window is opened")
+    settings = {**settings, "gui": False}
+    return {**config, "simulation": settings} if section else settings
+
+
+def has_display() -> bool:
+    """Return whether there may be a display; always true off Linux, where it is not told by the environment."""
+    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
 def prepare_sections(sim: object, config: Mapping[str, Any], *, source: str = "") -> None:

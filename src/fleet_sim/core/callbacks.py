@@ -52,5 +52,10 @@ class CallbackList:
             if elapsed is not None:
                 entry.part.call(entry.function, owner, elapsed)
 
+    @property
+    def functions(self) -> list[Callable[..., object]]:
+        """The functions, in order."""
+        return [entry.function for entry in self._entries]
+
     def __len__(self) -> int:
         return len(self._entries)

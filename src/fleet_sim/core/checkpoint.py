@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fleet_sim.core.saving.forms import Form, Forms
 from fleet_sim.core.world import World
 from fleet_sim.core.world_state import restore_world, save_world
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, StateFileError
 
 
 class Participant(Protocol):
     """A part that keeps state outside the columns."""
 
     def save(self) -> Any:
-        """Return the state as copies, which later changes do not affect."""
+        """Return the state as copies, which later changes do not affect.
+
+        State files hold it too: numbers, texts, arrays, the usual containers, objects of classes marked with `saved`,
+        and what the part has a `Form` for.
+        """
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned; called after the world was restored."""
@@ -38,14 +44,39 @@ class Checkpoints:
         self._parts: dict[str, Participant] = {}
         self._beginnings: dict[str, Any] = {}
 
-    def register(self, name: str, part: Participant) -> None:
-        """Include `part` in checkpoints from now on."""
-        self._parts[name] = part
+        self.forms = Forms()
+        """How state files write what is no plain value."""
 
-    def register_late(self, name: str, part: Participant) -> None:
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the parts that registered, in order."""
+        return tuple(self._parts)
+
+    def register(self, name: str, part: Participant, forms: Iterable[Form[Any]] = ()) -> None:
+        """Include `part` in checkpoints from now on; `forms` are of the objects in what it saves."""
+        self._parts[name] = part
+        for form in forms:
+            self.forms.add(form)
+
+    def register_late(self, name: str, part: Participant, forms: Iterable[Form[Any]] = ()) -> None:
         """Include `part`, which was created late: older checkpoints restore it to the state it has now."""
         self._beginnings[name] = part.save()
-        self.register(name, part)
+        self.register(name, part, forms)
+
+    def check_parts(self, parts: Any) -> None:
+        """Raise StateFileError unless `parts` are those that registered here; late ones may be missing."""
+        unknown = sorted(set(parts) - set(self._parts))
+        missing = sorted(set(self._parts) - set(parts) - set(self._beginnings))
+        if unknown or missing:
+            shown = ", ".join(map(str, unknown)) or "none"
+            raise StateFileError(
+                f"it is of a simulation with other parts: {shown} are in the file and not here"
+                + (f"; {', '.join(missing)} are here and not in the file" if missing else "")
+            )
+
+    def made(self, clock: Any, world: dict[str, Any], parts: dict[str, Any]) -> Checkpoint:
+        """Return a checkpoint of this world made of what a state file holds."""
+        return Checkpoint(self._world, clock, world, parts)
 
     def take(self) -> Checkpoint:
         """Return a checkpoint of the present state."""

@@ -31,6 +31,7 @@ class Clock:
         self._denominator = self._exact_dt.denominator
         # Weak: the schedule of a removed callback is freed with it.
         self._schedules: WeakSet[Schedule] = WeakSet()
+        self._made = 0
 
     @property
     def time(self) -> float:
@@ -51,19 +52,21 @@ class Clock:
 
     def schedule(self, frequency: float | None) -> Schedule:
         """Return a schedule that fires `frequency` times per simulated second (None: at each step)."""
-        schedule = Schedule(self, frequency)
+        schedule = Schedule(self, frequency, self._made)
+        self._made += 1
         self._schedules.add(schedule)
         return schedule
 
     def save(self) -> Any:
         """Return the tick and the state of all schedules, for a checkpoint."""
-        return self.tick, {schedule: schedule.progress for schedule in self._schedules}
+        # By number and not by object: in another process, too, the same code makes the same schedules in this order.
+        return self.tick, {schedule.number: schedule.progress for schedule in sorted(self._schedules, key=_number)}
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned; schedules made since then start again."""
         self.tick, progress = saved
         for schedule in self._schedules:
-            schedule.progress = progress.get(schedule, (self.tick, self.tick))
+            schedule.progress = progress.get(schedule.number, (self.tick, self.tick))
 
     def restart(self) -> None:
         """Go back to tick 0 and start all schedules again."""
@@ -78,12 +81,14 @@ class Schedule:
     rate fires once per step. Made by `Clock.schedule`, which includes it in checkpoints.
     """
 
-    def __init__(self, clock: Clock, frequency: float | None) -> None:
+    def __init__(self, clock: Clock, frequency: float | None, number: int = 0) -> None:
         if frequency is not None:
             frequency = as_float(frequency, "frequency in Hz")
             if frequency <= 0.0:
                 raise InvalidValueError(f"frequency in Hz must be above 0 (None: at each step), got {frequency}")
         self.frequency = frequency
+        self.number = number
+        """How many schedules of its clock were made before it."""
         self._clock = clock
         # Firings per tick as an exact fraction: polling uses integer arithmetic only, so the count cannot drift.
         per_tick = Fraction(1) if frequency is None else exact(frequency) * exact(clock.dt)
@@ -104,3 +109,7 @@ class Schedule:
             return None
         self.progress = (origin, now + 1)
         return self._clock.seconds(now + 1 - last)
+
+
+def _number(schedule: Schedule) -> int:
+    return schedule.number

@@ -78,6 +78,7 @@ class CollisionFilters(CollisionRule):
         pairs = sorted(self._set)
         values = [self._set[pair] for pair in pairs]
         self._pairs = np.array(pairs, np.int64).reshape(-1, 2)
+        # Sorted by pair is sorted by key, which is what `searchsorted` needs.
         self._keys = _keys_of(self._pairs[:, 0], self._pairs[:, 1])
         self._generations = np.array([value[:2] for value in values], np.int64).reshape(-1, 2)
         self._enabled = np.array([value[2] for value in values], np.bool_)
@@ -103,6 +104,7 @@ class CollisionFilters(CollisionRule):
         allowed_mask = self._groups_allow(first, second) if grouped else np.ones(len(first), np.bool_)
         if self._set:
             keys = _keys_of(np.minimum(first, second), np.maximum(first, second))
+            # Past the last key: any place does, as the comparison below finds another key there.
             places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
             found = np.flatnonzero((self._keys[places] == keys) & self._present_mask()[places])
             allowed_mask[found] = self._enabled[places[found]]

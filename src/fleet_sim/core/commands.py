@@ -92,6 +92,7 @@ COMMANDS = Registry("command", subclasses_of(Command), group="fleet_sim.command"
 
 def type_of(cls: type[Command]) -> str:
     """Return the registered name of a command class; raises InvalidValueError if it is not registered."""
+    # Few classes, asked for only where commands are written: a search will do.
     for name, known in COMMANDS.registered().items():
         if known is cls:
             return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from fleet_sim.core.faults import FaultGuard, GuardedPart
@@ -60,6 +61,18 @@ class EventBus:
         """Return whether `event` has handlers."""
         return event in self._handlers
 
+    def asking(self, *events: str) -> Callable[[], object]:
+        """Return a function that says whether one of `events` has handlers, for who asks in every step."""
+        if len(events) == 1:
+            return partial(self._handlers.get, events[0])
+        handlers, asked = self._handlers, frozenset(events)
+        return lambda: not asked.isdisjoint(handlers)
+
+    @property
+    def handlers(self) -> list[tuple[str, Handler]]:
+        """All handlers with their events."""
+        return [(event, entry[1]) for event, entries in self._handlers.items() for entry in entries]
+
     @property
     def handled(self) -> frozenset[str]:
         """The events that have handlers."""
@@ -79,6 +92,8 @@ class EntityEvents:
     def __init__(self, guard: FaultGuard) -> None:
         self._guard = guard
         self._buses: dict[int, EventBus] = {}
+        self.asking: Callable[[], int] = self._buses.__len__
+        """Returns how many entities have handlers, for who asks in every step."""
 
     def bus(self, row: int) -> EventBus:
         """Return the bus of the entity in `row`."""
@@ -92,6 +107,11 @@ class EntityEvents:
         bus = self._buses.get(row)
         if bus is not None:
             bus.emit(event, **details)
+
+    @property
+    def handlers(self) -> list[tuple[str, Handler]]:
+        """All handlers with their events."""
+        return [entry for bus in self._buses.values() for entry in bus.handlers]
 
     def listening(self, event: str) -> list[int]:
         """Return the rows with handlers of `event`, in ascending order."""

@@ -62,8 +62,13 @@ class FaultGuard:
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception."""
-        result = self.attempt(what, function, *args, **kwargs)
-        return None if result is FAILED else result
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            self._note_failure(what, function)
+            if self.raise_on_fault:
+                raise
+            return None
 
     def attempt(
         self, what: str, function: Callable[..., Result], *args: object, **kwargs: object
@@ -72,20 +77,30 @@ class FaultGuard:
         try:
             return function(*args, **kwargs)
         except Exception:
-            name, code = _identity(function)
-            label = f"{what} ({name})"
-            self.counts[label] += 1
+            self._note_failure(what, function)
             if self.raise_on_fault:
                 raise
-            # By code as well: all lambdas share one name.
-            if (label, code) not in self._logged:
-                self._logged.add((label, code))
-                log.exception("fault in %s; it is counted and not reported again", label)
             return FAILED
+
+    def _note_failure(self, what: str, function: Callable[..., object]) -> None:
+        """Count the exception that is being handled, and log it unless it is raised again."""
+        name, code = _identity(function)
+        label = f"{what} ({name})"
+        self.counts[label] += 1
+        # By code as well: all lambdas share one name.
+        if not self.raise_on_fault and (label, code) not in self._logged:
+            self._logged.add((label, code))
+            log.exception("fault in %s; it is counted and not reported again", label)
 
     def part(self, what: str) -> GuardedPart:
         """Return a new part: it stands for one piece of code that is called again and again."""
         return GuardedPart(self, what)
+
+    def part_of(self, saved: tuple[str, int]) -> GuardedPart:
+        """Return a part like the one that `GuardedPart.state_of` returned `saved` of."""
+        part = self.part(str(saved[0]))
+        part.fail(int(saved[1]))
+        return part
 
     def switch_off(self, what: str, function: Callable[..., object]) -> None:
         """Count a part that is called no more; the first one of its description is logged."""
@@ -117,6 +132,14 @@ class GuardedPart:
     def is_off(self) -> bool:
         """Whether the part failed too often."""
         return 0 < self._guard.max_failures <= self._failures and self._age == self._guard.age
+
+    def state_of(self) -> tuple[str, int]:
+        """Return what it stands for, and how often it failed in a row."""
+        return self._what, self._failures if self._age == self._guard.age else 0
+
+    def fail(self, times: int) -> None:
+        """Count as having failed `times` times in a row."""
+        self._failures, self._age = times, self._guard.age
 
     def call(self, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception or the part is off."""

@@ -94,6 +94,10 @@ class EntityHooks:
     def __bool__(self) -> bool:
         return bool(self._callbacks or self._plugins or self._controllers or self._updates)
 
+    def has_controllers(self) -> bool:
+        """Return whether some entity has Python controllers."""
+        return bool(self._controllers)
+
     # ---- running -----------------------------------------------------------------------------------------------------
 
     def run_controllers(self, handles: list[Any], dt: float) -> None:
@@ -143,6 +147,22 @@ class EntityHooks:
         for controller, state in saved["states"]:
             controller.restore(state)
 
+    @property
+    def code(self) -> list[tuple[str, Any]]:
+        """All functions and plugins of entities, each with what it is; controllers are found by name."""
+        functions = [("callback", function) for known in self._callbacks.values() for function in known.functions]
+        plugins = [("agent plugin", type(plugin)) for known in self._plugins.values() for plugin, _ in known]
+        return [*functions, *plugins, *(("update", function) for function, _ in self._updates.values())]
+
+    def put_controllers(self, rows: Iterable[int], saved: dict[str, Any]) -> None:
+        """Give the entities in `rows` the controllers that they have in `saved`, of `save`, and no others."""
+        known = saved["books"][_CONTROLLERS]
+        for row in rows:
+            if row in known:
+                self._controllers[row] = known[row]
+            else:
+                self._controllers.pop(row, None)
+
     def _books(self) -> tuple[dict[int, Any], ...]:
         return self._callbacks, self._plugins, self._controllers, self._updates
 
@@ -151,6 +171,10 @@ class EntityHooks:
         for plugins in list(self._plugins.values()):
             for plugin, _ in plugins:
                 self._guard.call("agent plugin on_reset", plugin.on_reset)
+
+
+_CONTROLLERS = 2
+"""Their place among the books."""
 
 
 def _has_state(controller: Any) -> bool:

@@ -81,7 +81,7 @@ class Inbox:
 
     def drain_between_steps(self, dispatcher: Dispatcher) -> None:
         """Apply commands that must be applied between steps, up to the first other command."""
-        while self.is_due_between_steps:
+        while self._waiting and self._waiting[0][0].between_steps:
             self._apply_first(dispatcher)
 
     def _apply_first(self, dispatcher: Dispatcher) -> None:

@@ -1,16 +1,20 @@
 """Plugins: user objects with hooks into the life of a simulation, or of one agent.
 
-The bases here only define the hooks. Users derive from the classes in `fleet_sim/plugins.py` and `entities/plugins.py`,
+The bases here only define the hooks. Users derive from the classes in `plugins/` and `entities/plugins.py`,
 which are in higher layers so that `self.sim` and `self.agent` have types.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, Generic, TypeVar
 
 from fleet_sim.core.clock import Clock, Schedule
 from fleet_sim.core.faults import FaultGuard, GuardedPart
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.core.saving.forms import Form
+from fleet_sim.errors import InvalidValueError, StateFileError, brief
+from fleet_sim.registry import Registry, subclasses_of
 
 Owner = TypeVar("Owner")
 
@@ -34,6 +38,15 @@ class SimHooks(Generic[Owner]):
     def on_shutdown(self) -> None:
         """Called once, when the simulation is closed or the plugin removed."""
 
+    def state_of(self) -> Any:
+        """Return what the plugin remembers, as numbers, texts, arrays and containers of them, for saved states.
+
+        A plugin that overrides this and `take_state` is part of checkpoints and of state files.
+        """
+
+    def take_state(self, state: Any) -> None:
+        """Go back to what `state_of` returned, maybe in another process; called after `on_reset`."""
+
 
 class AgentHooks(Generic[Owner]):
     """The hooks that the simulation calls on a plugin of one agent. Users derive from AgentPlugin."""
@@ -55,6 +68,20 @@ class AgentHooks(Generic[Owner]):
         """Called when the agent or the plugin is removed."""
 
 
+SIM_PLUGINS: Registry[type[SimHooks[Any]]] = Registry("plugin", subclasses_of(SimHooks), group="fleet_sim.plugin")
+"""Plugins of a simulation that a scenario may name."""
+
+AGENT_PLUGINS: Registry[type[AgentHooks[Any]]] = Registry(
+    "agent plugin", subclasses_of(AgentHooks), group="fleet_sim.agent_plugin"
+)
+"""Plugins of one agent that a spawn entry may name."""
+
+
+def keeps_state(plugin: SimHooks[Any]) -> bool:
+    """Return whether a plugin is part of saved states."""
+    return type(plugin).state_of is not SimHooks.state_of and type(plugin).take_state is not SimHooks.take_state
+
+
 def check_plugin(plugin: object, base: type[object], name: str) -> None:
     """Raise InvalidValueError unless `plugin` is an instance or a subclass of `base`; `name` is its public name."""
     if not isinstance(plugin, base) and not (isinstance(plugin, type) and issubclass(plugin, base)):
@@ -68,6 +95,7 @@ class PluginRunner:
         self._clock = clock
         self._guard = guard
         self._plugins: tuple[tuple[SimHooks[Any], Schedule, GuardedPart], ...] = ()
+        self._states: list[tuple[SimHooks[Any], Any]] = []
 
     @property
     def plugins(self) -> list[SimHooks[Any]]:
@@ -102,8 +130,40 @@ class PluginRunner:
 
     def reset(self) -> None:
         """Call `on_reset` of all plugins."""
-        for plugin in self.plugins:
+        plugins = self.plugins
+        for plugin in plugins:
             self._guard.call("plugin on_reset", plugin.on_reset)
+        # After `on_reset`, which knows the beginning only.
+        states, self._states = self._states, []
+        for plugin, state in states:
+            if plugin in plugins:
+                self._guard.call("plugin take_state", plugin.take_state, deepcopy(state))
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save(self) -> Any:
+        """Return the states of the plugins that keep one."""
+        return [(plugin, deepcopy(plugin.state_of())) for plugin in self.plugins if keeps_state(plugin)]
+
+    def restore(self, saved: Any) -> None:
+        """Give plugins back what `save` returned, at the next `reset`."""
+        self._states = list(saved)
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how plugins are found again: by their place and the name of their class."""
+        yield Form("plugin", SimHooks, self._of_plugin, self._plugin)
+
+    def _of_plugin(self, plugin: SimHooks[Any]) -> object:
+        return self.plugins.index(plugin), type(plugin).__qualname__
+
+    def _plugin(self, saved: tuple[int, str]) -> SimHooks[Any]:
+        place, name = saved
+        plugins = self.plugins
+        if not 0 <= place < len(plugins) or type(plugins[place]).__qualname__ != name:
+            raise StateFileError(
+                f"it holds the state of the plugin {brief(name)}; register that before, in the same order"
+            )
+        return plugins[place]
 
     def shutdown(self) -> None:
         """Shut all plugins down."""

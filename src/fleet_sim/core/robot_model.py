@@ -15,12 +15,14 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import unknown_name
+from fleet_sim.saved_classes import saved
 
 BASE = -1
 REVOLUTE, PRISMATIC, SPHERICAL, PLANAR, FIXED = range(5)
 """Types of joints, with PyBullet's numbers. A continuous joint is a REVOLUTE one without limits."""
 
 
+@saved
 @dataclass(frozen=True)
 class LinkGeometry:
     """One geometry of a link; its pose is in the link frame."""
@@ -29,6 +31,7 @@ class LinkGeometry:
     geometry: Geometry
 
 
+@saved
 @dataclass(frozen=True)
 class Inertial:
     """Mass in kg, inertial frame (centre of mass at its origin) in the link frame, inertia in kg m2 about its axes."""
@@ -39,6 +42,7 @@ class Inertial:
     inertia: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
+@saved
 @dataclass(frozen=True)
 class Mimic:
     """A joint, by index, that follows another one: its position is `multiplier` times that of `leader` + `offset`.
@@ -52,6 +56,7 @@ class Mimic:
     offset: float = 0.0
 
 
+@saved
 @dataclass(frozen=True, eq=False)
 class RobotModel:
     """The links, joints and geometries of one robot description, for J joints.
@@ -92,6 +97,7 @@ class RobotModel:
         # Frozen like the rest; both follow from other fields.
         object.__setattr__(self, "movable", np.flatnonzero(np.isin(self.joint_types, (REVOLUTE, PRISMATIC))))
         object.__setattr__(self, "limited_mask", np.asarray(self.lower) < np.asarray(self.upper))
+        # Read-only, as all robots of a kind share them: one that wrote here would change the others.
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False

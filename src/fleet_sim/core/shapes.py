@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from fleet_sim.saved_classes import saved
+
 Vector = tuple[float, float, float]
 
 
+@saved
 @dataclass(frozen=True)
 class Geometry:
     """One visual or collision geometry in the body frame; hashable, all lengths in m.
@@ -34,6 +37,7 @@ def seen_as(visual: Geometry, collisions: Iterable[Geometry]) -> Geometry:
     return replace(visual, concave=True) if same and not visual.concave else visual
 
 
+@saved
 @dataclass(frozen=True)
 class BodyShape:
     """Everything that PyBullet needs to create a body, except mass and pose.

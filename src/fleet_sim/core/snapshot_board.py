@@ -8,7 +8,7 @@ from threading import Condition
 from types import TracebackType
 
 from fleet_sim.arrays import Ints
-from fleet_sim.core.snapshot import Snapshot, take_snapshot
+from fleet_sim.core.snapshot import EntityBodies, LinkColors, Snapshot, take_bodies, take_link_colors, take_snapshot
 from fleet_sim.core.world import World
 
 BetweenSteps = Callable[[Callable[[], object]], object]
@@ -75,7 +75,10 @@ class SnapshotBoard:
         self._readers: tuple[Subscription, ...] = ()
         self._requested: Future[Snapshot] | None = None
         self._names: tuple[str, ...] = ()
+        self._bodies: EntityBodies | None = None
         self._names_version = -1
+        self._link_colors: LinkColors = {}
+        self._look_version = -1
 
     @property
     def latest(self) -> Snapshot | None:
@@ -148,10 +151,15 @@ class SnapshotBoard:
         """Return a snapshot of this moment."""
         world = self._world
         if self._names_version != world.version:
-            # Names are the one part that takes Python per entity, and they rarely change.
+            # Names and bodies are the parts that take Python per entity, and they rarely change.
             self._names = tuple(map(world.label, world.rows.tolist()))
-            self._names_version = world.version
-        return take_snapshot(world, self._pairs(), self._names)
+            self._bodies = take_bodies(world)
+            self._names_version, self._look_version = world.version, -1
+        if self._look_version != world.look.version:
+            self._link_colors = take_link_colors(world)
+            self._look_version = world.look.version
+        assert self._bodies is not None
+        return take_snapshot(world, self._pairs(), self._names, self._bodies, self._link_colors)
 
     def refresh(self) -> None:
         """Replace the snapshot, if anybody reads it: the world has changed without a step."""

@@ -91,15 +91,16 @@ def give_velocity(world: World, row: int, linear: float, angular: float) -> None
 
     In plain numbers, which for one robot is ten times faster than with arrays of one.
     """
-    motion = world.motion
+    motion = world.motion.scalars
     # A timeout has to be converted to ticks, and a path to be dropped from the pool: both are rare here.
-    if motion.command_timeout.item(row) > 0.0 or motion.path_length.item(row):
+    if motion.command_timeout[row] > 0.0 or motion.path_length[row]:
         give_velocities(world, np.array([row]), np.array([[linear, 0.0, 0.0]]), np.array([[0.0, 0.0, angular]]))
         return
     # What `give_velocities` does, column by column, for a robot without a path and without a timeout.
     motion.waypoint[row] = 0
-    motion.command_linear[row] = motion.command_angular[row] = 0.0
-    motion.command_linear[row, 0], motion.command_angular[row, 2] = linear, angular
+    ahead, turning, x, y, z = motion.command_linear, motion.command_angular, 3 * row, 3 * row + 1, 3 * row + 2
+    ahead[x], ahead[y], ahead[z] = linear, 0.0, 0.0
+    turning[x], turning[y], turning[z] = 0.0, 0.0, angular
     motion.command_expiry[row] = -1
     motion.reached[row] = False
     motion.control[row] = VELOCITY

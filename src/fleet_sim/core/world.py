@@ -76,6 +76,8 @@ class World(ConnectedParts, BodyColumns):
         self.gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
         """In m/s2, whether or not there is physics: accelerometers feel it."""
         self.block_on_collision_default = False
+        self.may_carry = True
+        """Whether something may be attached to something else; `attachments` finds out and keeps it."""
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
         self.places = PlaceSources()
@@ -162,6 +164,9 @@ class World(ConnectedParts, BodyColumns):
     def announce(self, rows: Rows) -> None:
         """Notify listeners of `rows`, whose columns are now filled."""
         self.touch(rows)
+        if not self.in_step:
+            # It was put there, which is no motion: nobody was there before.
+            self.moved[rows] = False
         for listener in self.on_spawn:
             listener(rows)
 
@@ -207,6 +212,10 @@ class World(ConnectedParts, BodyColumns):
         self.next_id = 0
         self.random.reseed(self.random.seed)
 
+    def keep_generations(self, highest: int) -> None:
+        """Go on from `highest` at least: generations that a state file brings along are never given again."""
+        self._generations = max(self._generations, highest)
+
     def end_step(self) -> None:
         """Make rows freed during the step available again."""
         self.free_rows.end_step()
@@ -219,6 +228,13 @@ class World(ConnectedParts, BodyColumns):
         self.bounds_behind[rows] = True
         if not self.in_step:
             self._tell_view(np.atleast_1d(rows))
+
+    def touch_one(self, row: int) -> None:
+        """Mark the pose of one row as changed, as `touch` does."""
+        scalars = self.scalars
+        scalars.moved[row] = scalars.bullet_behind[row] = scalars.bounds_behind[row] = True
+        if not self.in_step:
+            self._tell_view(np.array([row]))
 
     def touch_joints(self, rows: Rows | AnyArray) -> None:
         """Mark joints of `rows` as moved. Every writer of joint positions must call it."""
@@ -277,4 +293,5 @@ class World(ConnectedParts, BodyColumns):
 
     def is_live(self, row: int, generation: int) -> bool:
         """Return whether the entity that was given `row` in `generation` is still alive."""
-        return bool(self.alive[row] and self.generation[row] == generation)
+        scalars = self.scalars
+        return bool(scalars.alive[row] and scalars.generation[row] == generation)

@@ -62,6 +62,7 @@ def restore_world(world: World, saved: dict[str, Any]) -> None:
         listener(back)
     # Bodies in the engine may have been made or changed since; all of them are brought up to date.
     world.material.behind[world.rows] = True
+    world.may_carry = True
     world.touch(world.rows)
     world.touch_joints(world.rows)
 
@@ -79,6 +80,7 @@ def _restore_columns(world: World, saved: dict[str, Any]) -> Rows:
         elif not table.transient:
             # The table was added later: at the time of `save_world` all its rows had the defaults.
             table.clear_rows(np.arange(world.capacity))
+    world.keep_generations(int(world.generation.max(initial=0)))
     dead_mask = ~world.alive
     # Rows that are dead again keep the higher number, so that handles of entities spawned since stay stale.
     world.generation[dead_mask] = generations[dead_mask]

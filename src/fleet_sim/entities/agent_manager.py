@@ -63,6 +63,7 @@ class AgentManager(BaseManager[Agent]):
 
     def set_goal_pose_all(self, factory: Callable[[Agent], Pose | None]) -> None:
         """Send every agent to `factory(agent)`, in one write; None does not change the agent."""
+        # Asked once per agent and before anything is written: the factory may look at where others are.
         chosen = [(agent, goal) for agent in self.agents if (goal := factory(agent)) is not None]
         if not chosen:
             return
@@ -72,6 +73,7 @@ class AgentManager(BaseManager[Agent]):
         world = self.world
         rows = np.array([agent.row for agent, _ in chosen])
         for row in world.actions.busy(rows).tolist():
+            # Only of the busy ones: asking thousands of idle robots would take longer than the write.
             world.actions.cancel_base(row, "a new goal was set")
         positions, orientations = pose_arrays([goal for _, goal in chosen])
         drive.start_paths(world, rows, np.ones(len(rows), np.int64), positions, orientations)
@@ -143,6 +145,7 @@ class AgentManager(BaseManager[Agent]):
     ) -> None:
         """Call `callback(manager, dt)` in phase 1 at `frequency` Hz (default: the manager's update_frequency)."""
         if self._callbacks is None:
+            # Made at the first use: most managers have no callbacks.
             self._callbacks = CallbackList(self.world.clock, self.world.guard)
         self._callbacks.add(callback, self.update_frequency if frequency is None else frequency, "manager callback")
 

@@ -24,6 +24,7 @@ def attach(world: World, agent: Any, command: c.Attach) -> str:
     else:
         obj = agent.find_nearest_pickable(command.search_radius)
     try:
+        # Before anything is attached: an unknown link must not be found out too late.
         link = attachments.link_index(world, agent.row, command.link or BASE)
     except FleetSimError as error:
         return str(error)
@@ -34,6 +35,7 @@ def attach(world: World, agent: Any, command: c.Attach) -> str:
 
 def _detach(agent: Any, object_name: str) -> str:
     """Detach the object of that name, or all objects if it is empty."""
+    # A list of its own: detaching changes the robot's.
     carried = [obj for obj in agent.get_attached_objects() if object_name in ("", obj.name)]
     for obj in carried:
         agent.detach_object(obj)

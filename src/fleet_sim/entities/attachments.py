@@ -52,6 +52,7 @@ def attach(
         raise StateError(f"{world.label(child)!r} is already attached to {holder!r}; detach it first")
     if position is None or orientation is None:
         position, orientation = relative_pose(world, child, parent, link)
+    world.may_carry = True
     world.parent[child] = parent
     world.parent_link[child] = link
     world.attach_position[child] = position
@@ -137,7 +138,10 @@ def children_of(world: World, rows: Rows) -> Rows:
 
 def follow(world: World) -> None:
     """Update the poses of everything carried by something that moved, parents before children."""
+    if not world.may_carry:
+        return
     carried = (world.parent != NO_ROW).nonzero()[0]
+    world.may_carry = len(carried) > 0
     while len(carried):
         parents = world.parent[carried]
         # Whose carrier is itself carried waits for a later round.

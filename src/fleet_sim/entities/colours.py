@@ -36,7 +36,9 @@ def set_color(world: World, row: int, rgba: Sequence[float] | None, link: int | 
         part = "it" if link is None else f"its link {link!r}"
         raise InvalidValueError(f"{world.label(row)!r} cannot be coloured: {part} has no visual shape")
     world.look.paint(row, colour, place)
+    # The mirror writes colours together with poses, to rows that are behind.
     world.bullet_behind[row] = True
+    # In a window, the colour is to be seen before the next movement.
     if world.parts.bodies is not None:
         world.parts.bodies.pose_written(np.array([row]))
 
@@ -44,6 +46,7 @@ def set_color(world: World, row: int, rgba: Sequence[float] | None, link: int | 
 def color_of(world: World, row: int, link: int | str) -> Rgba | None:
     """Return the colour of a link of the entity in `row`, of its first shape; None where there is nothing to see."""
     place = attachments.link_index(world, row, link)
+    # The first shape stands for the link, as PyBullet has one colour per link in its answers.
     own = next((geometry.rgba for of, geometry in _visuals(world, row) if of == place), None)
     red, green, blue, opacity = world.look.colours(np.array([row]), np.array([place]))[0].tolist()
     return own if red < 0.0 else (red, green, blue, opacity)

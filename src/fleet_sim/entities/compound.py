@@ -32,6 +32,7 @@ def compound_model(visuals: Geometries, collisions: Geometries) -> RobotModel:
 
 @lru_cache(maxsize=256)
 def _file(visuals: Geometries, collisions: Geometries) -> str:
+    # Twice: the inertia needs the box of all shapes, and the box needs a model.
     _, half = model_box(_one_link(visuals, collisions, Inertial()), np.zeros(0))
     # Of the box around it; the engine works out its own from the shapes, unless it is told to take the file's.
     x, y, z = (np.maximum(half, 1e-3) ** 2 / 3.0).tolist()

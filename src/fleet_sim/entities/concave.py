@@ -20,6 +20,7 @@ def check_concave(
 
     Its shapes are those of `model`, or `collisions`. A robot may be kinematic, or have its base fixed.
     """
+    # A robot from a file says by link what is concave; only links that cannot move may be.
     if isinstance(params, AgentSpawnParams) and params.urdf_path is not None and model is not None:
         if dynamic:
             _check_links(model, fixed_base=params.use_fixed_base)
@@ -30,6 +31,7 @@ def check_concave(
         raise InvalidValueError(f"collision_shape: {_WHY}; a robot needs a convex one, or spawn a SimObject")
     if params.mass or dynamic:
         raise InvalidValueError(f"mass: {_WHY}; give 0, or a convex collision_shape, got {params.mass}")
+    # What is carried moves, and is pushed by what it touches.
     if params.pickable:
         raise InvalidValueError(f"pickable: {_WHY}; give pickable=False, or a convex collision_shape")
 

@@ -66,6 +66,7 @@ class FleetCommandDispatcher:
 
     def dispatch(self, command: Command) -> CommandAck:
         """Apply `command` now; raises InvalidValueError if it is malformed as a whole."""
+        # Before it is carried out: who records commands needs those that fail, too.
         self._sim.world.events.emit("fleet_command", command=command)
         handler = self._handlers.get(type(command))
         if handler is None and isinstance(command, Command) and command.feature:
@@ -126,6 +127,7 @@ class FleetCommandDispatcher:
         to.reject_immovable()
         count = len(command.names)
         linear = shaped(command.linear, (count, 3), "linear")[to.indices]
+        # Shapes are checked for all names, values only of those who get one.
         angular = shaped(command.angular, (count, 3), "angular")[to.indices]
         good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
         timeout = (
@@ -182,6 +184,7 @@ class FleetCommandDispatcher:
                 action = self._made(command.actions[index])
                 # Before the running action is cancelled, which an invalid new one must not do.
                 book.check(action)
+                # Goals that wait behind one another are kept unless the command says otherwise.
                 if command.replace and book.cancel(row, "preempted by a new action"):
                     drive.stop(self._world, np.array([row]))
                 book.add(row, action, command.command_id)
@@ -203,6 +206,7 @@ class FleetCommandDispatcher:
         to = Recipients(self._world, command.names)
         to.reject_others_than_robots()
         if command.goal:
+            # Only of those with actions, and only the actions of this goal: others stay.
             for row in self._world.actions.busy(to.rows).tolist():
                 self._world.actions.cancel_goal(row, command.goal, command.reason)
         else:
@@ -219,6 +223,7 @@ class FleetCommandDispatcher:
     @_apply.register
     def _(self, command: c.Remove) -> CommandAck:
         to = Recipients(self._world, command.names)
+        # All in one go, as rows may be attached to each other.
         if len(to.rows):
             remove(self._world, to.rows)
         return self._ack(command, to)
@@ -252,6 +257,7 @@ class FleetCommandDispatcher:
 
     @_apply.register
     def _(self, command: c.Call) -> CommandAck:
+        # Called between steps or in a step, by whoever put it into the inbox.
         value = command.function(self._sim)
         return replace(self._done(command), value=value)
 

@@ -34,16 +34,8 @@ def start_paths(
     dropped; their actions are not changed. Raises InvalidValueError for waypoints outside of the world.
     """
     check_extent(positions, world.extent, "goal")
-    motion = world.motion
-    planar = motion.planar[rows]
-    if planar.any():
-        owners = np.repeat(rows, lengths)
-        flat_mask = np.repeat(planar, lengths)
-        # Copies: the arrays may be those of a command, which is logged and replayed as it was given.
-        positions, orientations = positions.copy(), orientations.copy()
-        positions[flat_mask, 2] = world.position[owners[flat_mask], 2]
-        # Only the yaw of the goal counts: a robot that stands tilted keeps its tilt.
-        orientations[flat_mask] = _turned_to(world.orientation[owners[flat_mask]], orientations[flat_mask])
+    if world.motion.planar[rows].any():
+        positions, orientations = _flattened(world, rows, lengths, positions, orientations)
     steering.give_paths(
         world,
         rows,
@@ -55,7 +47,21 @@ def start_paths(
         tolerance=tolerance,
         speed_limits=speed_limits,
     )
-    motion.blocked_by[rows] = NO_ROW
+    world.motion.blocked_by[rows] = NO_ROW
+
+
+def _flattened(
+    world: World, rows: Rows, lengths: Ints, positions: Floats, orientations: Floats
+) -> tuple[Floats, Floats]:
+    """Return the waypoints with those of planar robots at the height and the tilt that these have now."""
+    owners = np.repeat(rows, lengths)
+    flat_mask = world.motion.planar[owners]
+    # Copies: the arrays may be those of a command, which is logged and replayed as it was given.
+    positions, orientations = positions.copy(), orientations.copy()
+    positions[flat_mask, 2] = world.position[owners[flat_mask], 2]
+    # Only the yaw of the goal counts: a robot that stands tilted keeps its tilt.
+    orientations[flat_mask] = _turned_to(world.orientation[owners[flat_mask]], orientations[flat_mask])
+    return positions, orientations
 
 
 def _turned_to(current: Floats, goals: Floats) -> Floats:

@@ -67,6 +67,7 @@ class EndEffectorHandle(JointHandle):
         """
         found = self.find_reach(target_position, target_orientation, end_effector_link, tolerance)
         force = as_float(max_force, "max_force in N m or N", low=0.0)
+        # Other joints of the robot, such as wheels, keep what they do.
         self._pre_empt(found.slots, ELSEWHERE)
         joint_steering.give_joint_targets(self._world, found.slots, found.values, force)
         return bool(found.reachable_mask[0])
@@ -96,11 +97,13 @@ class EndEffectorHandle(JointHandle):
         links = np.array([self.end_effector(end_effector_link)])
         position, orientation = read_target(target_position, target_orientation)
         here, turn = self._world.link_poses(np.array([self.row]), links)
+        # Squares are added by component: a norm of NumPy would round differently alone and in company.
         x, y, z = (here - position)[0].tolist()
         if (x * x + y * y + z * z) ** 0.5 > as_float(tolerance, "tolerance in m", low=0.0):
             return False
         if orientation is None:
             return True
+        # The rotation between both as a vector: its length is the angle, whatever the axis.
         apart = quaternions.to_rotation_vectors(quaternions.multiply(orientation, quaternions.conjugate(turn)))
         x, y, z = apart[0].tolist()
         return bool((x * x + y * y + z * z) ** 0.5 <= as_float(orientation_tolerance, "orientation_tolerance", low=0.0))

@@ -79,6 +79,7 @@ class ObjectEntry(Arrangement, SimObjectSpawnParams):
 
 def read_actions(value: object) -> list[dict[str, Any]]:
     """Return a list of mappings with a `type`; raises InvalidValueError. The actions are validated when made."""
+    # Anything but a list fails the check below, with one message for all mistakes.
     items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else [{}]
     whole = isinstance(value, (list, tuple)) and len(items) == len(value)
     if not whole or not all(isinstance(item.get("type"), str) for item in items):
@@ -118,9 +119,12 @@ def fill_scenario(sim: Any, config: Mapping[str, Any], *, source: str = "") -> N
 
     The one way to do so, whoever loads it: a second one would accept other scenarios, or make others of them.
     """
+    sim.population.scenario = config
     prepare_sections(sim, config, source=source)
+    # Sections first say what they need, such as a site whose places entries name; they open when robots are there.
     spawn_scenario(sim.world, config, source=source)
     open_sections(sim, config, source=source)
+    sim.origin.tell(config, source)
 
 
 def spawn_scenario(world: World, config: Mapping[str, Any], *, source: str = "") -> None:
@@ -142,6 +146,7 @@ def spawn_entries(
         where = f"{path}[{index}]"
         try:
             spawned = _spawn_entry(world, cls, entry, params)
+            # Noted before its actions are read: a wrong action takes the robot away again, too.
             handles += spawned
             _add_actions(world, spawned, getattr(entry, "actions", ()))
         except FleetSimError as error:
@@ -157,6 +162,7 @@ def _add_actions(world: World, handles: Sequence[SimObject], actions: Sequence[M
         params = {key: value for key, value in action.items() if key != "type"}
         for handle in handles:
             try:
+                # Parsed anew for each robot: an action serves one robot only.
                 world.actions.add(handle.row, world.actions.parse(action["type"], params))
             except FleetSimError as error:
                 raise ConfigError.of(error).within(f"actions[{index}]") from error
@@ -173,10 +179,12 @@ def read_entries(entries: object, cls: type[SimObject], *, source: str, path: st
         if not isinstance(item, Mapping):
             raise ConfigError(f"must be a mapping, got {item!r}", source=source, path=where)
         entry = read_spawn_params(kind, item, source, where)
+        # After reading, as only then all ways to write an entry look the same.
         _check_sdf_entry(entry, source, where)
         _look_beside(entry, source)
         params = cls.params_class(**{field.name: getattr(entry, field.name) for field in fields(cls.params_class)})
         if entry.shape is not None:
+            # `shape` is short for both; what is given beside it wins.
             params.visual_shape = params.visual_shape or entry.shape
             params.collision_shape = params.collision_shape or entry.shape
         pairs.append((entry, params))
@@ -190,6 +198,7 @@ def _look_beside(entry: Any, source: str) -> None:
     for owner in owners:
         for key in ("urdf_path", "sdf", "mesh_path", "height_image"):
             given = getattr(owner, key, None)
+            # A name without a file beside the scenario is that of a known model, and stays.
             if isinstance(given, str) and (found := beside(source, given)) != given:
                 setattr(owner, key, found)
 
@@ -200,6 +209,7 @@ def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
         if getattr(entry, "skip_models", None):
             raise ConfigError("needs sdf, a file of several models", source=source, path=f"{where}.skip_models")
         return
+    # Compared with an entry that has only what is allowed: a setting that is added later is refused by itself.
     plain = ObjectEntry(name=entry.name, initial_pose=entry.initial_pose, sdf=entry.sdf, skip_models=entry.skip_models)
     for field in fields(ObjectEntry):
         if getattr(entry, field.name) != getattr(plain, field.name):
@@ -221,6 +231,7 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
             return spawn_each(world, None, models)
     if entry.at is not None:
         return _spawn_at(world, cls, entry, params)
+    # A pose of a grid is that of its first cell.
     turn = np.array(params.initial_pose.orientation)
     if entry.grid is None:
         return spawn_many(world, cls, params, np.array([params.initial_pose.position]), turn[None], [entry.name])
@@ -240,6 +251,7 @@ def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[
     except FleetSimError as error:
         raise ConfigError.of(error).within("at") from error
     points = np.column_stack((places, np.full(len(places), pose.position[2])))
+    # Robots only: objects may lie on each other, and two robots in one place would never part.
     if isinstance(params, AgentSpawnParams):
         _check_vacant(world, points)
     turns = quaternions.multiply(quaternions.from_yaws(headings), np.tile(pose.orientation, (len(points), 1)))
@@ -249,6 +261,7 @@ def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[
     return spawn_many(world, cls, params, points, turns, names)
 
 
+# Exactly the same point: robots that are only near to each other are told apart by collisions.
 def _check_vacant(world: World, points: Floats) -> None:
     """Raise ConfigError where a robot would start at the very point where another one stands."""
     robots = world.rows[world.kind[world.rows] == KIND_AGENT]

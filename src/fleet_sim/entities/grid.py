@@ -54,6 +54,7 @@ class GridSpawnParams:
         width = columns if columns is not None else math.ceil(math.sqrt(count))
         if width < 1:
             raise InvalidValueError(f"grid: columns must be at least 1, got {columns}")
+        # Whole rows, of which the last one may be filled in part.
         return cls(0, width - 1, 0, math.ceil(count / width) - 1, spacing, offset)
 
     @classmethod
@@ -74,6 +75,7 @@ class GridSpawnParams:
     def positions(self, cells: Ints) -> Floats:
         """Return the positions (N, 3) of `cells`, numbered along x first, then y, then z."""
         width, depth, _ = self._sizes()
+        # Numbers are turned into coordinates by division: no list of all cells is made.
         coordinates = np.stack((cells % width, cells // width % depth, cells // (width * depth)), axis=1)
         lowest = np.array((self.x_min, self.y_min, self.z_min))
         return np.asarray(np.array(self.offset) + np.array(self.spacing) * (coordinates + lowest))

@@ -56,13 +56,18 @@ class Handle:
         return row
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Row and generation, which tell it from any other entity; also of one that was removed."""
+        return self._row, self._generation
+
+    @property
     def is_alive(self) -> bool:
         """Whether the entity still exists."""
         return self._world.is_live(self._row, self._generation)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle it together with its world, by its row: what a handle refers to is there."""
-        return _handle_of, (type(self), self._world, self._row, self._generation, getattr(self, "last_label", None))
+        return handle_of, (type(self), self._world, self._row, self._generation, getattr(self, "last_label", None))
 
     def _copy_of(self, column: Floats) -> Floats:
         value: Floats = column[self.row].copy()
@@ -115,8 +120,8 @@ def _unsettable(handle: object, name: str) -> str | None:
     return f"{name!r} of {cls.__name__} can only be read{hint}"
 
 
-def _handle_of(cls: type[Handle], world: World, row: int, generation: int, label: str | None) -> Handle:
-    """Return the handle that was pickled."""
+def handle_of(cls: type[Handle], world: World, row: int, generation: int, label: str | None) -> Handle:
+    """Return the handle of the entity that had `row` in `generation`, called `label` where it was removed."""
     handle = cls.__new__(cls)
     for name, value in (("_world", world), ("_row", row), ("_generation", generation)):
         _set(handle, name, value)

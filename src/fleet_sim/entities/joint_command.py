@@ -26,6 +26,7 @@ def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
     force = as_float(command.max_force, "max_force in N m or N", low=0.0, high=LARGEST_FORCE)
     what = "velocity" if command.positions is None else "position"
     # Robots of one model may follow mimic joints or not.
+    # One number for model and way of following: rows with the same number are commanded in one write.
     numbers = 2 * world.robots.model[to.rows] + world.robots.mimics[to.rows]
     chosen: dict[int, Ints] = {}
     reasons: dict[int, str] = {}
@@ -35,12 +36,14 @@ def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
         try:
             chosen[number] = places = _places(model, command.joint_names, values.shape[1])
         except FleetSimError as error:
+            # The whole kind is wrong in the same way; the others go on.
             reasons.update(dict.fromkeys(to.rows[members].tolist(), str(error)))
             continue
         given = values[to.indices[members]]
         reasons.update(_reasons(to.rows[members], model, places, given, command.positions is not None))
         if number % 2:
             reasons.update(_mimic_reasons(to.rows[members], model, places, given, what))
+    # After all checks: nothing has been written so far.
     to.reject_for(reasons)
     numbers = 2 * world.robots.model[to.rows] + world.robots.mimics[to.rows]
     for number, places in chosen.items():
@@ -48,6 +51,7 @@ def set_joints(world: World, command: c.SetJoints, to: Recipients) -> None:
         for row in world.actions.busy(rows).tolist():
             world.actions.cancel_joints(row, places, "joints were commanded")
         slots = (world.robots.joint_start[rows][:, None] + places).reshape(-1)
+        # Velocities have no limits of position to be checked against; each joint clips them to its speed.
         give = joint_steering.give_joint_velocities if command.positions is None else joint_steering.give_joint_targets
         give(world, slots, values[indices].reshape(-1), force)
 
@@ -58,6 +62,7 @@ def _values(command: c.SetJoints) -> Floats:
         raise InvalidValueError("a joint command has either positions or velocities")
     what = "velocities" if command.positions is None else "positions"
     given: Any = command.velocities if command.positions is None else command.positions
+    # Without names, the numbers say how many joints are meant.
     columns = len(command.joint_names) or (np.shape(given)[1] if np.ndim(given) == 2 else 0)
     return shaped(given, (len(command.names), columns), what)
 
@@ -75,6 +80,7 @@ def _reasons(rows: Rows, model: RobotModel, places: Ints, given: Floats, are_pos
     reasons = {}
     for row, numbers in zip(rows.tolist(), given, strict=True):
         cause = "" if np.isfinite(numbers).all() else "a number is not finite"
+        # `not ... <=`, so that NaN is refused too.
         if not cause and not np.abs(numbers).max(initial=0.0) <= LARGEST_SPEED:
             cause = f"a number is beyond {LARGEST_SPEED:g}"
         if not cause and are_positions:

@@ -81,6 +81,7 @@ class JointHandle(JointReadings):
 
     def set_joints_velocities(self, velocities: JointNumbers, max_force: float = DEFAULT_FORCE) -> None:
         """Command velocities of joints: of all by a list, or of some by a mapping."""
+        # Checked as a whole before the actions of the robot end.
         slots, values = self._commanded(velocities, "velocity")
         force = as_float(max_force, "max_force in N m or N", low=0.0)
         self._pre_empt(slots, "velocities of joints were commanded")
@@ -91,6 +92,7 @@ class JointHandle(JointReadings):
 
         Raises StateError for a robot without motors.
         """
+        # Without motors there is nothing that a force could act on: joints follow their targets exactly.
         self._require_motors()
         slots, values = self._commanded(forces, "force")
         self._pre_empt(slots, "forces of joints were commanded")
@@ -104,6 +106,7 @@ class JointHandle(JointReadings):
         slots, values = self._commanded(positions, "position")
         self._pre_empt(slots, "the joints were put somewhere else")
         joint_steering.put_joints(self._world, slots, values)
+        # In a step, what is carried follows at the end of phase 1 anyway.
         if not self._world.in_step:
             attachments.follow_rows(self._world, np.array([self.row]))
 
@@ -142,6 +145,7 @@ class JointHandle(JointReadings):
             chosen = [joints] if isinstance(joints, (int, str)) else list(joints)
             start = int(world.robots.joint_start[self.row])
             slots = np.array([start + place_of(model, joint) for joint in chosen], np.int64)
+            # A leader's motor moves both; a second one would work against it.
             if (world.joints.leader[slots] >= 0).any():
                 raise InvalidValueError(f"joints that mimic others have no motors of their own: {chosen}")
         give_motors(world, slots, params)
@@ -204,6 +208,7 @@ class JointHandle(JointReadings):
         Without a `tolerance` the agent's own is used. True if no joint ever had a target.
         """
         model, joints = self._model(), self._world.joints
+        # What a list says of fixed joints was dropped, so values go by slots.
         slots, values = self._numbers(self.last_joint_targets if targets is None else targets, "joint targets")
         start = int(self._world.robots.joint_start[self.row])
         default = joints.tolerance[joints.of(self._world.robots, self.row)]

@@ -73,6 +73,7 @@ class JointReadings(SimObject):
 
         Both are in the world frame, and follow from the velocities of the base and of the joints.
         """
+        # Of the frame, not of the centre of mass: it is what forward kinematics gives.
         row, links = np.array([self.row]), np.array([self._model().link_index(link)])
         points, _ = self._world.link_poses(row, links)
         linear, angular = self._world.links.link_velocities(row, links, points)
@@ -84,6 +85,7 @@ class JointReadings(SimObject):
         """Return position and velocity of a joint; a fixed one is at 0 and at rest."""
         model = self._model()
         place = int(model.slots[model.joint_index(joint_index)])
+        # It has no slot, so the columns say nothing of it.
         if place < 0:
             return 0.0, 0.0
         joints = self._world.joints
@@ -100,6 +102,7 @@ class JointReadings(SimObject):
         if model is None:
             return []
         span = self._world.joints.of(self._world.robots, self.row)
+        # Fixed joints keep their zeros.
         states = np.zeros((model.num_joints, 2))
         states[model.movable, 0] = self._world.joints.position[span]
         states[model.movable, 1] = self._world.joints.velocity[span]
@@ -133,6 +136,7 @@ class JointReadings(SimObject):
         """
         row, world = self.row, self._world
         values: Floats = world.joints.effort[world.joints.of(world.robots, row)].copy()
+        # Interpolated joints need no effort; 0 would look like a measurement.
         if not world.robots.motors[row]:
             values.fill(np.nan)
         return values

@@ -26,6 +26,7 @@ LIMIT_SLACK = 1e-6
 
 def place_of(model: RobotModel, joint: int | str) -> int:
     """Return the place of a joint that moves; raises UnknownNameError, and InvalidValueError for a fixed one."""
+    # True would be joint 1.
     if isinstance(joint, bool) or not isinstance(joint, (int, str, np.integer)):
         raise InvalidValueError(f"a joint is given by name or index, got {joint!r}")
     index = model.joint_index(joint)
@@ -51,6 +52,7 @@ def read_joint_numbers(model: RobotModel, numbers: JointNumbers, what: str) -> t
     values = as_floats(numbers, (None,), what)
     count = len(model.movable)
     # Numbered as in PyBullet, fixed joints included; what stands for those is dropped.
+    # A list of all joints wins where both counts agree: then none is fixed, and it is the same list.
     if len(values) == model.num_joints:
         values = values[model.movable]
     if len(values) != count:
@@ -65,6 +67,7 @@ def limits_cause(model: RobotModel, places: Ints, values: Floats) -> str:
     """Return a message about the first value beyond its joint's limits, or ""."""
     joints = model.movable[places]
     lower, upper = model.lower[joints], model.upper[joints]
+    # Joints without limits have 0 for both in many descriptions, which is no limit.
     outside_mask = (values < lower - LIMIT_SLACK) | (values > upper + LIMIT_SLACK)
     outside = np.flatnonzero(outside_mask & model.limited_mask[joints])
     if not len(outside):
@@ -87,6 +90,7 @@ def read_tolerances(model: RobotModel, tolerance: Tolerance, default: Floats) ->
     if tolerance is None:
         return default.copy()
     if isinstance(tolerance, Mapping):
+        # By joint, so that fixed ones may be named, as in a table for several models.
         everywhere = np.full(model.num_joints, DEFAULT_TOLERANCE)
         for joint, value in tolerance.items():
             everywhere[model.joint_index(joint)] = as_float(value, what, low=0.0)
@@ -95,6 +99,7 @@ def read_tolerances(model: RobotModel, tolerance: Tolerance, default: Floats) ->
         given = as_floats(tolerance, (None,), what)
         if (given < 0.0).any():
             raise InvalidValueError(f"{what}: expected numbers of at least 0, got {tolerance!r}")
+        # A list may be shorter than the joints: the rest has the default.
         everywhere = np.full(max(model.num_joints, len(given)), DEFAULT_TOLERANCE)
         everywhere[: len(given)] = given
         return everywhere[model.movable]

@@ -23,6 +23,7 @@ def checked_material(values: Mapping[str, float]) -> dict[str, float]:
     for name, value in values.items():
         if name not in MATERIAL:
             raise unknown_name("property of a material", name, MATERIAL)
+        # More than 1 would give a body energy at each bounce.
         checked[name] = as_float(value, name, low=0.0, high=1.0 if name == "restitution" else np.inf)
     return checked
 
@@ -31,6 +32,7 @@ def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
     """Change the material of the entity in `row`, from the next step on."""
     for name, value in checked_material(values).items():
         getattr(world.material, name)[row] = value
+    # The mirror writes materials, which are many, apart from poses.
     world.material.behind[row] = True
     world.bullet_behind[row] = True
 
@@ -38,12 +40,14 @@ def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
 def set_mass(world: World, row: int, mass: float) -> None:
     """Change the mass in kg; raises StateError where joints would change between motors and kinematic motion."""
     kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
+    # Without a mass, even a concave mesh stays where it is.
     if kilograms > 0.0:
         check_mass(world, row)
     if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
         motors = "with" if world.robots.motors[row] else "without"
         raise StateError(f"{world.handles[row]!r} was spawned {motors} motors")
     world.mass[row] = kilograms
+    # What is carried follows its carrier and gets its mass back when it is put down.
     world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW
     # The mirror looks at the masses of rows that are behind.
     world.bullet_behind[row] = True

@@ -61,6 +61,7 @@ class MotorPlan:
     def write(self, world: World, slots: Ints) -> None:
         """Set the motors of the joints in `slots` (N, M)."""
         give_motors(world, slots.reshape(-1), self.motors)
+        # Afterwards, so that a single joint's settings win over those for all.
         for place, params in self.joint_motors.items():
             give_motors(world, slots[:, place], params)
 
@@ -80,6 +81,7 @@ def plan_motors(
     given = motors or MotorParams()
     if not given.is_given and not any(params.is_given for params in joint_motors.values()):
         return None
+    # Settings that could not act are a mistake.
     if not motored:
         raise InvalidValueError(
             f"motors, joint_motors: {model.name!r} has no motors here; robots have them with physics on, with "
@@ -125,5 +127,6 @@ def motor_of(world: World, slot: int) -> MotorParams:
         position_gain=float(joints.position_gain[slot]),
         velocity_gain=float(joints.velocity_gain[slot]),
         max_velocity=float(joints.max_velocity[slot]),
+        # In the columns no limit is infinity, in settings it is null.
         max_force=limit if np.isfinite(limit) else None,
     )

@@ -49,14 +49,17 @@ class RobotPlan:
         robots.motors[rows], robots.mimics[rows] = self.motors, self.mimics
         slots = joints.assign(robots, rows, self.model)
         if self.mimics:
+            # Before positions are written: followers are clipped with their leaders.
             mimic.link(world, slots, self.model)
         joints.position[slots] = joints.target[slots] = self.positions
         joints.tolerance[slots] = self.tolerances
         joints.wheel_rate[slots], joints.wheel_offset[slots] = self.wheels.rates, self.wheels.offsets
         for values, value in ((joints.given_tolerances, self.joint_tolerance), (joints.ik_params, self.ik_params)):
             if value is not None:
+                # By row, and only where given: most robots have the default.
                 values.update(dict.fromkeys(rows.tolist(), value))
         if self.motors:
+            # Last of all: motors hold positions, which have to be there.
             _start_motors(world, rows, self.model)
         if self.motor_plan is not None:
             self.motor_plan.write(world, slots)
@@ -70,6 +73,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
     limited_mask = model.limited_mask[model.movable]
     lower = np.where(limited_mask, model.lower[model.movable], -np.inf)
     upper = np.where(limited_mask, model.upper[model.movable], np.inf)
+    # 0, or the nearest value within the limits, is where a robot starts.
     positions = np.clip(np.zeros(count), lower, upper)
     if params.joint_positions is not None:
         places, values = read_joint_numbers(model, params.joint_positions, "joint_positions")
@@ -79,6 +83,7 @@ def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> 
         if cause:
             raise InvalidValueError(f"joint_positions: {cause}")
         positions[places] = values
+        # What was accepted just beyond a limit, see LIMIT_SLACK, starts at the limit.
         positions = np.clip(positions, lower, upper)
     if mimics:
         positions = mimic.led_positions(model, positions)
@@ -109,6 +114,7 @@ def adopt_joints(world: World, row: int, model: RobotModel, positions: Floats) -
 def plan_still(model: RobotModel) -> RobotPlan:
     """Return the plan of an object made from `model`; raises InvalidValueError where joints would stand still."""
     if len(model.movable):
+        # A few names tell which model it is; a hand has dozens.
         names = ", ".join(model.movable_names[:4]) + (", ..." if len(model.movable) > 4 else "")
         raise InvalidValueError(
             f"urdf_path: {model.name!r} has joints that move ({names}), and objects have none; spawn it as an Agent "

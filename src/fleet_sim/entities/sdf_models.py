@@ -48,11 +48,13 @@ def read_world_file(path: str | Path, world: World) -> SdfWorld:
     """
     search_paths = world.model_paths
     file = expanded(path)
+    # A bare word is the name of a model, a path has an ending or exists.
     if file.suffix or is_file(file):
         check_file(file, "sdf")
     else:
         file = Path(resolve_urdf(path, search_paths=search_paths))
     found = load_sdf_world(file, search_paths=search_paths)
+    # Without physics gravity moves nothing.
     if world.physics:
         _check_gravity(found, world.gravity, path)
     if found.left_out:
@@ -88,6 +90,7 @@ def params_of_world(
     for name in skip_models:
         if name not in names:
             raise unknown_name("model to skip", name, names)
+    # Poses in the file are relative to wherever the world is put.
     origin = pose or Pose((0.0, 0.0, 0.0))
     chosen = [placed for placed in found.models if placed.name not in skip_models]
     return [_params(placed, origin, prefix, agents=agents) for placed in chosen]
@@ -104,6 +107,7 @@ def _params(placed: PlacedModel, origin: Pose, prefix: str, *, agents: bool) -> 
     if not placed.static:
         return SimObjectSpawnParams(urdf_path=_file(model), mass=None, **settings)
     still = {**settings, "collision_mode": CollisionMode.STATIC, "pickable": False}
+    # Never moves, so its meshes may be surfaces that one can drive into, such as a shelf.
     model = replace(model, collisions=tuple(map(_as_surface, model.collisions)))
     shapes = _shapes(model)
     if shapes is None:
@@ -116,6 +120,7 @@ def _as_surface(part: LinkGeometry) -> LinkGeometry:
     """Return a collision shape of what never moves: meshes have room inside, as in Gazebo."""
     if part.geometry.kind != ShapeKind.MESH:
         return part
+    # Only now concave: of what moves, the engine needs the hull.
     return LinkGeometry(part.link, replace(part.geometry, concave=True))
 
 
@@ -135,6 +140,7 @@ def _shapes(model: RobotModel) -> tuple[list[ShapeParams], list[ShapeParams]] | 
     visuals, collisions = _in_base(model, model.visuals), _in_base(model, model.collisions)
     everything = (*visuals, *collisions)
     several = max(len(visuals), len(collisions)) > 1
+    # A plane among other shapes has no box that could hold all of them.
     if not all(map(_is_shape, everything)) or (several and any(each.kind == ShapeKind.PLANE for each in everything)):
         return None
     return [_shape(geometry) for geometry in visuals], [_shape(geometry) for geometry in collisions]

@@ -79,6 +79,7 @@ def _read_pose(value: object) -> Pose | None:
         unknown = [str(key) for key in value if key not in _POSE_KEYS]
         if unknown:
             raise InvalidValueError(f"unknown key {unknown[0]!r} of a pose.{did_you_mean(unknown[0], _POSE_KEYS)}")
+        # Three ways to say one thing; two of them could contradict each other.
         if len(value.keys() & {"orientation", "rpy", "yaw"}) > 1:
             raise InvalidValueError(f"a pose has one of orientation, rpy and yaw, got {value!r}")
         x, y, z = _numbers(value.get("position", (0.0, 0.0, 0.0)), (3,))
@@ -102,6 +103,7 @@ def _angle(value: float) -> float:
 def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
     items = list(value) if isinstance(value, (list, tuple)) else []
     good = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
+    # Exactly as many numbers as meant: a fourth one would be taken for something that it is not.
     if len(items) not in lengths or not good:
         raise InvalidValueError(f"expected {' or '.join(map(str, lengths))} numbers, got {value!r}")
     try:
@@ -208,11 +210,13 @@ class ShapeParams(Checked):
 
     def _field(self) -> str:
         """Return the file of the surface of a heightfield."""
+        # Equal truth values: both are given, or neither.
         if (self.heights is None) == (not self.height_image):
             raise InvalidValueError("a heightfield has either heights or height_image")
         given = self.heights or image_heights(existing_file(self.height_image, "height_image"), self.height)
         heights = np.array(given)
         lines, columns = heights.shape
+        # Between the outermost samples lie one fewer spaces than samples.
         spacing = self.field_size[0] / (columns - 1), self.field_size[1] / (lines - 1)
         return height_field_file(heights, spacing, centred=False)
 
@@ -234,6 +238,7 @@ def existing_file(name: str | None, what: str) -> str:
     path = expanded(name)
     check_file(path, what)
     if not is_file(path):
+        # Only names of the same kind: a typo is rarely in the ending.
         beside = path.parent.iterdir() if is_folder(path.parent) else ()
         near = [entry.name for entry in beside if entry.suffix == path.suffix]
         raise InvalidValueError(f"{what}: there is no file {str(path)!r}.{did_you_mean(path.name, near)}")
@@ -251,6 +256,7 @@ def geometries(
         raise InvalidValueError(
             f"{what}_frame_pose: is the pose of one shape, and there are {len(shapes)}; give each its frame_pose"
         )
+    # A single one may have its pose from either of the two settings.
     given = shapes if isinstance(shapes, list) else [shapes]
     made = [shape.to_geometry(frame_pose) for shape in given if shape is not None]
     return tuple(geometry for geometry in made if geometry is not None)

@@ -93,6 +93,7 @@ class SimObject(CollisionHandle):
         x, y, z = as_floats(mesh_scale, (3,), "mesh_scale").tolist()
         shape = ShapeParams("mesh", mesh_path=mesh_path, mesh_scale=(x, y, z), concave=concave, rgba_color=rgba)
         if concave:
+            # A surface cannot be carried; saying so is left to those who want it otherwise.
             settings.setdefault("pickable", False)
         params = cls.params_class(shape, shape, pose or Pose((0.0, 0.0, 0.0)), **settings)
         return sim_core.spawn(params, cls)
@@ -112,6 +113,7 @@ class SimObject(CollisionHandle):
         joints that move are Agents; as `Agent.from_sdf`, so are all that are not static. On any error none is spawned.
         """
         world = read_world_file(path, sim_core.world)
+        # A class of robots makes robots of what moves, also without joints.
         agents = cls.params_class is not SimObjectSpawnParams
         params = params_of_world(world, pose=pose, prefix=prefix, skip_models=skip_models, agents=agents)
         spawned: list[Any] = sim_core.spawn_all(params)
@@ -208,6 +210,7 @@ class SimObject(CollisionHandle):
             return False
         world.place(rows, point, turn, preserve_velocity=preserve_velocity)
         if not world.in_step:
+            # In a step, what is carried follows at the end of phase 1 anyway.
             attachments.follow_rows(world, rows)
         return True
 
@@ -304,6 +307,7 @@ class SimObject(CollisionHandle):
             return True
         if not attachments.take(world, child, row, link, offset):
             return False
+        # After the world is consistent: what overrides it may look around.
         obj.carried()
         return True
 

@@ -28,6 +28,7 @@ def spawn_command(world: World, command: c.Spawn) -> tuple[str, ...]:
     if not command.remote:
         return _spawn(world, command)
     check_amount(command)
+    # What comes from elsewhere may name files of the folders of models only.
     with remote_input(model_folders(world.model_paths)):
         return _spawn(world, command)
 
@@ -52,6 +53,7 @@ def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
     try:
         objects = spawn_entries(world, SimObject, _entries(world, command, command.objects), path="objects")
     except BaseException:
+        # All or nothing, as for entries of one section.
         remove(world, np.array([robot.row for robot in robots], np.int64))
         raise
     return tuple(world.label(handle.row) for handle in (*robots, *objects))
@@ -64,6 +66,7 @@ def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]
     taken: set[str] = set()
     renamed = []
     for entry in entries:
+        # Numbers begin at 0 for each entry; names that are taken are skipped.
         stem = entry.get("name") or "robot"
         candidates = (f"{stem}_{number}" for number in count())
         name = entry.get("name") or next(candidates)

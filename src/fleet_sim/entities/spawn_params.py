@@ -199,7 +199,10 @@ class AgentSpawnParams(SimObjectSpawnParams):
     )
     ik_params: IKParams | None = setting(None, doc="Parameters of inverse kinematics.")
     controller: Any = setting(None, doc="ControllerParams, a controller's name, or a mapping with type and its keys.")
-    plugins: Any = setting(None, doc="Agent plugins: classes, or (class, config) pairs.")
+    plugins: Any = setting(
+        None,
+        doc="Plugins: names, dotted paths, mappings of `type` and config, classes, (class, config) pairs.",
+    )
     sensors: Any = setting(
         None,
         reader=read_sensors,
@@ -210,6 +213,7 @@ class AgentSpawnParams(SimObjectSpawnParams):
     def limit(self, name: str, controller: ControllerParams) -> tuple[Floats, float]:
         """Return the limit `name` in the form of the columns: (per axis (3,), norm)."""
         value = getattr(self, name)
+        # The robot's own setting, that of its controller, the default: the nearest one counts.
         if value is None:
             value = getattr(controller, name)
         if value is None:
@@ -227,6 +231,7 @@ def read_spawn_params(cls: type[Any], config: Mapping[str, Any], source: str = "
     data = dict(config)
     yaw = data.pop("yaw", None)
     if yaw is not None:
+        # The short form of a pose has no yaw of its own; here it gets one.
         pose = data.get("pose", [0.0, 0.0, 0.0])
         if not isinstance(pose, (list, tuple)) or len(pose) != 3:
             raise ConfigError(f"goes with pose: [x, y, z], got pose {pose!r}", source=source, path=_join(path, "yaw"))
@@ -239,6 +244,7 @@ def read_spawn_params(cls: type[Any], config: Mapping[str, Any], source: str = "
 def with_features(cls: type[Any], entry: Mapping[str, Any], *, source: str, path: str) -> Mapping[str, Any]:
     """Return `entry` with the keys of features moved below `features`, read; raises ConfigError for unknown keys."""
     fields = fields_of(cls)
+    # A feature cannot take the name, or another name, of a setting of ours.
     own = {*fields, *(alias for field in fields.values() for alias in field.rules.aliases)}
     # Features are looked up (also among installed packages) only if there are other keys.
     others = [key for key in entry if key not in own]

@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.core.features import spawn_values
-from fleet_sim.core.plugins import AgentHooks
+from fleet_sim.core.plugins import AGENT_PLUGINS, AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
 from fleet_sim.core.shapes import BodyShape, Geometry, seen_as
@@ -75,14 +75,11 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     visuals = geometries(params.visual_shape, params.visual_frame_pose, "visual")
     collisions = geometries(params.collision_shape, params.collision_frame_pose, "collision")
     body = _body_columns(world, params, model)
-    robot = None
     if model is None and max(len(visuals), len(collisions)) > 1:
         # The mass is that of the settings, as of every body made of shapes.
         model = compound_model(visuals, collisions)
     check_concave(params, model, collisions, dynamic=body["dynamic"])
-    if model is not None:
-        agent = params if isinstance(params, AgentSpawnParams) else None
-        robot = plan_robot(agent, model, motors=body["dynamic"]) if agent else plan_still(model)
+    robot = None if model is None else _planned(params, model, motors=body["dynamic"])
     if robot is None:
         _refuse_joints(params)
     if getattr(params, "self_collision", False):
@@ -107,6 +104,10 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         sensors=world.sensors.plan(params.sensors),
         robot=robot,
     )
+
+
+def _planned(params: SimObjectSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:
+    return plan_robot(params, model, motors=motors) if isinstance(params, AgentSpawnParams) else plan_still(model)
 
 
 def _check_self_collision(params: SimObjectSpawnParams, model: RobotModel | None, *, dynamic: bool) -> None:
@@ -223,14 +224,19 @@ def _half_extents(kind: ShapeKind, shape: Geometry) -> Any:
 
 
 def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
-    """Return the entries of `plugins` as (plugin or class, config) pairs."""
+    """Return the entries of `plugins` as (plugin or class, config) pairs; a text is a name or dotted path."""
     pairs: list[tuple[Any, Any]] = []
     for entry in entries if isinstance(entries, (list, tuple)) else [entries] * (entries is not None):
         plugin, config = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
+        if isinstance(plugin, Mapping) and isinstance(plugin.get("type"), str):
+            config = {key: value for key, value in plugin.items() if key != "type"}
+            plugin = plugin["type"]
+        plugin = AGENT_PLUGINS.find(plugin) if isinstance(plugin, str) else plugin
         kind = plugin if isinstance(plugin, type) else type(plugin)
         if not issubclass(kind, AgentHooks):
             raise InvalidValueError(
-                f"plugins: expected a list of AgentPlugin classes or (class, config) pairs, got {entry!r}"
+                "plugins: expected a list of names, dotted paths, mappings with `type` and the plugin's config,"
+                f" AgentPlugin classes or (class, config) pairs, got {entry!r}"
             )
         pairs.append((plugin, config))
     return pairs

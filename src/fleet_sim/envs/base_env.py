@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium as gym
 import numpy as np
 
-from fleet_sim.bullet.query import BulletHandle
+from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.envs.episode import begun
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.errors import InvalidValueError, unknown_name

@@ -36,6 +36,7 @@ class JointsEnv(FrankaBaseEnv):
         super().__init__(config_file, render_mode, max_steps)
 
     def joint_range(self) -> tuple[Floats, Floats]:
+        # Filled in by subclasses before the spaces are made, which need it.
         """Return the smallest and the largest action of each joint, in its own unit: (9,), (9,)."""
         raise NotImplementedError
 
@@ -53,6 +54,7 @@ class JointsEnv(FrankaBaseEnv):
         """Return an action in the units of the joints."""
         values = as_floats(action, (9,), "action")
         if self.normalized_actions:
+            # From [-1, 1] to the range of each joint.
             values = self._low + 0.5 * (values + 1.0) * (self._high - self._low)
         numbers: list[float] = values.tolist()
         return numbers
@@ -84,6 +86,7 @@ class Franka1Env(JointsEnv):
     def joint_range(self) -> tuple[Floats, Floats]:
         """Return the velocity limits of the joints in both directions, at most VELOCITY_LIMIT."""
         model = load_robot_model(resolve_urdf("panda"))
+        # Fingers are slower than the limit, and some files say nothing of theirs.
         limits = np.minimum(model.max_velocities[model.movable], VELOCITY_LIMIT)
         return -limits, limits
 
@@ -110,6 +113,7 @@ class Franka2Env(FrankaBaseEnv):
         render_mode: str | None = None,
         max_steps: int = 200,
     ) -> None:
+        # Checked here: below, 0 would be an empty space, and a negative one no error.
         if min(da, dv) <= 0.0 or min(downsample_height, downsample_width) < 1:
             raise InvalidValueError(
                 f"da, dv and the size of the image must be positive, got {da}, {dv}, "
@@ -161,6 +165,7 @@ def downsampled(image: Bytes, height: int, width: int) -> Bytes:
     rows = _bands(image.shape[0], height)
     columns = _bands(image.shape[1], width)
     # Sums of rows, then of columns: bands of unequal width need no interpolation.
+    # Rounded by the half that is added before the cast.
     sums: npt.NDArray[np.float64] = np.add.reduceat(image.astype(np.float64), rows, axis=0)
     sums = np.add.reduceat(sums, columns, axis=1)
     heights = np.diff([*rows.tolist(), image.shape[0]])
@@ -173,4 +178,5 @@ def _bands(size: int, count: int) -> npt.NDArray[np.int64]:
     """Return the starts of `count` bands of about equal width in `size` pixels."""
     if count > size:
         raise InvalidValueError(f"the camera's picture has {size} pixels; it cannot be brought down to {count}")
+    # Whole pixels: bands differ by one at most.
     return np.arange(count) * size // count

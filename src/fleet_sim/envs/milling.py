@@ -50,6 +50,7 @@ class MillingController(Controller):
         if self.table is not None:
             chosen: Floats = self.table[group.readings[0].astype(np.int64)]
             return chosen
+        # Before the first step of an episode there may be no action yet: everybody stands.
         return self.actions if len(self.actions) == len(group) else np.zeros((len(group), 2))
 
 
@@ -75,6 +76,7 @@ class MillingWorld:
             "type": "MazeAgent",
             "agent_radius": 0.1,
             "sensors": [{"type": "binary_fov", "theta": params.theta, "distance": params.distance}],
+            # By its dotted path, as a world on disk would name it.
             "controller": f"{__name__}:MillingController",
         }
         self.world: RectangularWorld = World_from_config(
@@ -116,6 +118,7 @@ class MillingWorld:
 
     def step(self) -> None:
         """Advance by one step of the environment."""
+        # Several steps per action, or a policy would decide far more often than anything changes.
         self.world.evaluate(self.params.steps_per_action)
 
     @property
@@ -184,6 +187,7 @@ class MillingEnv(gym.Env[Observations, Observations]):
     def step(self, action: Observations) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Apply `action` for `steps_per_action` steps of the world."""
         swarm = self.swarm
+        # Clipped: policies explore beyond the space.
         swarm.controller.table = np.clip(np.asarray(action, float).reshape(2, 2), -1.0, 1.0) * [SPEED, TURN]
         swarm.step()
         self._steps += 1
@@ -240,6 +244,7 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Begin an episode with new random positions; the same seed gives the same ones."""
         if seed is not None:
+            # Without a seed the stream goes on, so that episodes differ.
             self._rng, _ = seeding.np_random(seed)
         if self._swarm is None:
             self._swarm = MillingWorld(self.params)
@@ -253,6 +258,7 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Apply the action of each agent; an agent without an action stands still."""
         swarm, agents = begun(self._swarm), self.agents
+        # After the end of an episode there is nobody to step.
         if not agents:
             return {}, {}, {}, {}, {}
         wanted = np.array([np.asarray(actions.get(name, (0.0, 0.0)), float) for name in self.possible_agents])

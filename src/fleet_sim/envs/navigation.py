@@ -22,6 +22,7 @@ class NavigationTask(ArenaTask[NavigationParams]):
     def reset_world(self, world: int, rng: np.random.Generator) -> None:
         """Reset `world`: obstacles, robots and goals at random, with a distance between them."""
         robots, size = self.shape[1], self.params.arena_size
+        # No points to keep away from, so far.
         nothing = np.empty((0, 2))
         obstacles = scatter_points(rng, self.params.num_obstacles, size, self.spacing, nothing)
         points = scatter_points(rng, robots, size, self.spacing, obstacles)
@@ -32,6 +33,7 @@ class NavigationTask(ArenaTask[NavigationParams]):
         self.arena.place_obstacles(world, obstacles)
         self.arena.place_robots(mask, points, rng.uniform(-np.pi, np.pi, (robots,)))
         self.goals[world] = goals
+        # Where progress is measured from in the first step.
         self.distances[world] = np.hypot(goals[:, 0] - points[:, 0], goals[:, 1] - points[:, 1])
 
     def reset_robot(self, world: int, robot: int, rng: np.random.Generator) -> None:
@@ -52,7 +54,9 @@ class NavigationTask(ArenaTask[NavigationParams]):
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Return rewards for progress, goals, collisions and each step; inactive robots get 0."""
         params, active = self.params, self.arena.active
+        # Who collides at its goal has not reached it.
         reached = (self.distances <= params.goal_radius) & active & ~touching
         rewards = params.progress_reward * progress + params.step_reward
         rewards += params.goal_reward * reached + params.collision_reward * touching
+        # A robot that is parked, waiting for its next episode, earns nothing.
         return StepOutcome(np.where(active, rewards, 0.0), reached, reached | touching)

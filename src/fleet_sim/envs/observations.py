@@ -21,6 +21,7 @@ NEIGHBOUR_SIZE = 5
 def to_body(offsets: Floats, headings: Floats) -> Floats:
     """Return `offsets` (..., 2) of the world frame in the frames of robots with `headings` (...)."""
     cosines, sines = np.cos(headings), np.sin(headings)
+    # In one array: two would have to be stacked afterwards.
     out = np.empty(np.broadcast_shapes(offsets.shape, (*headings.shape, 2)))
     out[..., 0] = cosines * offsets[..., 0] + sines * offsets[..., 1]
     out[..., 1] = cosines * offsets[..., 1] - sines * offsets[..., 0]

@@ -41,6 +41,7 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
+        # What the user says wins over the defaults of the class.
         self.params = read(self.params_class, {**self.defaults, **settings}).in_use("an environment")
         size = self.task_class.observation_size(self.params)
         self.possible_agents = [f"robot_{robot}" for robot in range(self.params.num_robots)]
@@ -72,6 +73,7 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
         task = self._running()
         if not self.agents:
             return {}, {}, {}, {}, {}
+        # Zeros for everybody: who sends no action stops.
         wanted = np.zeros((*task.shape, 2))
         for name, action in actions.items():
             wanted[0, self._number[name]] = action
@@ -85,6 +87,7 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
         success, ended = outcome.success[0, index].tolist(), outcome.ended[0, index].tolist()
         rewards = dict(zip(agents, outcome.rewards[0, index].tolist(), strict=True))
         terminated = dict(zip(agents, ended, strict=True))
+        # Whoever ended has terminated; only the others were cut off by time.
         truncated = {name: late and not done for name, done in terminated.items()}
         infos: dict[str, AgentDict] = {name: {"is_success": got} for name, got in zip(agents, success, strict=True)}
         if outcome.ended.any():

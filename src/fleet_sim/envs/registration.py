@@ -45,6 +45,7 @@ ENVIRONMENTS: dict[str, Entry] = {
 def register_all() -> None:
     """Register all ids with Gymnasium, including those of other distributions; may be called again."""
     for name, entry in ENVIRONMENTS.items():
+        # Once: registering an id again would print a warning in every program that imports this twice.
         if name not in gymnasium.registry:
             gymnasium.register(
                 id=name, entry_point=entry.single, vector_entry_point=entry.vector, kwargs=dict(entry.settings)

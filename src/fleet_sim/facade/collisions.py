@@ -37,6 +37,7 @@ class CollisionQueries:
 
     def check(self) -> tuple[list[Pair], dict[str, float]]:
         """Return (pairs colliding now, times in ms), whatever the check rate; events are not affected."""
+        # Boxes first: an entity may have been moved since the last step.
         refresh_bounds(self._world)
         pairs = self._as_handles(self._collisions.find())
         return pairs, dict(self._collisions.breakdown)
@@ -62,6 +63,7 @@ class CollisionQueries:
         refresh_bounds(world)
         rows = world.rows
         lower, upper = world.aabb_lower[rows], world.aabb_upper[rows]
+        # Copies by indexing, so that what is returned does not change in the next step.
         ids = world.object_id[rows].tolist()
         return {object_id: (lower[index], upper[index]) for index, object_id in enumerate(ids)}
 
@@ -71,6 +73,7 @@ class CollisionQueries:
 
     def set_pair(self, first: SimObject | str, second: SimObject | str, enabled: bool | None) -> None:
         """Let two entities (handles or names) collide or not, see `sim.set_collision_pair`."""
+        # Names or handles, as everywhere.
         one, other = self._row(first), self._row(second)
         if one == other:
             raise InvalidValueError(f"{self._world.label(one)!r} cannot collide with itself; name two entities")
@@ -107,8 +110,10 @@ def scene_corners(world: World) -> Floats:
 
 
 def _finite_boxes(world: World) -> tuple[Floats, Floats]:
+    # Boxes may be behind, as this is asked between steps.
     refresh_bounds(world)
     rows = world.rows
     lower, upper = world.aabb_lower[rows], world.aabb_upper[rows]
+    # A plane has no end, and would make the view infinitely wide.
     finite_mask = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
     return lower[finite_mask], upper[finite_mask]

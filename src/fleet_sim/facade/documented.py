@@ -1,36 +1,38 @@
 """The documented methods of a simulation; each calls the part that does the work.
 
-Those that ask about what is in the world, or change it, are in `documented_world.py`.
+Those that ask about what is in the world, or change it, are in `documented_world.py`, those of PyBullet and its
+window in `documented_view.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, TypeVar
 
-from fleet_sim.arrays import Bytes
-from fleet_sim.bullet.camera import CameraView, Picture
-from fleet_sim.config.params import CameraParams, SimulationParams
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.plugins import SimHooks
 from fleet_sim.core.profiler import Profiler
 from fleet_sim.facade.control import RunControl
+from fleet_sim.facade.documented_view import ViewNames
 from fleet_sim.facade.documented_world import WorldNames
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.monitor import Monitor
 from fleet_sim.facade.pacing import Pacer, RunReport
 from fleet_sim.facade.runner import Runner
 from fleet_sim.facade.state import State
+from fleet_sim.facade.state_files import StateFiles
 from fleet_sim.monitor import MonitorFigures, MonitorOutput
 
 Sim = TypeVar("Sim", bound="DocumentedNames")
 Plugin = TypeVar("Plugin", bound=SimHooks[Any])
 
 
-class DocumentedNames(WorldNames):
+class DocumentedNames(ViewNames, WorldNames):
     """The documented methods of a simulation. A new feature is a method of its part, not a line here."""
 
     params: SimulationParams
@@ -41,6 +43,7 @@ class DocumentedNames(WorldNames):
     monitor: Monitor
     runner: Runner
     state: State
+    state_files: StateFiles
 
     # ---- time and events ---------------------------------------------------------------------------------------------
 
@@ -156,9 +159,22 @@ class DocumentedNames(WorldNames):
         """
         self.state.clear()
 
-    def save_state(self) -> Checkpoint:
-        """Return a checkpoint of the present state for `restore_state`: poses, motion, actions, random streams."""
-        return self.state.save()
+    def save_state(self, path: str | Path | None = None, *, user_code: bool = False) -> Checkpoint:
+        """Return a checkpoint of the present state for `restore_state`; with `path` it is written to that file too.
+
+        A file is for `load_state` and `from_state`, in this process or another. It holds no code: StateFileError names
+        callbacks, plugins without a state and other code of the user's own that it cannot hold; with `user_code` it is
+        left out, and whoever loads the file adds it again. Raises StateError inside a step.
+        """
+        return self.state.save() if path is None else self.state_files.save(path, user_code_too=user_code)
+
+    def load_state(self, path: str | Path) -> None:
+        """Go on from the state in a file that a simulation of the same scenario has written, maybe in another process.
+
+        Entities that it does not have are removed, those that are missing are spawned; callbacks, plugins and event
+        handlers stay. Raises StateFileError, and then nothing has changed, and StateError inside a step.
+        """
+        self.state_files.load(path)
 
     def restore_state(self, checkpoint: Checkpoint) -> None:
         """Restore a saved state of this simulation. Entities spawned since are removed, removed ones are restored.
@@ -219,68 +235,6 @@ class DocumentedNames(WorldNames):
     def get_manager(self, name: str) -> Any:
         """Return the manager called `name`; raises UnknownNameError."""
         return self.extensions.manager(name)
-
-    # ---- PyBullet and the window -------------------------------------------------------------------------------------
-
-    @property
-    def client(self) -> int:
-        """The PyBullet client id, for pybullet's own functions.
-
-        After reading it, PyBullet is updated in every step, since direct calls cannot be intercepted. Prefer
-        `sim.bullet`, which has all pybullet functions and updates PyBullet only when one is called.
-        """
-        return self.view.client_id
-
-    def setup_pybullet(self) -> int:
-        """Connect to PyBullet now, opening the window in GUI mode; returns the client id, as `client` does."""
-        return self.view.connect()
-
-    @property
-    def floor_id(self) -> int:
-        """The PyBullet body of the floor; -1 without a floor, or before the first use of PyBullet."""
-        return self.view.floor_id
-
-    def setup_camera(self, camera_config: Mapping[str, Any] | CameraParams | None = None) -> CameraView:
-        """Set the window's camera to `camera_config` (None: `params.camera_config`) and return the view.
-
-        Mode "auto" fits the present content of the world. Without a window the view is only returned. Raises
-        ConfigError.
-        """
-        return self.view.setup_camera(camera_config)
-
-    def take_picture(
-        self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
-    ) -> Picture:
-        """Return an image of the world (colours, depth in m, rows); needs no window and no GPU.
-
-        `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves the colours.
-        """
-        return self.view.take_picture(width, height, camera_config)
-
-    def draw_picture(
-        self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
-    ) -> Bytes:
-        """Return a picture (height, width, 3) for people: smooth, with shadows, drawn by OpenGL where it is there.
-
-        `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves it.
-        """
-        return self.view.draw_picture(width, height, camera_config)
-
-    def configure_visualizer(self, **settings: bool) -> None:
-        """Apply the settings of the window: shadows, panels, collision shapes, transparent static bodies.
-
-        `settings` are `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes` and
-        `enable_structure_transparency`; those not given are as in `params`. Raises ConfigError.
-        """
-        self.view.configure(**settings)
-
-    def disable_rendering(self) -> None:
-        """Suspend drawing of the window, for faster changes to the world; without a window it has no effect."""
-        self.view.draw(False)
-
-    def enable_rendering(self) -> None:
-        """Resume drawing of the window."""
-        self.view.draw(True)
 
     # ---- figures -----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnPara
 from fleet_sim.facade.assignments import Assignments
 from fleet_sim.facade.collisions import CollisionQueries, Pair, scene_bounds
 from fleet_sim.facade.population import Population
+from fleet_sim.facade.recording import RunRecording, start_recording
 from fleet_sim.facade.view import View
 from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.sensors.system import SensorSystem
@@ -34,6 +35,17 @@ class WorldNames(Assignments):
     collision_queries: CollisionQueries
     population: Population
     view: View
+
+    # ---- recordings --------------------------------------------------------------------------------------------------
+
+    def record(self, path: str | Path, **settings: Any) -> RunRecording:
+        """Record from now on until the handle's `close()`, or until the end of `with sim.record("run.mcap"):`.
+
+        `rate=10.0` in Hz of simulated time (None: each step); `on_full="wait"`, or "drop", where writing is slower than
+        the run. See docs/recordings.md. Raises InvalidValueError where nothing can be written and
+        MissingDependencyError without the extra `record`.
+        """
+        return start_recording(self, path, settings)
 
     # ---- entities ----------------------------------------------------------------------------------------------------
 

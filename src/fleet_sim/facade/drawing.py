@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes
 from fleet_sim.bullet.adopted import count_own
-from fleet_sim.bullet.camera import CameraView
+from fleet_sim.bullet.camera_view import CameraView
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.geometry import Pose
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations

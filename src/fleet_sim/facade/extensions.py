@@ -55,6 +55,16 @@ class Extensions:
         """Shut `plugin` down and forget it; returns whether it was registered."""
         return self._plugins.remove(plugin)
 
+    @property
+    def callbacks(self) -> list[Callable[..., object]]:
+        """The functions added by `add_callback`."""
+        return self._callbacks.functions
+
+    @property
+    def plugin_runner(self) -> PluginRunner:
+        """What runs the plugins; their state is part of checkpoints."""
+        return self._plugins
+
     # ---- managers ----------------------------------------------------------------------------------------------------
 
     def add_manager(self, manager: Any, name: str | None = None) -> str:
@@ -77,6 +87,11 @@ class Extensions:
                 return True
         return False
 
+    @property
+    def managers(self) -> dict[str, Any]:
+        """The managers by name."""
+        return dict(self._managers)
+
     def manager(self, name: str) -> Any:
         """Return the manager called `name`; raises UnknownNameError."""
         if name not in self._managers:
@@ -87,7 +102,13 @@ class Extensions:
 
     def __bool__(self) -> bool:
         """Whether there is anything to run in a step."""
-        return bool(self._callbacks or self._plugins or any(map(_has_callbacks, self._callers.values())))
+        if self._callbacks or self._plugins:
+            return True
+        return bool(self._callers) and any(map(_has_callbacks, self._callers.values()))
+
+    def has_callbacks(self) -> bool:
+        """Return whether there are managers or callbacks to call."""
+        return bool(self._callers) or len(self._callbacks) > 0
 
     def run_callbacks(self) -> None:
         """Call the managers and callbacks that are due."""
@@ -96,6 +117,10 @@ class Extensions:
             if _has_callbacks(manager):
                 manager.run_callbacks()
         self._callbacks.run(self._owner)
+
+    def has_plugins(self) -> bool:
+        """Return whether there are plugins to call."""
+        return bool(self._plugins)
 
     def run_plugins(self) -> None:
         """Call `on_step` of the plugins that are due."""

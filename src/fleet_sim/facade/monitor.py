@@ -50,6 +50,7 @@ class Monitor:
         """
         if output is None:
             output = self._open_window()
+        # The one shown so far ends, also where the new one is the same.
         self.close()
         self._output, self._meter = output, RunMeter(self._world.clock.tick, self._world.clock.time)
         return output
@@ -70,6 +71,7 @@ class Monitor:
 
     def update(self) -> None:
         """Show the present figures, if there is an output."""
+        # An output that was closed by its user returns False.
         if self._output is not None and not self._output.show(self.figures()):
             self.close()
 
@@ -80,6 +82,7 @@ class Monitor:
 
     def close(self) -> None:
         """Close the output."""
+        # Forgotten before it is closed, as closing may ask for figures.
         output, self._output = self._output, None
         if output is not None:
             output.close()
@@ -87,6 +90,7 @@ class Monitor:
     def figures(self) -> MonitorFigures:
         """Return the present figures; rates are averages since the previous call."""
         clock, world = self._world.clock, self._world
+        # Rates need a first look; without a monitor this call is it.
         if self._meter is None:
             self._meter = RunMeter(clock.tick, clock.time)
         rates = self._meter.rates(clock.tick, clock.time)
@@ -118,17 +122,21 @@ class Monitor:
 
     def memory(self) -> dict[str, float]:
         """Return the process's peak memory (nan if the platform does not report it) and the columns' size, in MB."""
+        # By identity: some tables are known under two names.
         tables = {id(table): table for table in self._world.tables.values()}
         return {
             "peak_rss_mb": _peak_memory(),
             "columns_mb": sum(table.nbytes for table in tables.values()) / 1024.0**2,
         }
 
+    def logs(self) -> bool:
+        """Return whether the profile or the memory use is logged."""
+        return self._params.enable_time_profiling or self._params.enable_memory_profiling
+
     def log_profile(self) -> None:
         """Log the profile and memory use, in the steps selected by the settings."""
         params = self._params
-        if not (params.enable_time_profiling or params.enable_memory_profiling):
-            return
+        # The step under way is counted when it ends.
         step = self._world.clock.tick + 1
         if step % params.profiling_interval == 0:
             if params.enable_time_profiling:

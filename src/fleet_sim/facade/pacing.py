@@ -27,6 +27,7 @@ class RunReport:
     @property
     def rtf(self) -> float:
         """Simulated seconds per real second."""
+        # A run of no time: without a step, or faster than the clock can tell.
         return self.sim_time / self.wall_time if self.wall_time > 0.0 else float("inf")
 
 
@@ -53,16 +54,19 @@ class Pacer:
     def wait_for(self, sim_time: float, rtf: float) -> float:
         """Return the seconds to wait until `sim_time` is due at the real-time factor `rtf`; 0 when it is."""
         if rtf <= 0.0:
+            # The schedule of a run at full speed would be far behind when it slows down.
             self.restart()
             return 0.0
         now = time.perf_counter()
         if self._origin is None or rtf != self._rtf:
             self._origin, self._rtf = (now, sim_time), rtf
         wait = self._origin[0] + (sim_time - self._origin[1]) / rtf - now
+        # Less than a step late is what every run is.
         if wait < -self._dt / rtf:
             self.late_steps += 1
             self.worst_delay = max(self.worst_delay, -wait)
         if wait < -self._slack:
+            # Far behind: the schedule begins anew, and what was missed stays missed.
             self.restart()
         # Whoever waits asks again afterwards; locks refuse to wait for centuries.
         return min(max(0.0, wait), LONGEST_WAIT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,8 @@ class Population:
     _mirror: BulletMirror
     _queries: BulletQueries
     _snapshots: SnapshotBoard
+    scenario: Mapping[str, Any] = field(default_factory=dict)
+    """The scenario that the simulation was built from; empty without one. For reading only."""
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 

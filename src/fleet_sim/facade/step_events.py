@@ -16,11 +16,17 @@ class StepEvents:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._handled = world.events.asking("pre_update", "post_update")
+        self._handled_by_one = world.entity_events.asking
 
     def pre_step(self, dt: float) -> None:
         """Emit `pre_step`."""
         if self._world.events.has_handlers("pre_step"):
             self._world.events.emit("pre_step", dt=dt, sim_time=self._world.clock.time)
+
+    def wants_update(self) -> bool:
+        """Return whether somebody listens to `pre_update` or has code of its own between that and `post_update`."""
+        return bool(self._handled() or self._handled_by_one() or self._world.hooks)
 
     def pre_update(self, dt: float) -> None:
         """Emit `pre_update` of each entity."""
@@ -46,7 +52,7 @@ class StepEvents:
     def to_agents(self, event: str, rows: Rows) -> None:
         """Emit `event` of the agents in `rows`."""
         world = self._world
-        if len(rows) and (world.events.has_handlers(event) or len(world.entity_events)):
+        if world.events.has_handlers(event) or len(world.entity_events):
             for row in rows.tolist():
                 # An earlier handler may have removed it.
                 if world.alive[row]:

@@ -50,8 +50,8 @@ class Update:
         """Clear the moved flags of the previous step, and prepare this one."""
         world = self._world
         self._profiler.begin_step()
-        world.moved[:] = False
-        world.robots.joints_moved[:] = False
+        world.moved.fill(False)
+        world.robots.joints_moved.fill(False)
         # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending.
         self._commands_due = len(self._inbox)
         self._watched = self._has_user_code()
@@ -67,7 +67,7 @@ class Update:
             self._extensions
             or world.hooks
             or len(world.entity_events)
-            or self._inbox.runs_code(self._commands_due)
+            or (self._commands_due and self._inbox.runs_code(self._commands_due))
             or self._actions.user_defined
             or world.events.has_handlers_of_any(PHASE_1_EVENTS)
         )
@@ -85,14 +85,15 @@ class Update:
         self._avoidance.after()
         # Before arrival is decided: who was held back has not arrived.
         done, blocked = self._blocking.after(ended)
-        arrived = self._motion.settle(world, done)
+        arrived = self._motion.settle(world, done) if len(done) else done
         if self._watched:
             # From here on, user code must see carried objects at their carriers.
             attachments.follow(world)
         if len(arrived):
             self._actions.arrived(arrived)
             self._events.to_agents("arrived", arrived)
-        self._events.to_agents("blocked", blocked)
+        if len(blocked):
+            self._events.to_agents("blocked", blocked)
 
     def move_joints(self, dt: float) -> None:
         """Move the robots' joints; wake actions whose joints arrived."""

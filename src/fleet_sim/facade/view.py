@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Rows
-from fleet_sim.bullet.camera import CameraView, Picture, render, view_from_config
+from fleet_sim.bullet.camera import Picture, render
 from fleet_sim.bullet.camera import setup_camera as place_camera
+from fleet_sim.bullet.camera_view import CameraView, view_from_config
 from fleet_sim.bullet.gui import Gui
 from fleet_sim.bullet.highlight import Highlight
 from fleet_sim.bullet.mirror import BulletMirror
@@ -113,6 +114,7 @@ class View:
             return
         self._prepared = True
         self._visualizer.set_structures(self._structures())
+        # A camera that the user placed stays where it is.
         if not self._camera_placed:
             self.setup_camera()
 
@@ -125,6 +127,10 @@ class View:
     def quiet(self) -> AbstractContextManager[None]:
         """Suspend drawing of the window until the end of the block."""
         return self._mirror.client.quiet()
+
+    def colours_collisions(self) -> bool:
+        """Return whether bodies that collide are coloured, or some still are."""
+        return self._params.enable_collision_color_change or self._highlight.is_shown
 
     def show_collisions(self) -> None:
         """Colour bodies while they collide, if the settings enable it; else give back the colours of coloured ones."""

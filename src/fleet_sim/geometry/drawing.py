@@ -20,6 +20,7 @@ def draw_line(
     lifetime: float,
 ) -> int:
     """Draw a line in world coordinates and return its id; `sim` or its `bullet` has `addUserDebugLine`."""
+    # Either a client of PyBullet or a simulation, which has one.
     for target in (sim, getattr(sim, "bullet", None)):
         draw = getattr(target, "addUserDebugLine", None)
         if draw is not None:

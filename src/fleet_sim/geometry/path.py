@@ -10,6 +10,7 @@ from fleet_sim.arrays import as_float
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry.drawing import draw_axes, draw_cross, draw_line
 from fleet_sim.geometry.pose import Pose
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import trigonometry as trig
 
 RGB = Sequence[float]
@@ -18,6 +19,7 @@ LINE_COLOR = (0.1, 0.5, 1.0)
 POINT_COLOR = (1.0, 0.5, 0.1)
 
 
+@saved
 class Path:
     """A list of waypoint poses in the world frame, driven in order.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial import trigonometry as trig
 
@@ -30,6 +31,7 @@ def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]
     return numbers
 
 
+@saved
 class Pose:
     """A position (m) and a unit orientation quaternion (x, y, z, w); immutable, comparable and hashable.
 
@@ -55,8 +57,10 @@ class Pose:
                 f"orientation: a quaternion (x, y, z, w) must not be zero, got {[qx, qy, qz, qw]}; "
                 "no rotation is [0, 0, 0, 1]"
             )
+        # Left alone where it is a unit already: dividing would change its last bits at each copy.
         if abs(norm - 1.0) >= 1e-12:
             qx, qy, qz, qw = qx / norm, qy / norm, qz / norm, qw / norm
+        # Past our own `__setattr__`, which refuses.
         object.__setattr__(self, "_position", (x, y, z))
         object.__setattr__(self, "_orientation", (qx, qy, qz, qw))
 

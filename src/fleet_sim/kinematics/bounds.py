@@ -76,6 +76,7 @@ def body_boxes(model: RobotModel) -> BodyBoxes:
             np.array([geometry.orientation]),
         )
         axes = quaternions.to_matrices(orientation)[0]
+        # The columns are the half axes: the box's axes in the body's frame, each as long as half the box.
         bodies[index] = tree.link_body[link]
         centres[:, index] = position[0] + quaternions.rotate(orientation, offset[None])[0]
         half_axes[:, :, index] = axes * half

@@ -99,18 +99,20 @@ class InverseKinematics:
             best[:, nearer], errors[:, nearer] = found[:, nearer_mask], reached[:, nearer_mask]
             # Robots that have arrived take no part in further starts: most arrive in the first.
             left = left[(errors[:, left] > self.params.convergence_threshold).any(axis=0)]
-        if self._null_space is not None:
-            # What was not reached stays as near as it is.
-            near = np.flatnonzero((errors <= self.params.convergence_threshold).all(axis=0))
-            turned = None if axes is None else axes[..., near]
-            best[:, near], errors[:, near] = self._null_space.run(
-                best[:, near], targets[:, near], turned, errors[:, near]
-            )
+        self._rest_in_null_space(best, errors, targets, axes)
         solved = values.copy()
         solved[:, self._slots] = best.T
         limit = self.params.reachability_tolerance if tolerance is None else tolerance
-        mask = (errors[0] <= limit) & (errors[1] <= ORIENTATION_TOLERANCE)
-        return Solution(solved, errors[0], errors[1], mask)
+        return Solution(solved, errors[0], errors[1], (errors[0] <= limit) & (errors[1] <= ORIENTATION_TOLERANCE))
+
+    def _rest_in_null_space(self, best: Floats, errors: Floats, targets: Floats, axes: Floats | None) -> None:
+        """Change `best` and `errors` of robots that have arrived to a solution nearer to their rest values."""
+        if self._null_space is None:
+            return
+        # What was not reached stays as near as it is.
+        near = np.flatnonzero((errors <= self.params.convergence_threshold).all(axis=0))
+        turned = None if axes is None else axes[..., near]
+        best[:, near], errors[:, near] = self._null_space.run(best[:, near], targets[:, near], turned, errors[:, near])
 
     def _start(self, number: int, present: Floats) -> Floats:
         """Return start values (K, N): present ones, the rest posture, quartiles of the ranges, values between."""

@@ -49,11 +49,13 @@ class BaseBin:
                 name=self.name,
                 urdf_path=self.default_bin_file_name,
                 initial_pose=self.pose,
+                # It is moved only by `reset`, and never by what falls into it.
                 use_fixed_base=True,
                 pickable=False,
                 collision_mode=CollisionMode.STATIC,
             )
             self.handle = self.sim.spawn(params)
+        # For the type checker: `spawn` returns any handle.
         assert self.handle is not None
         return self.handle.object_id
 
@@ -117,6 +119,7 @@ class BaseBin:
 
     def to_bin(self, positions: Floats) -> Floats:
         """Return world positions (N, 3) in the frame of the bin."""
+        # The inverse of a rotation, for going back into the bin's frame.
         back = quaternions.conjugate(np.array([self.pose.orientation]))
         offsets = positions - np.array(self.pose.position)
         return quaternions.rotate(np.repeat(back, len(offsets), axis=0), offsets)
@@ -134,5 +137,6 @@ class BaseBin:
         """Return a mask (N,) of the positions (N, 3), world frame, that are in L x W x 2 H."""
         inside = self.to_bin(positions)
         length, width, height = self.dimensions
+        # Open at the top: what lies on the other objects still counts as in the bin.
         mask = (np.abs(inside[:, 0]) <= 0.5 * length) & (np.abs(inside[:, 1]) <= 0.5 * width)
         return np.asarray(mask & (inside[:, 2] >= 0.0) & (inside[:, 2] <= 2.0 * height))

@@ -64,6 +64,7 @@ class Camera:
     def reset(self) -> None:
         """Restore the pose, lens and picture size of the settings."""
         view, projection = self.config.view_matrix, self.config.projection_matrix
+        # Kept as attributes, which users change before they apply them.
         self.fov, self.near, self.far = projection.fov, projection.near_plane, projection.far_plane
         self.width, self.height = self.config.width_resolution, self.config.height_resolution
         self.eye = np.array(view.eye_position)
@@ -84,6 +85,7 @@ class Camera:
         """The current view matrix, also when mounted on an arm, in PyBullet's form: 16 numbers, column by column."""
         agent, link, pose = self._place
         if agent is not None:
+            # Anew at each call: the link moves.
             pose = agent.get_link_pose(link).compose(pose)
         return engine_view(np.array(pose.position), np.array(pose.orientation))
 
@@ -147,6 +149,7 @@ class Camera:
         """
         if sim_mode is not None and sim_mode not in SIM_MODES:
             raise InvalidValueError(f"sim_mode: expected one of {', '.join(SIM_MODES)}, got {sim_mode!r}")
+        # Only whether PyBullet draws matters here; both other modes draw in the same way.
         if sim_mode is not None and (sim_mode == "cpu-headless") != (self.sim_mode == "cpu-headless"):
             raise InvalidValueError(
                 f"sim_mode: this camera draws as in {self.sim_mode!r}, not {sim_mode!r}; say so when it is made"
@@ -166,6 +169,7 @@ class Camera:
         """Return a picture as `get_image` does, or None in mode "human", where the window shows the scene."""
         if mode not in self.render_modes:
             raise InvalidValueError(f"mode: expected one of {', '.join(self.render_modes)}, got {mode!r}")
+        # A person looks at the window, so there is nothing to return.
         if mode == "human":
             return None
         return self.get_image(sim_mode, get_depth_data or mode == "rgb_and_depth_arrays")
@@ -189,6 +193,7 @@ def look_at(eye: Floats, target: Floats, up: Floats) -> Floats:
     """
     forward = np.asarray(target, np.float64) - np.asarray(eye, np.float64)
     right = np.cross(forward, up)
+    # Along its own up vector a camera has no right; `not ... >` refuses NaN as well.
     if not forward.any() or not np.linalg.norm(right) > 1e-9 * np.linalg.norm(forward):
         raise InvalidValueError(f"a camera at {eye} cannot look at {target} with {up} up; change one of them")
     forward /= np.linalg.norm(forward)

@@ -35,6 +35,7 @@ def mount_on_arm(
     the far plane in m. Logs a warning if the camera sees nothing but the arm itself.
     """
     link, aimed = agent.get_link_pose(mount), agent.get_link_pose(target)
+    # Above in the world, whichever way the link is turned.
     eye = np.array(link.position) + [0.0, 0.0, mount_offset]
     aim = np.array(aimed.position) + [0.0, 0.0, target_offset]
     # A camera that looks straight up or down cannot have z as its up vector.
@@ -44,6 +45,7 @@ def mount_on_arm(
     back = quaternions.conjugate(np.array([link.orientation]))
     position = quaternions.rotate(back, (eye - np.array(link.position))[None])[0]
     camera.mount_on(agent, mount, position, quaternions.multiply(back, turn[None])[0], *lens)
+    # One picture now: a camera inside of the arm is a mistake that no setting shows.
     farthest = float(np.max(camera.read().depth))
     if farthest < VISIBLE * float(np.linalg.norm(aim - eye)):
         log.warning(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet_sim.bullet.query import BulletHandle
+from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 

@@ -25,6 +25,7 @@ def _gravity(value: object) -> Vector:
     if not isinstance(given, (list, tuple)) or len(given) != 3:
         raise ValueError(f"expected a number, the z component, or a list of 3 numbers, got {value!r}")
     for number in given:
+        # A bool is a Real, too, and no number.
         if not isinstance(number, Real) or isinstance(number, bool) or not isfinite(number):
             raise ValueError(f"expected finite numbers, got {value!r}")
     x, y, z = map(float, given)
@@ -134,6 +135,7 @@ class ArmSettings(UsedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Fixed joints count, as they do in the files of the reference.
         if len(self.joints) != len(REST):
             raise ConfigError(f"expected {len(REST)} joint positions, got {len(self.joints)}", path="joints")
 
@@ -154,6 +156,7 @@ class ObjectSettings(UsedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Zero objects are allowed; more at least than at most are not.
         if self.min_number_of_objects > self.max_number_of_objects:
             raise ConfigError(
                 f"{self.min_number_of_objects} is more than max_number_of_objects, {self.max_number_of_objects}",

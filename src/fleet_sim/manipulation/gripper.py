@@ -29,6 +29,7 @@ class Gripper:
 
     def within_limits(self, a: float, b: float) -> tuple[float, float]:
         """Return the fingers' targets, clipped to their limits."""
+        # Clipped, not refused: policies ask for more than fingers can do, and mean "as far as it goes".
         wanted = as_floats((a, b), (2,), "target positions of the fingers")
         first, second = np.clip(wanted, self._lower, self._upper).tolist()
         return first, second
@@ -60,7 +61,9 @@ class Gripper:
 
     def forces(self) -> tuple[float, float]:
         """Return the reaction forces in N along the z axes of the two fingers, as of the last step."""
+        # Both joints in one call of the engine.
         states = self._sim.bullet.getJointStates(self._sim.world.bodies.body_id(self._agent.row), self._fingers)
+        # Entry 2 are the reaction forces and torques, of which the third one is along z.
         return float(states[0][2][2]), float(states[1][2][2])
 
     def record(self, forces: Forces) -> None:

@@ -33,11 +33,13 @@ def joints_for(
     positions by name, the posture is the one nearest to it.
     """
     place = as_floats(position, (3,), "target_ee_position")[None]
+    # Any orientation will do then; something has to go through the frames all the same.
     turn = quaternions.IDENTITY[None]
     if orientation is not None:
         given = as_floats(orientation, (4,), "target_ee_orientation")
         turn = quaternions.normalized(given[None], "target_ee_orientation")
     base = agent.get_pose()
+    # The solver works in the frame of the base.
     places, turns = poses.relative(np.array([base.position]), np.array([base.orientation]), place, turn)
     solver = solver_of(model, link, ONE_DESCENT if rest is None else replace(ONE_DESCENT, rest_posture=rest))
     solution = solver.solve(agent.joint_positions[None], places, None if orientation is None else turns)

@@ -68,6 +68,7 @@ class ArmKeyboard:
             # A short tap may be reported as released only.
             if state & (IS_DOWN | WAS_TRIGGERED) or (state & WAS_RELEASED and key not in self._held):
                 move[axis] += sign
+        # Before the held keys are updated below, which would make every key look held.
         toggle, reset, end = (self._went_down(key, events) for key in (ord(" "), ord("r"), ESCAPE))
         for key, state in events.items():
             if state & WAS_RELEASED:
@@ -80,6 +81,7 @@ class ArmKeyboard:
         """Do what the keys ask for, at least one step of the simulation; return False when it is to end."""
         pressed = self.read(events)
         arm = self.scene.arms[0]
+        # First of all: who wants to end does not want to wait for a movement.
         if pressed.quit:
             return False
         if pressed.reset:
@@ -98,6 +100,7 @@ class ArmKeyboard:
             keep = 1.0 if arm.gripper_is_open else -1.0
             arm.apply_action_delta([x * self.step, y * self.step, z * self.step, turn * self.turn, keep])
         else:
+            # A step in any case, or the window would stand still between two keys.
             self.scene.sim.step_once()
         return True
 

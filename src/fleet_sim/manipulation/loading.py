@@ -27,6 +27,7 @@ def load_bin_picking(config: str | Path | Mapping[str, Any] | BinPickingConfig |
         return BinPickingConfig()
     source = "" if isinstance(config, Mapping) else str(config)
     data = config if isinstance(config, Mapping) else load_mapping(resolve_config(config))
+    # Keys of files have hyphens, settings have underscores; from here on there are only the latter.
     given = _underscored(data, source)
     arms = given.get("arms")
     if isinstance(arms, dict):
@@ -45,6 +46,7 @@ def load_section(cls: type[Section], given: Section | Mapping[str, Any], path: s
 
 def as_mapping(config: BinPickingConfig) -> dict[str, Any]:
     """Return the settings as a mapping with hyphens that `load_bin_picking` reads back."""
+    # For the type checker: a mapping stays a mapping.
     hyphened = _hyphened(plain(config))
     assert isinstance(hyphened, dict)
     return hyphened
@@ -78,6 +80,7 @@ def _arm(arm: Any, source: str, path: str) -> Any:
     joints = arm.get("joints") if isinstance(arm, Mapping) else None
     if not isinstance(joints, Mapping):
         return arm
+    # Both ways of counting are found in files of the reference.
     first = 0 if "joint_0" in joints else 1
     names = [f"joint_{number}" for number in range(first, first + len(REST))]
     if set(joints) != set(names):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.bullet.query import BulletHandle
+from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.spawn_params import AgentSpawnParams

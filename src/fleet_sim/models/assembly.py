@@ -33,21 +33,25 @@ def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints
         raise root.error(
             f"has {len(links)} links; a model may have {MOST_LINKS}. Spawn its parts as models of their own"
         )
+    # All names first: what follows finds parts by name.
     by_name = _unique(links, "link")
     _unique(joints, "joint")
     children = _children(by_name, joints)
     base = _root_link(root, links, joints)
     order = _depth_first(base.name, children)
+    # Fewer joints were reached than there are, so the others go round in a circle.
     if len(order) < len(joints):
         raise _loop_error(joints, {joint.name for joint in order})
     _check_depth(base.name, order)
     _check_sizes(links, joints)
+    # Built at last, when nothing can be wrong any more.
     return _model(name, path, base, order, by_name)
 
 
 def _check_depth(base: str, order: list[JointParts]) -> None:
     depths = {base: 0}
     for joint in order:
+        # Parents come before children in this order, so their depths are known.
         depths[joint.child] = depth = depths[joint.parent] + 1
         if depth > LONGEST_CHAIN:
             raise joint.element.error(f"more than {LONGEST_CHAIN} joints are one behind the other")
@@ -56,6 +60,7 @@ def _check_depth(base: str, order: list[JointParts]) -> None:
 def _check_sizes(links: list[LinkParts], joints: list[JointParts]) -> None:
     """Raise InvalidValueError for what is larger than a body may be; numbers that are none are larger, too."""
     for joint in joints:
+        # `not ... <=`, so that NaN is refused too.
         if not max(map(abs, joint.position)) <= LARGEST_SIZE:
             raise joint.element.error(
                 f"is {list(joint.position)} from its parent; at most {LARGEST_SIZE:g} m along an axis"
@@ -85,6 +90,7 @@ def _children(links: dict[str, LinkParts], joints: list[JointParts]) -> dict[str
     children: dict[str, list[JointParts]] = {name: [] for name in links}
     parents: dict[str, JointParts] = {}
     for joint in joints:
+        # Both ends, as a typing error is as likely in either.
         for role, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in links:
                 raise joint.element.error(f"there is no {role} link {name!r}.{did_you_mean(name, links)}")
@@ -170,6 +176,7 @@ def _mimics(joints: list[JointParts]) -> tuple[Mimic, ...]:
     for number, joint in enumerate(joints):
         if joint.mimic is None or joint.kind not in single:
             continue
+        # Up to the first joint that follows nobody: chains of followers become one step each.
         multiplier, offset, at, passed = 1.0, 0.0, joint, {joint.name}
         while at.mimic is not None:
             part, element = at.mimic, at.mimic.element

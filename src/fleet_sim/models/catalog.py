@@ -31,6 +31,7 @@ class ModelEntry:
         check_tier(self.tier)
         if not self.rel_path:
             raise InvalidValueError("rel_path: must name a file, got ''")
+        # A relative path would depend on where the program is started.
         if self.tier == "user" and not expanded(self.rel_path).is_absolute():
             raise InvalidValueError(f"rel_path: a user's model needs an absolute path, got {self.rel_path!r}")
         if any(":=" not in argument for argument in self.xacro_args.split()):
@@ -125,6 +126,7 @@ def register_model(name: str, path_or_entry: str | Path | ModelEntry, *, force: 
     `force` is not given.
     """
     entry = path_or_entry if isinstance(path_or_entry, ModelEntry) else ModelEntry(str(path_or_entry))
+    # A name with a slash would be taken for a path where models are looked up.
     if not name or is_path(name):
         raise InvalidValueError(f"name: expected a name without '/' and suffix, got {name!r}")
     if name in KNOWN_MODELS and not force:

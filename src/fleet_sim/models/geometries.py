@@ -51,6 +51,7 @@ def turn_of(eulers: tuple[float, ...]) -> Quaternion:
 
 def from_z(shape: Element, direction: tuple[float, ...], orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)) -> Quaternion:
     """Return `orientation` times the shortest rotation of the z axis to `direction`, which must not be zero."""
+    # Checks the length, too: an axis of no length has no direction.
     x, y, z = checked_axis(shape, direction, PLANAR)
     # The quaternion (z x d, 1 + z . d) turns z to d by the shortest way. For the opposite direction it is zero,
     # and the half turn about x serves.

@@ -48,12 +48,14 @@ def load_robot_model(
         status = os.stat(given)
     except (OSError, ValueError):
         status = None
+    # A folder or a device is no file, though it has a time and a size.
     if status is None or not stat.S_ISREG(status.st_mode):
         raise _no_file(Path(given))
     key = given, status.st_mtime_ns, status.st_size, folders, limits or MeshLimits()
     model = _found(*key, _renewals[given])
     # A model knows how large its meshes are, which are files of their own.
     if not _has_its_meshes(model):
+        # Read again once; should a mesh change at this very moment, the next call sees it.
         _renewals[given] += 1
         model = _found(*key, _renewals[given])
     return model
@@ -70,6 +72,7 @@ def _has_its_meshes(model: RobotModel) -> bool:
     """Return whether the mesh files of a model are those that it was read with."""
     versions = _versions.get(model)
     if versions is None:
+        # Shapes without a mesh have an empty path.
         paths = {piece.geometry.mesh_path for piece in (*model.visuals, *model.collisions)} - {""}
         versions = _versions[model] = {path: version_of(path) for path in paths}
         return True
@@ -84,6 +87,7 @@ def load_sdf_world(
     Meshes and included models are looked up as those of `load_robot_model`. Raises InvalidValueError naming the file,
     the line, the element and the fault.
     """
+    # Not cached: a world is read once, and its models are written to files of their own.
     file = expanded(path)
     if not is_file(file):
         raise _no_file(file.absolute())
@@ -152,6 +156,7 @@ class _Source:
         if self._included > _MAX_INCLUDES:
             raise element.error(f"more than {_MAX_INCLUDES} files are included; do files include each other?")
         searched = []
+        # In the order of the search path, the file's own folder first.
         for place in self._finder(Path(element.source)).candidates(element, name):
             file = place / "model.sdf" if is_folder(place) else place
             if is_file(file):

@@ -58,6 +58,7 @@ def read_sdf_world(root: Element, path: str, meshes: MeshFinder, include: Includ
     """Return the world of an <sdf> element; raises InvalidValueError naming the element at fault."""
     if root.tag != "sdf":
         raise root.error(f"an SDF file has an <sdf> element at its top.{did_you_mean(root.tag, ['sdf'])}")
+    # A file of loose models has no <world>; its top holds them then.
     place = root.child("world") or root
     entries = [_WorldModel(element, meshes, include) for element in place.all("model", "include")]
     by_name: dict[str, _WorldModel] = {}
@@ -65,6 +66,7 @@ def read_sdf_world(root: Element, path: str, meshes: MeshFinder, include: Includ
         if by_name.setdefault(entry.name, entry) is not entry:
             first = by_name[entry.name].element.line
             raise entry.element.error(f"another model is called {entry.name!r}, in line {first}; rename one of them")
+    # Models and frames are found by the same names, as the poses of both may be relative to either.
     placed = {entry.name: entry.placed for entry in entries}
     placed.update((frame.need("name"), frame) for frame in place.all("frame"))
     frames = SdfFrames(placed, {entry.name: entry.model.frame for entry in entries})
@@ -92,6 +94,7 @@ class _WorldModel:
                 raise part.error("a placement frame is not supported; give the pose of the model")
 
     def read(self, path: str, pose: Pose) -> PlacedModel:
+        # What the place of inclusion says wins over the included file.
         given = self.element.child("static") if self.element.tag == "include" else None
         static = self.model.static if given is None else is_true(given)
         model = self.model.read(path, static=static)

@@ -71,17 +71,15 @@ def avoiding_velocities(
     discs separate within `dt`; without `push_apart` they only get no closer.
     """
     count = len(discs.x)
-    first, second = pairs
     # Sorted pairs list each owner's neighbours in ascending order: ties in distance do not depend on other rows.
-    owner, other = np.concatenate((second, first)), np.concatenate((first, second))
+    owner, other = np.concatenate(pairs[::-1]), np.concatenate(pairs)
     # Rows that do not yield need no half-planes: they keep what they want.
     heeding = np.flatnonzero(discs.yields.take(owner))
     owner, other, ranks = _nearest(discs, owner.take(heeding), other.take(heeding), max_neighbours)
     horizons = np.broadcast_to(np.asarray(horizon, np.float64), (count,))
     soft = _reciprocal(discs, owner, other, horizons.take(owner), dt if push_apart else None)
-    if obstacle_horizon is not None:
-        horizons = np.full(count, obstacle_horizon)
-    wall = _walls(discs, obstacles, horizons) if obstacles is not None else None
+    wall_horizons = horizons if obstacle_horizon is None else np.full(count, obstacle_horizon)
+    wall = _walls(discs, obstacles, wall_horizons) if obstacles is not None else None
     planes = _table(count, owner, ranks, soft, wall, NO_ROWS if obstacles is None else obstacles.owner)
     beset = planes.counts > planes.hard
     x, y = nearest_allowed(planes, *_turned(wanted, np.where(beset, _TILT, 0.0)), speeds)

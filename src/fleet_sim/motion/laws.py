@@ -36,10 +36,13 @@ def motion_law_names() -> list[str]:
 
 
 def motion_law_index(name: str) -> int:
-    """Return the index of the law called `name`; raises UnknownNameError with the closest name."""
+    """Return the index of the law called `name`, or at the dotted path `name`.
+
+    Raises UnknownNameError with the closest name, InvalidValueError for a path that leads to no law.
+    """
     key = str(name)
-    law = LAWS.get(key)
-    # A law from another package's entry point gets its index on first use.
+    law = LAWS.find(key)
+    # A law from another package's entry point, or from a path, gets its index on first use.
     return _names.index(key, 1) if key in _names[1:] else _numbered(key, law)
 
 

@@ -147,9 +147,8 @@ def cross_waypoints(
     """
     motion, pool = world.motion, world.waypoints
     reach = 0.5 * dt * (step.along + step.speeds)
-    slowest = step.along - accels * (world.waypoints.braking[headed] * dt)
     # A robot that cannot brake to the pass speed by then does not pass the waypoint in this step.
-    slow_mask = slowest <= exits * (1.0 + 1e-6)
+    slow_mask = step.along - accels * (pool.braking[headed] * dt) <= exits * (1.0 + 1e-6)
     at = np.flatnonzero((exits > 0.0) & (reach + TOUCH >= step.distances) & slow_mask)
     if not len(at):
         return
@@ -158,16 +157,14 @@ def cross_waypoints(
     passed, travels, speeds = _passed(
         world, headed[at], lasts, step.along[at], step.distances[at], limits[at], accels[at], dt
     )
-    over_mask = passed >= 0
-    directions = step.directions[:, at]
-    start = before.copy()
-    crossed = np.flatnonzero(over_mask)
+    directions, start = step.directions[:, at], before.copy()
+    crossed = np.flatnonzero(passed >= 0)
     corner = gather(pool.position, vector_index(headed[at][crossed] + passed[crossed]))
     onward = gather(pool.position, vector_index(headed[at][crossed] + passed[crossed] + 1)) - corner
     lengths = np.sqrt(dot(onward, onward))
-    directions[:, crossed] = np.where(
-        lengths > 0.0, onward / np.where(lengths > 0.0, lengths, 1.0), directions[:, crossed]
-    )
+    # Two equal waypoints have no line between them: the robot goes on as it came.
+    ahead = onward / np.where(lengths > 0.0, lengths, 1.0)
+    directions[:, crossed] = np.where(lengths > 0.0, ahead, directions[:, crossed])
     start[:, crossed] = corner
     position[:, at] = start + directions * travels
     step.velocities[:, at] = directions * speeds

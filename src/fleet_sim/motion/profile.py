@@ -19,6 +19,8 @@ from fleet_sim.spatial.components import dot
 TINY = 1e-300
 # Comparisons allow this much, so that rounding does not make a robot miss what it can just reach.
 SLACK = 1.0 + 1e-9
+# Room around the point of even braking for rounding: the share of what one step of acceleration, at most 1 m/s, covers.
+ROUNDING = 1e-9
 
 
 def next_speeds(
@@ -116,7 +118,7 @@ def can_stop(deltas: Floats, velocities: Floats, accels: Floats, dt: float) -> B
     most = accels * dt
     rate_squares = dot(velocities, velocities) / np.maximum(most * most, TINY)
     offsets = deltas - velocities * (0.5 * dt)
-    spare = 0.25 * dt * most * np.maximum(1.0 - rate_squares, 0.0) + 1e-9 * dt * np.minimum(most, 1.0)
+    spare = 0.25 * dt * most * np.maximum(1.0 - rate_squares, 0.0) + ROUNDING * dt * np.minimum(most, 1.0)
     stoppable_mask: Bools = (rate_squares <= SLACK) & (dot(offsets, offsets) <= spare * spare)
     return stoppable_mask
 

@@ -70,9 +70,9 @@ class MotionSystem:
 
 def _move_one(world: World, rows: Rows, dt: float) -> Rows:
     """Move the only one of `rows`, where it may move; sorting by law would take longer than moving it."""
-    row = rows.item()
-    law = world.motion.law.item(row)
-    if not law or not world.alive.item(row) or world.parent.item(row) >= 0:
+    row, scalars = rows.item(), world.scalars
+    law = int(world.motion.scalars.law[row])
+    if not law or not scalars.alive[row] or scalars.parent[row] >= 0:
         return NO_ROWS
     return motion_law(law).step(world, rows, dt)
 

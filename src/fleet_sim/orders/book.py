@@ -93,6 +93,8 @@ class OrderBook:
         """Return the number of the order with the id `name`; raises UnknownNameError with the closest one."""
         number = self._numbers.get(name)
         if number is None:
+            # Only the latest ones are compared: looking through all orders of a long day for a similar id would take
+            # seconds.
             raise unknown_name("order", name, list(self._numbers)[-1000:])
         return number
 
@@ -113,6 +115,7 @@ class OrderBook:
         table.state[number] = end.code
         self.counts[begin] -= 1
         self.counts[end] += 1
+        # Whatever becomes of it, it waits no longer; one that is to wait again goes to the end below.
         self.waiting.pop(number, None)
         if robot is not None:
             self.robots[number] = robot

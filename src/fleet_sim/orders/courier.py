@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from fleet_sim.orders.loads import NO_LOAD
+from fleet_sim.saved_classes import saved
 
 NO_PLACE = -1
 
 
+@saved
 class Task(Enum):
     """What a robot drives for."""
 
@@ -21,6 +23,7 @@ class Task(Enum):
     POD = "pod"
 
 
+@saved
 @dataclass
 class Courier:
     """A robot that serves orders: its plan, and where it is in the order at hand."""

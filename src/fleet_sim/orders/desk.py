@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fleet_sim.arrays import Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.world import World
-from fleet_sim.errors import FleetSimError, InvalidValueError, StateError, brief
+from fleet_sim.errors import FleetSimError, InvalidValueError, StateError, StateFileError, brief
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.commands import CancelOrders, SetStationsOpen, SubmitOrders
 from fleet_sim.orders.order import LONGEST_ID
@@ -60,6 +61,7 @@ class OrderDesk:
                 accepted.append(orders.submit(entry))
             except FleetSimError as error:
                 given = entry.get("id") if isinstance(entry, Mapping) else None
+                # By its id only where that says which one is meant; else by its place in the list.
                 usable = isinstance(given, str) and 0 < len(given) <= LONGEST_ID and given not in rejected
                 rejected[str(given) if usable else f"orders[{index}]"] = str(error)
         return self._ack(command, accepted, rejected)
@@ -100,8 +102,18 @@ class OrderDesk:
         if self._orders is not None:
             self._orders.removed(rows)
 
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the orders are written in state files: they are those of the simulation that reads it."""
+        yield Form("orders", Orders, lambda orders: orders.places.stations, self._orders_at)
+
+    def _orders_at(self, stations: list[str]) -> Orders:
+        if self.orders.places.stations != stations:
+            raise StateFileError("the stations of the site are others than when the state was saved")
+        return self.orders
+
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""
+        # Together with the Orders themselves: others may be open when it is restored.
         return None if self._orders is None else (self._orders, self._orders.save())
 
     def restore(self, saved: Any) -> None:

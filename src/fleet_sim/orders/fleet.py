@@ -77,6 +77,8 @@ class OrderFleet:
             self.porter.give_up(courier, "its robot was removed")
         elif courier.task is Task.ORDER:
             if courier.load != NO_LOAD:
+                # Nobody else can go on with a load that lies where its robot was: the order fails, rather than wait for
+                # another.
                 self._book.change(courier.order, "fail", self._now, reason="its robot was removed with the load")
             else:
                 self._give_back(courier.order, "its robot was removed")
@@ -99,6 +101,7 @@ class OrderFleet:
         """Cancel an order in any state. A robot that has its load already brings it back to the first stop."""
         state = self._book.state(order)
         self._book.change(order, "cancel", self._now, reason=reason)
+        # Looked for in all robots: cancelling is rare, and an index would have to be kept with each change of a plan.
         courier = next((c for c in self.couriers.values() if order in (c.order, *c.plan)), None)
         self.changed = True
         if courier is None:
@@ -147,6 +150,7 @@ class OrderFleet:
 
     def drive(self, courier: Courier, place: int) -> None:
         """Send a robot to a place; where that is closed, it waits until it opens."""
+        # A new token, so that a timer begun for the place before means nothing any more.
         courier.place, courier.token, courier.resting = place, courier.token + 1, False
         if courier.out:
             self.show(courier, RobotState.OUT)
@@ -341,6 +345,7 @@ class OrderFleet:
             for order in [order for order in courier.plan if place in self._book.stops[order]]:
                 courier.plan.remove(order)
                 self._give_back(order, reason)
+            # Who is at a stop already is served to the end.
             if courier.entered or courier.resting:
                 continue
             if courier.task is Task.ORDER and courier.leg == 0 and place in self._book.stops[courier.order]:

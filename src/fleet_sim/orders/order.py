@@ -10,6 +10,7 @@ from fleet_sim.arrays import as_floats
 from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.states import OrderState
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import Checked, setting
 
 Place = str | tuple[float, float]
@@ -78,6 +79,7 @@ def _time(what: str) -> Any:
     return setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=f"Service time {what};{_SECTION}")
 
 
+@saved
 @dataclass(frozen=True)
 class Order(Checked):
     """A load to be taken from one station to another. All times are simulation times in s.

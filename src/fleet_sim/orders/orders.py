@@ -285,6 +285,7 @@ class Orders:
             "timers": self._timers.save(),
             "transport": self._transport.save(),
             "closed": set(self.places.closed),
+            "points": self.places.save(),
             "refused": self.refused,
             "charging": self._charging.save(),
             "figures": self._figures.save(),
@@ -302,6 +303,7 @@ class Orders:
         self._charging.restore(saved["charging"])
         self._figures.restore(saved["figures"])
         self.places.closed = set(saved["closed"])
+        self.places.restore(saved["points"])
         self.refused, self._round_due = saved["refused"], saved["round_due"]
         self._arrivals.restore(saved["arrivals"])
         if self.pods is not None:

@@ -78,12 +78,35 @@ class OrderPlaces:
         """Return the numbers of the stations of a kind."""
         return [number for number, station in enumerate(self.site.stations) if station.kind is kind]
 
+    @property
+    def stations(self) -> list[str]:
+        """The names of the stations of the site."""
+        return [station.name for station in self.site.stations]
+
+    def save(self) -> list[tuple[float, float]]:
+        """Return the points that have numbers, in order."""
+        return self.points[len(self.site.stations) :]
+
+    def restore(self, saved: Sequence[tuple[float, float]]) -> None:
+        """Restore what `save` returned: points named since lose their numbers."""
+        if list(saved) == self.save():
+            return
+        count = len(self.site.stations)
+        del self.names[count:], self.points[count:]
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+        # Ways and lengths were noted by number.
+        self._ways.clear()
+        self._lengths = None
+        for point in saved:
+            self.number(point)
+
     # ---- ways --------------------------------------------------------------------------------------------------------
 
     def check_way(self, stops: Sequence[int]) -> None:
         """Raise InvalidValueError where no way leads from one of `stops` to the next one."""
         for begin, end in pairwise(stops):
             reason = self._ways.get((begin, end))
+            # The empty reason stands for: there is a way.
             if reason is None:
                 reason = self._ways[begin, end] = "" if self._joined(begin, end) else self._no_way(begin, end)
             if reason:
@@ -108,6 +131,7 @@ class OrderPlaces:
         """Return the lengths (K,) in m of routes from the places `begins` (K,) to `ends` (K,)."""
         lengths, starts, goals = self._table(), self._cells_of(begins), self._cells_of(ends)
         found = np.empty(len(starts))
+        # One field of distances from a goal serves all starts.
         for goal in np.unique(goals).tolist():
             mask = goals == goal
             found[mask] = lengths.to(goal, starts[mask])
@@ -120,6 +144,7 @@ class OrderPlaces:
     def look(self) -> None:
         """Measure ways as robots drive them from now on: along the grid of the traffic where there is one."""
         traffic = self._traffic()
+        # Traffic without robots says nothing about how those of the orders drive.
         network = traffic.network if traffic is not None and len(traffic.rows) else None
         if network is not self._network:
             self._network, self._lengths = network, None
@@ -139,6 +164,7 @@ class OrderPlaces:
         return self._lengths
 
     def _cells_of(self, places: Ints) -> Ints:
+        # Points may have been named since.
         if len(self._cells) < len(self.points):
             self._cells = self._table().cells_of(np.array(self.points).reshape(-1, 2))
         return self._cells[places]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fleet_sim.config.modes import Mode
 from fleet_sim.errors import StateError
+from fleet_sim.saved_classes import saved
 
 
+@saved
 class OrderState(Mode):
     """Where an order is on its way."""
 
@@ -20,6 +22,7 @@ class OrderState(Mode):
     FAILED = "failed"
 
 
+@saved
 class RobotState(Mode):
     """What a robot spends its time on. Driving without a load includes the way to a charger or to a parking place."""
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import heapq
 from typing import Any, NamedTuple
 
+from fleet_sim.saved_classes import saved
 
+
+@saved
 class Timer(NamedTuple):
     """`what` is due for `subject` at `tick`; `token` tells whether it still matters then."""
 

@@ -9,8 +9,10 @@ from fleet_sim.config.modes import ActionStatus
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.geometry import Pose
+from fleet_sim.saved_classes import saved
 
 
+@saved
 class DriveEnd(NamedTuple):
     """A drive has ended: at its place (`reason` is empty), or elsewhere for a reason."""
 

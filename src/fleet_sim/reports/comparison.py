@@ -33,6 +33,7 @@ def tiles(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 def _tile(row: Row, names: Sequence[str]) -> str:
     figure = row.figure
+    # The second run is the new one: its value is shown large, the first one's below it.
     value = number(row.values[-1], figure.digits)
     unit = f"<small>{escape(figure.unit)}</small>" if figure.unit else ""
     below = ""
@@ -46,6 +47,7 @@ def figures_table(runs: Sequence[Run], names: Sequence[str]) -> str:
     pair = len(runs) > 1
     head = "".join(f"<th>{escape(name)}</th>" for name in names) if pair else "<th></th>"
     last = "<th>change</th>" if pair else ""
+    # A heading spans all columns, with one for the change of a pair.
     body = []
     for heading, rows in rows_of(runs).items():
         body.append(f'<tr><th colspan="{len(runs) + 2 + pair}">{escape(heading)}</th></tr>')
@@ -72,5 +74,6 @@ def _change(row: Row) -> str:
     size = change if change is not None else second - first
     if abs(size) < SAME or row.figure.better == NEITHER:
         return f'<span class="same">{"±0" if abs(size) < SAME else text}</span>'
+    # More is better and it grew, or less is better and it shrank.
     better = (size > 0.0) != (row.figure.better == LESS)
     return f'<span class="{"good" if better else "bad"}">{text}</span>'

@@ -107,6 +107,7 @@ class Row(NamedTuple):
     @property
     def change(self) -> float | None:
         """How much larger the second value is, as a share of the first; None where that cannot be said."""
+        # A share of nothing is no number; the caller says how much it grew by.
         if len(self.values) < 2 or self.values[0] is None or self.values[1] is None or not self.values[0]:
             return None
         return (self.values[1] - self.values[0]) / abs(self.values[0])
@@ -114,6 +115,7 @@ class Row(NamedTuple):
 
 def rows_of(runs: Sequence[Run]) -> dict[str, list[Row]]:
     """Return the figures that any of `runs` has, by heading; those that nobody knows by name come last."""
+    # A dict keeps the order in which runs have them.
     given = {key: None for run in runs for key in run.figures}
     found: dict[str, list[Row]] = {}
     for heading, figures in KNOWN.items():
@@ -123,6 +125,7 @@ def rows_of(runs: Sequence[Run]) -> dict[str, list[Row]]:
         _row(Figure(key, key.removeprefix(SHARE).replace("_", " ").capitalize(), "%", 1, NEITHER), runs, 100.0)
         for key in shares
     ]
+    # What a newer version writes is shown, too, under the name that it has.
     named = {figure.key for figures in KNOWN.values() for figure in figures}.union(shares)
     found["More"] = [_row(Figure(key, key, "", 3, NEITHER), runs) for key in given if key not in named]
     return {heading: rows for heading, rows in found.items() if rows}

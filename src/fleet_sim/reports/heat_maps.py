@@ -37,9 +37,12 @@ def peak_of(maps: Sequence[Floats]) -> float:
 def picture(values: Floats, free_mask: Bools, peak: float, ramp: str) -> str:
     """Return a data URI with a pixel for each square: `values` (H, W), coloured up to `peak`, and walls."""
     stops = RAMPS[ramp]
+    # Without a peak all is 0; dividing by it would make NaN of it.
     shares = np.clip(values / peak if peak > 0.0 else values * 0.0, 0.0, 1.0)
     places = [place for place, _ in stops]
+    # Band by band: a colour between two stops is a mixture of both.
     pixels = np.stack([np.interp(shares, places, [colour[band] for _, colour in stops]) for band in range(4)], axis=-1)
+    # Unused squares are transparent, so that they look the same in light and dark pages.
     pixels[values <= 0.0] = 0.0
     pixels[~free_mask] = WALL
     return "data:image/png;base64," + b64encode(transparent_png_bytes(pixels.round().astype(np.uint8))).decode("ascii")

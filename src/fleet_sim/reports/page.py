@@ -75,6 +75,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 def _about(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Return a line about each run: how many robots for how long."""
     lines = []
+    # `strict=False`: there are two colours, and one run or two.
     for run, name, colour in zip(runs, names, plots.RUNS, strict=False):
         robots, seconds = run.figures.get("robots"), run.figures.get("simulated_s")
         said = f"{number(robots)} robots for {number(seconds)} s of simulated time"
@@ -93,6 +94,7 @@ def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
     if not shown:
         return ""
     peak = max(_most_robots(run) for run, _ in shown)
+    # One scale for both runs, or they could not be compared by eye.
     end = max(float(run.times[-1]) if len(run.times) else 1.0 for run, _ in shown)
     states = list(dict.fromkeys(state for run, _ in shown for state in run.states))
     width = plots.WIDE if len(shown) == 1 else 540
@@ -106,9 +108,11 @@ def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 def _most_robots(run: Run) -> float:
     total, before, most = sum(run.states.values()), 0.0, 1.0
+    # Sums are robot-seconds; divided by the length of a stretch they are robots.
     for time, sum_ in zip(run.times.tolist(), total.tolist() if not isinstance(total, int) else [], strict=False):
         most = max(most, sum_ / (time - before) if time > before else 0.0)
         before = time
+    # A little less, so that rounding does not add a step to the axis.
     return most * (1.0 - 1e-9)
 
 
@@ -139,6 +143,7 @@ def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
         maps = []
         for run, _ in shown:
             assert run.heat is not None
+            # Per hour, as runs of different lengths are compared.
             hours = float(run.times[-1]) / 3600.0
             maps.append(run.heat.passages / hours if ramp == "passages" else run.heat.waited / (hours * 3600.0))
         peak = heat_maps.peak_of(maps)
@@ -152,6 +157,7 @@ def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
         scale = f'<div class="ramp">0<i style="background:{heat_maps.gradient(ramp)}"></i>{most}</div>'
         cards.append(_card(heading, text, f'<div class="inner">{drawn}</div>{scale}'))
     # Wide buildings get the whole width; for others two maps fit beside each other.
+    # Much wider than tall, as halls are.
     wide = any(
         run.heat is not None and run.heat.free_mask.shape[1] > 1.6 * run.heat.free_mask.shape[0] for run, _ in shown
     )

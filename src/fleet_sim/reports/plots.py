@@ -36,6 +36,7 @@ TASKS_OF_A_POINT = 20
 def colours_of(states: Sequence[str]) -> dict[str, str]:
     """Return a colour for each state: its own where it is known, else one that is left over."""
     free = [colour for colour in OTHERS if colour not in {STATES.get(name) for name in states}] or list(OTHERS)
+    # In order of appearance, so that one state has one colour in both plots.
     unknown = [name for name in states if name not in STATES]
     return {name: STATES.get(name) or free[unknown.index(name) % len(free)] for name in states}
 
@@ -52,6 +53,7 @@ def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
     for index, middle in enumerate(lines[0][0].tolist()):
         shown = [clock.text(middle)]
         for (middles, rates), name in zip(lines, names, strict=True):
+            # The two runs have stretches of different lengths, so the nearest one counts.
             near = index if len(runs) == 1 else int(np.argmin(np.abs(middles - middle)))
             shown.append(f"{name}: {number(float(rates[near]))} tasks per hour")
         plot.tip(middle, shown)
@@ -132,10 +134,12 @@ def states(run: Run, peak: float, end: float, width: int) -> str:
     robots = sums / np.diff(edges)[:, None]
     tops = np.cumsum(robots, axis=1)
     colours = colours_of(names)
+    # Stacked: each area begins where the one below it ends.
     for index, name in enumerate(names):
         plot.area(edges, tops[:, index] - robots[:, index], tops[:, index], colours[name])
     for middle, row in zip((0.5 * (edges[:-1] + edges[1:])).tolist(), robots.tolist(), strict=True):
         shown = [f"{name.replace('_', ' ')}: {number(value, 1)} robots" for name, value in zip(names, row, strict=True)]
+        # From the top down, as the areas are seen.
         plot.tip(middle, [clock.text(middle), *shown[::-1]])
     return plot.text()
 
@@ -144,6 +148,7 @@ def _merged(times: Floats, sums: Floats, most: int) -> tuple[Floats, Floats]:
     """Return the ends (B + 1,) of at most `most` stretches of several each, from 0, and their sums (B, K)."""
     if not len(times):
         return np.array([0.0, 1.0]), np.zeros((1, sums.shape[1]))
+    # Rounded up, so that there are never more than wanted.
     together = -(-len(times) // most)
     starts = np.arange(0, len(times), together)
     ends = np.append(starts[1:], len(times)) - 1
@@ -173,6 +178,7 @@ def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str)
     )
     percents = np.arange(101.0)
     for values, _, colour in found:
+        # Beyond the scale a line would leave the plot.
         kept = values <= scale.high
         plot.line(values[kept], percents[kept], colour)
     for value in np.linspace(0.0, scale.high, 61).tolist():

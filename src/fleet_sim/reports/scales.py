@@ -19,6 +19,7 @@ class Scale(NamedTuple):
     def place(self, value: float, begin: float, end: float) -> float:
         """Return where `value` is between the pixels `begin` and `end`."""
         span = self.high - self.low
+        # A range of one value has no length; everything is at its begin.
         return begin + (end - begin) * ((value - self.low) / span if span else 0.0)
 
 
@@ -26,6 +27,7 @@ def from_zero(high: float, most: int = 5) -> Scale:
     """Return a scale from 0 to a round number of at least `high`, with about `most` steps."""
     high = high if high > 0.0 else 1.0
     step = round_step(high, most)
+    # The tolerance keeps 3.0000000001 steps from becoming four.
     count = max(1, math.ceil(high / step - 1e-9))
     return Scale(0.0, count * step, tuple(index * step for index in range(count + 1)))
 
@@ -62,6 +64,7 @@ class TimeAxis(NamedTuple):
 
 def clock_to(seconds: float, most: int = 8) -> TimeAxis:
     """Return the axis of a run of so many seconds: from 0 to its end."""
+    # The largest unit of which there are two: "90 min", not "1.5 h".
     length, unit = next(((size, name) for size, name in UNITS if seconds >= 2.0 * size), (1.0, "s"))
     step = round_step(max(seconds, 1e-9) / length, most) * length
     ticks = tuple(index * step for index in range(int(seconds / step + 1e-9) + 1))
@@ -73,8 +76,10 @@ def number(value: float | None, digits: int = 0) -> str:
     if value is None:
         return NONE
     text = f"{value:,.{digits}f}".replace(",", "\u202f")
+    # Trailing zeros say nothing, and make columns hard to read.
     if digits and "." in text:
         text = text.rstrip("0").rstrip(".")
+    # A number that is rounded to nothing has no sign.
     return "0" if text in ("-0", "") else text.replace("-", "\u2212")
 
 

@@ -1,7 +1,8 @@
-"""/sim/save and /sim/load: named checkpoints."""
+"""/sim/save and /sim/load: checkpoints by name, and states in files of the operator's folder."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fleet_sim.core.commands import Command, RestoreState, SaveState
@@ -20,10 +21,31 @@ class CheckpointServices(Interface):
         bridge.serve(Load, "sim/load", self._on_load)
 
     async def _on_save(self, request: Any, response: Any) -> Any:
+        if request.file:
+            return await self._with_file(response, lambda: self._save(request.file))
         return await self._answer(response, SaveState(name=request.name, source="sim/save"))
 
     async def _on_load(self, request: Any, response: Any) -> Any:
+        if request.file:
+            return await self._with_file(response, lambda: self._load(request.file))
         return await self._answer(response, RestoreState(name=request.name, source="sim/load"))
+
+    def _save(self, name: str) -> None:
+        self.bridge.sim.save_state(self.bridge.gateway.permissions.states.file_to_write(name))
+
+    def _load(self, name: str) -> None:
+        self.bridge.sim.load_state(self.bridge.gateway.permissions.states.file_to_read(name))
+
+    async def _with_file(self, response: Any, call: Callable[[], None]) -> Any:
+        """Call `call` between two steps; a file is refused where nothing that arrives may change anything."""
+        gateway = self.bridge.gateway
+        try:
+            gateway.permissions.check_change()
+            await gateway.wait(gateway.between_steps(call))
+            response.success = True
+        except FleetSimError as error:
+            response.message = str(error)
+        return self._told(response)
 
     async def _answer(self, response: Any, command: Command) -> Any:
         gateway = self.bridge.gateway
@@ -32,6 +54,9 @@ class CheckpointServices(Interface):
             response.success = True
         except FleetSimError as error:
             response.message = str(error)
+        return self._told(response)
+
+    def _told(self, response: Any) -> Any:
         response.stamp = time_to_msg(self.bridge.time.last)
         response.names = self.bridge.sim.dispatcher.moments.names
         return response

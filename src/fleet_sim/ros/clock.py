@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rosgraph_msgs.msg import Clock
 
+from fleet_sim.cdr import MessagePart
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.templates import MessagePart, MessageTemplate
+from fleet_sim.ros.templates import MessageTemplate
 
 
 def clock_template() -> MessageTemplate:

@@ -6,13 +6,13 @@ import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 
 from fleet_sim.arrays import Floats
+from fleet_sim.cdr import HEADER_SIZE
 from fleet_sim.core.commands import SetVelocity
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import twists_from_msgs
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.polled import PolledTopic
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import HEADER_SIZE
 
 LITTLE_ENDIAN = b"\x00\x01"
 """How plain CDR of that kind begins."""

@@ -55,6 +55,7 @@ class CommandGateway:
     def hand_in(self) -> None:
         """Put the polled commands in the inbox, before all others: they were sent before this step began."""
         taken, self._taken = self._taken, []
+        # Both lists are in the same order, so each answer finds its subject.
         for (what, _), answer in zip(taken, self._sim.inbox.put_ahead([one for _, one in taken]), strict=True):
             answer.add_done_callback(partial(self._log, what))
 
@@ -70,6 +71,7 @@ class CommandGateway:
             self._refusals.tell(f"{what}: fault\n{''.join(traceback.format_exception(error))}")
         else:
             ack = answer.result()
+            # Part of a command may be rejected, robot by robot.
             for name, reason in ack.rejected.items():
                 self.reject(f"{name}/{ack.source}", reason)
 
@@ -86,6 +88,7 @@ class CommandGateway:
         Commands are applied in the order in which they were sent. The future raises what `make` raises.
         """
         answer: Answer = ConcurrentFuture()
+        # Two waits in one: until the command could be made, and until it was carried out.
         put = self.between_steps(lambda: self._sim.inbox.put(self._admitted(make())))
         put.add_done_callback(partial(_pass_on, answer))
         return answer

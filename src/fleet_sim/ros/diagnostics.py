@@ -39,7 +39,9 @@ class DiagnosticsTopic(Interface):
         since, self._since = self._since, (wall, now)
         wanted = sim.params.target_rtf
         # In published time, which does not jump back at a reset.
+        # The first time there is nothing to compare with; a factor of 0 is no warning then.
         factor = (now - since[1]) * 1e-9 / (wall - since[0]) if since and wall > since[0] else 0.0
+        # A target of 0 means as fast as possible, which cannot be missed.
         late = since is not None and 0.0 < factor < SLOW * wanted
         off = sim.guard.switched_off
         reasons = [f"falls behind: {factor:.2f} of {wanted:g} times real time"] * late

@@ -58,6 +58,7 @@ class FleetCommandInterface(Interface):
         common = {"command_id": message.command_id, "source": message.source}
         names = tuple(message.names)
         if message.kind in (FleetCommand.NAVIGATE, FleetCommand.SET_POSES):
+            # Checked before frames are looked up: a wrong length is wrong in every frame.
             _check_length("poses", message.poses, names)
             points, turns = self._poses(message.header.frame_id, message.poses)
             kind = Navigate if message.kind == FleetCommand.NAVIGATE else SetPoses
@@ -66,12 +67,14 @@ class FleetCommandInterface(Interface):
             _check_length("twists", message.twists, names)
             linear, angular = twists_from_msgs(message.twists)
             if math.isnan(message.timeout):
+                # A comparison with NaN is false, so a NaN would silently become the default.
                 raise InvalidValueError("timeout: expected seconds, 0 for ever, negative: the default; got nan")
             timeout = message.timeout if message.timeout >= 0.0 else self.bridge.params.cmd_vel_timeout
             return SetVelocity(names=names, linear=linear, angular=angular, timeout=timeout, **common)
         if message.kind == FleetCommand.STOP:
             return Stop(names=names, **common)
         if message.kind == FleetCommand.CANCEL:
+            # Without a reason of its own; that of the command's default says who cancelled.
             return CancelActions(names=names, **common)
         allowed = ", ".join(f"{name} ({getattr(FleetCommand, name)})" for name in KINDS)
         raise InvalidValueError(f"kind: expected one of {allowed}, got {message.kind}")

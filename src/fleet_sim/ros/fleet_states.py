@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
+from fleet_sim.cdr import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, under
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -14,7 +15,7 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.odom import body_twists
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, MessageTemplate, under
+from fleet_sim.ros.templates import MessageTemplate
 from fleet_sim_msgs.msg import FleetState, RobotState
 
 POSE = ControllerMode.POSE.code

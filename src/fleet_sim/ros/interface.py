@@ -12,13 +12,13 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from fleet_sim.config.ros_params import RosParams
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.core.stamps import RosTime
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.mailbox import Mailbox
-from fleet_sim.ros.names import Frames
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
 from fleet_sim.ros.wire import decode
@@ -45,6 +45,8 @@ class Bridge:
     mailbox: Mailbox
     gateway: CommandGateway
     refusals: Throttle
+    record_folder: str
+    """Where messages may have recordings written; empty: nowhere."""
 
     def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
         """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.

@@ -22,6 +22,7 @@ from fleet_sim.ros.odom import OdomTopic
 from fleet_sim.ros.picture_service import PictureService
 from fleet_sim.ros.plan import PlanTopic
 from fleet_sim.ros.population_services import PopulationServices
+from fleet_sim.ros.record_service import RecordService
 from fleet_sim.ros.robot_description import RobotDescriptionTopic
 from fleet_sim.ros.run_services import RunServices
 from fleet_sim.ros.sensors import SENSORS
@@ -60,6 +61,7 @@ INTERFACES = Registry(
         "population_services": PopulationServices,
         "checkpoint_services": CheckpointServices,
         "picture_service": PictureService,
+        "record_service": RecordService,
         **SENSORS,
         **STANDARD,
     },

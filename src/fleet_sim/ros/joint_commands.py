@@ -38,6 +38,7 @@ class JointCommandsTopic(Interface):
         alike: dict[tuple[tuple[str, ...], int, bool], list[tuple[str, list[float]]]] = {}
         for index, message in self._topic.take():
             name = self._topic.names[index]
+            # Velocities count only without positions, as many publishers fill in both.
             are_positions = len(message.position) > 0
             values = list(message.position if are_positions else message.velocity)
             if not values or (len(message.name) and len(message.name) != len(values)):

@@ -79,6 +79,7 @@ def simulation_launch(
     the first as a title; NS in them becomes the namespace.
     """
     values = {argument.name: LaunchConfiguration(argument.name) for argument in arguments}
+    # In both: an argument without a parameter is for the launch file itself.
     chosen = {PARAMETERS[name][0]: (values[name], PARAMETERS[name][1]) for name in values.keys() & PARAMETERS.keys()}
     simulation = Node(
         package="fleet_sim",
@@ -89,6 +90,7 @@ def simulation_launch(
     )
     rviz = OpaqueFunction(
         function=partial(_rviz_beside, str(rviz_config), rviz_robot),
+        # Evaluated when launched: only then is it known whether RViz is wanted.
         condition=IfCondition(LaunchConfiguration(SHOW_RVIZ.name)),
     )
     # RViz comes first: if it is not installed, nothing else is started.
@@ -107,6 +109,7 @@ def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time:
         get_package_prefix("rviz2")
     except PackageNotFoundError as error:
         raise RuntimeError(MISSING) from error
+    # The configuration is written for robot_0 without a namespace; remapping saves a file per robot.
     moved = {
         "/clock": f"{prefix}/clock",
         "/fleet/markers": f"{prefix}/fleet/markers",
@@ -118,6 +121,7 @@ def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time:
         executable="rviz2",
         arguments=["-d", config],
         parameters=[{"use_sim_time": use_sim_time}],
+        # Remapping a name to itself would be noise in `ros2 node info`.
         remappings=[(topic, name) for topic, name in moved.items() if topic != name],
         output="screen",
     )
@@ -135,6 +139,7 @@ def _prefix(context: LaunchContext) -> str:
 
 
 def _say(lines: Sequence[str], context: LaunchContext) -> list[LogInfo]:
+    # Only known placeholders are replaced: `format` would stumble over the braces of messages.
     return [LogInfo(msg="\n  ".join(line.replace(NS, _prefix(context)) for line in lines))]
 
 

@@ -1,15 +1,12 @@
-"""Transforms between the frames of a robot's links, without stamps: <robot>/<link>, each relative to its parent link.
-
-The base is <robot>/base_link, whatever its name in the description, and also has a frame of its own name. If another
-link is called base_link, the base has only the frame of its own name.
-"""
+"""Transforms between the frames of a robot's links as messages, without stamps; see `kinematics.tf_tree`."""
 
 from __future__ import annotations
 
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 
-from fleet_sim.core.robot_model import BASE, FIXED, RobotModel
-from fleet_sim.ros.names import Frames
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.kinematics.tf_tree import FrameLink, fixed_links, moving_links
 
 
 def make_transform(parent: str, child: str) -> TransformStamped:
@@ -19,34 +16,20 @@ def make_transform(parent: str, child: str) -> TransformStamped:
     return transform
 
 
-def base_frame(frames: Frames, robot: str, model: RobotModel | None) -> str:
-    """Return the frame of a robot's base."""
-    # The robot's frame is usually called base_link; where a link further up has that name, the base keeps its own.
-    taken = model is not None and "base_link" in model.link_names
-    return frames.link(robot, model.base_name) if model is not None and taken else frames.base(robot)
-
-
 def moving_transforms(frames: Frames, robot: str, model: RobotModel) -> list[TransformStamped]:
     """Return the transforms of links moved by joints, in the order of `model.movable`."""
-    return [_between(frames, robot, model, joint) for joint in model.movable.tolist()]
+    return [make_transform(link.parent, link.child) for link in moving_links(frames, robot, model)]
 
 
 def fixed_transforms(frames: Frames, robot: str, model: RobotModel) -> list[TransformStamped]:
     """Return the constant transforms, with their numbers."""
-    base, own = base_frame(frames, robot, model), frames.link(robot, model.base_name)
-    fixed = [] if base == own else [make_transform(base, own)]
-    for joint, kind in enumerate(model.joint_types.tolist()):
-        if kind == FIXED:
-            made = _between(frames, robot, model, joint)
-            x, y, z = model.joint_positions[joint].tolist()
-            qx, qy, qz, qw = model.joint_orientations[joint].tolist()
-            made.transform.translation = Vector3(x=x, y=y, z=z)
-            made.transform.rotation = Quaternion(x=qx, y=qy, z=qz, w=qw)
-            fixed.append(made)
-    return fixed
+    return [_transform(link) for link in fixed_links(frames, robot, model)]
 
 
-def _between(frames: Frames, robot: str, model: RobotModel, joint: int) -> TransformStamped:
-    parent = int(model.parents[joint])
-    above = base_frame(frames, robot, model) if parent == BASE else frames.link(robot, model.link_names[parent])
-    return make_transform(above, frames.link(robot, model.link_names[joint]))
+def _transform(link: FrameLink) -> TransformStamped:
+    made = make_transform(link.parent, link.child)
+    x, y, z = link.position
+    qx, qy, qz, qw = link.orientation
+    made.transform.translation = Vector3(x=x, y=y, z=z)
+    made.transform.rotation = Quaternion(x=qx, y=qy, z=qz, w=qw)
+    return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from geometry_msgs.msg import Vector3
@@ -11,19 +10,16 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from fleet_sim.arrays import NO_ROWS
-from fleet_sim.core.robot_model import BASE
+from fleet_sim.cdr import ORIENTATION, POSITION, STAMP, MessagePart, under
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.visible import marker_shape, visible_parts
 from fleet_sim.core.world import World
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, POSITION, STAMP, MessagePart, MessageTemplate, under
+from fleet_sim.ros.templates import MessageTemplate
 from fleet_sim.spatial import poses
-from fleet_sim.spatial.shapes import ShapeKind
-
-PLANE_SIZE = 100.0
-"""Side length in m of the square that represents an infinite plane."""
 
 
 def markers_template(markers: list[Marker]) -> MessageTemplate:
@@ -101,17 +97,10 @@ def _visible(world: World, row: int) -> list[tuple[int, Geometry]]:
 
     A box of its size stands for a robot whose description has nothing to see.
     """
-    shape_id, model = int(world.shape_id[row]), world.model_of(row)
-    if model is not None and model.visuals:
-        shown = [(part.link, part.geometry) for part in model.visuals]
-    elif shape_id < 0:
-        return []
-    elif world.shapes[shape_id].model_path:
-        half_extents, centre = tuple(world.half_extents[row].tolist()), tuple(world.shape_position[row].tolist())
-        shown = [(BASE, Geometry(int(ShapeKind.BOX), half_extents=half_extents, position=centre))]
-    else:
-        shape = world.shapes[shape_id]
-        shown = [(BASE, geometry) for geometry in (shape.visual or shape.collision,) if geometry is not None]
+    shape_id = int(world.shape_id[row])
+    shape = world.shapes[shape_id] if shape_id >= 0 else None
+    half_extents, centre = tuple(world.half_extents[row].tolist()), tuple(world.shape_position[row].tolist())
+    shown = visible_parts(world.model_of(row), shape, half_extents, centre)
     given = world.look.colours(np.full(len(shown), row), np.array([link for link, _ in shown], np.int64))
     return [
         (link, geometry if colour[0] < 0.0 else replace(geometry, rgba=tuple(colour)))
@@ -120,27 +109,10 @@ def _visible(world: World, row: int) -> list[tuple[int, Geometry]]:
 
 
 def _marker(map_frame: str, group: str, number: int, geometry: Geometry) -> Marker:
-    kind = ShapeKind(geometry.kind)
+    kind, size, mesh = marker_shape(geometry)
     red, green, blue, alpha = geometry.rgba
     marker = Marker(ns=group, id=number, action=Marker.ADD, color=ColorRGBA(r=red, g=green, b=blue, a=alpha))
     marker.header.frame_id = map_frame
-    across = 2.0 * geometry.radius
-    if kind is ShapeKind.MESH:
-        marker.type, size = Marker.MESH_RESOURCE, geometry.mesh_scale
-        # RViz takes URIs of absolute paths; package:// would need the mesh to be in a package that is installed there.
-        marker.mesh_resource = Path(geometry.mesh_path).resolve().as_uri()
-    elif kind is ShapeKind.SPHERE:
-        marker.type, size = Marker.SPHERE, (across, across, across)
-    elif kind is ShapeKind.CYLINDER:
-        marker.type, size = Marker.CYLINDER, (across, across, geometry.height)
-    elif kind is ShapeKind.CAPSULE:
-        # There is no marker for capsules.
-        marker.type, size = Marker.CYLINDER, (across, across, geometry.height + across)
-    elif kind is ShapeKind.PLANE:
-        # Not of height 0, as RViz does not draw markers with a scale of 0.
-        marker.type, size = Marker.CUBE, (PLANE_SIZE, PLANE_SIZE, 0.001)
-    else:
-        x, y, z = geometry.half_extents
-        marker.type, size = Marker.CUBE, (2.0 * x, 2.0 * y, 2.0 * z)
+    marker.type, marker.mesh_resource = kind, mesh
     marker.scale = Vector3(x=float(size[0]), y=float(size[1]), z=float(size[2]))
     return marker

@@ -17,18 +17,18 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.core.stamps import RosTime
 from fleet_sim.ros.actions.interface import ActionInterface
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.guarded import GuardedInterface
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.interfaces import in_order
 from fleet_sim.ros.mailbox import Mailbox
-from fleet_sim.ros.names import Frames
 from fleet_sim.ros.namesakes import NamesakeWarning
 from fleet_sim.ros.node_params import NodeParameters
 from fleet_sim.ros.rates import Rates
 from fleet_sim.ros.roster import take_roster
-from fleet_sim.ros.stamps import RosTime
 from fleet_sim.ros.tf_listener import TfListener
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
@@ -69,6 +69,7 @@ class FleetSimNode(Node):
         sim.events.on("reset", self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
         self._watch_others()
+        self._settings.keep(sim, self.get_namespace())
 
     def _build_bridge(self) -> Bridge:
         """Build what all interfaces share."""
@@ -98,6 +99,7 @@ class FleetSimNode(Node):
             mailbox=self._mailbox,
             gateway=CommandGateway(sim, self._mailbox, refusals, self._settings.permissions),
             refusals=refusals,
+            record_folder=self._settings.record_folder,
         )
 
     def _watch_others(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
@@ -15,12 +16,13 @@ from fleet_sim.config.ros_params import RateParams, RosParams
 from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
-from fleet_sim.entities.spawn_params import ControllerParams
-from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
+from fleet_sim.facade.run_inputs import InputRecorder
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.gate.folders import OperatorFolder
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
-from fleet_sim.ros.permissions import Permissions
+from fleet_sim.ros.permissions import Permissions, state_folder
 from fleet_sim.ros.rates import Rates
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -31,7 +33,7 @@ SIMPLE_ROBOT: dict[str, Any] = {
     "pose": [0.0, 0.0, 0.15],
     "shape": {"shape_type": "box", "half_extents": [0.35, 0.25, 0.15], "rgba_color": [0.1, 0.45, 0.8, 1.0]},
     # Without 2D navigation, a goal with z = 0, as from RViz, would move the robot's centre into the ground.
-    "controller": ControllerParams(navigation_2d=True),
+    "controller": {"navigation_2d": True},
 }
 """The robot that the parameter `robots` spawns."""
 
@@ -54,8 +56,8 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
 class NodeParameters:
     """Declares the parameters, builds the simulation they describe, and applies changes.
 
-    `config`, `robots`, `gui`, `paused`, `read_only` and `remote_spawn` are read once; `target_rtf` and `rates.*` may be
-    set at any time. A value that is not allowed is rejected with the reason.
+    `target_rtf` and `rates.*` may be set at any time, the others are read once. A value that is not allowed is rejected
+    with the reason.
     """
 
     def __init__(self, node: Node) -> None:
@@ -72,7 +74,12 @@ class NodeParameters:
         self.permissions = Permissions(
             read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
+            states=self._state_folder(),
         )
+        self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
+        self.record_inputs = self._once("record_inputs", "", "Keep what changes the run in this file; empty: do not.")
+        text = "Folder in which the service sim/record may write files; empty: it refuses."
+        self.record_folder = self._once("record_folder", "", text)
         text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
@@ -88,7 +95,10 @@ class NodeParameters:
             fill_scenario(sim, self._scenario, source=self._source)
             if self._robots:
                 grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
+                own = self._scenario.get("robots") or []
                 spawn_entries(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
+                # Who builds it again from its scenario gets these too.
+                sim.population.scenario = {**self._scenario, "robots": [*own, SIMPLE_ROBOT | grid]}
         except BaseException:
             sim.close()
             raise
@@ -101,11 +111,25 @@ class NodeParameters:
         self._gateway, self._rates = gateway, rates
         self._node.add_on_set_parameters_callback(self._on_set)
 
+    def keep(self, sim: MultiRobotSimulationCore, namespace: str) -> None:
+        """Begin to record what the parameters say of the new simulation `sim`; raises FleetSimError."""
+        if self.record_inputs:
+            InputRecorder(sim, self.record_inputs, source=str(Path(self._source).resolve()) if self._source else "")
+        if self.record:
+            sim.record(self.record, map_frame=self.ros.map_frame, namespace=namespace)
+
     # ---- declaring ---------------------------------------------------------------------------------------------------
 
     def _once(self, name: str, default: Any, text: str) -> Any:
         descriptor = ParameterDescriptor(description=text, read_only=True)
         return self._node.declare_parameter(name, default, descriptor).value
+
+    def _state_folder(self) -> OperatorFolder:
+        text = "Folder of the files that /sim/save and /sim/load may name; empty: they work in memory only."
+        try:
+            return state_folder(self._once("state_folder", "", text))
+        except InvalidValueError as error:
+            raise ConfigError(str(error), path="state_folder") from error
 
     def _check(self, name: str, good: bool, message: str) -> None:
         if not good:

@@ -8,8 +8,8 @@ import numpy as np
 from nav_msgs.msg import Odometry
 
 from fleet_sim.arrays import Floats, Rows
+from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.world import World
-from fleet_sim.ros.names import Frames
 from fleet_sim.ros.sensors.odometry import ODOMETRY
 from fleet_sim.ros.state_topic import StateTopic
 from fleet_sim.ros.templates import MessageTemplate, stamped_template

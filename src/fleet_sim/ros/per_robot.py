@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Rows
+from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.names import is_ros_name
 from fleet_sim.ros.roster import Roster
 
 
@@ -37,11 +37,13 @@ class Endpoints:
     def on_fleet_changed(self, roster: Roster) -> list[str]:
         """Create and destroy endpoints as needed; returns the new robots."""
         wanted = [name for name in roster.names if self._wants(name)]
+        # Removed first: a new robot may have the name of one that has gone.
         gone = self._by_name.keys() - set(wanted)
         for name in gone:
             self._destroy(self._by_name.pop(name))
         new = [name for name in wanted if name not in self._by_name]
         for name in new:
+            # Kept across changes of the fleet: making an endpoint takes discovery all over the network.
             self._by_name[name] = self._make(name)
         self.names = wanted
         self.items = [self._by_name[name] for name in wanted]

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fleet_sim.core.commands import Command, Spawn
 from fleet_sim.errors import StateError
+from fleet_sim.gate.folders import OperatorFolder
+
+NO_FOLDER = (
+    "no file is written or read for messages: the operator has named no folder for them (the node's parameter "
+    "state_folder); without a file, states are kept in memory by name"
+)
+
+
+def state_folder(folder: str = "") -> OperatorFolder:
+    """Return the folder of the files that messages may name for saved states; raises InvalidValueError."""
+    return OperatorFolder(folder, ".state", NO_FOLDER)
 
 
 @dataclass(frozen=True)
@@ -14,6 +25,8 @@ class Permissions:
 
     read_only: bool = False
     remote_spawn: bool = True
+    states: OperatorFolder = field(default_factory=state_folder)
+    """Where files of saved states may be written and read."""
 
     def check_change(self) -> None:
         """Raise StateError where nothing may be changed."""

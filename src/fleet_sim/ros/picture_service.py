@@ -40,9 +40,11 @@ class PictureService(Interface):
 
     async def _render(self, request: Any) -> bytes:
         sim, gateway = self.bridge.sim, self.bridge.gateway
+        # All settings of the window's camera but the mode: a mode of "manual" would ignore the view.
         config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}
 
         def take() -> bytes:
+            # Without a view the picture is what the window would show.
             rgb = sim.draw_picture(request.width, request.height, config if request.view else None)
             return png_bytes(rgb)
 

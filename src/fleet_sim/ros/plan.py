@@ -25,6 +25,7 @@ class PlanTopic(Interface):
 
     def on_fleet_changed(self, roster: Roster) -> None:
         self._publishers.on_fleet_changed(roster)
+        # Forgotten with its robot, or a new one of that name would publish nothing at first.
         kept = set(self._publishers.names)
         self._published = {name: points for name, points in self._published.items() if name in kept}
 

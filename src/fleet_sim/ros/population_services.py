@@ -48,6 +48,7 @@ class PopulationServices(Interface):
         try:
             ack = await self._dispatch(command)
         except FleetSimError as error:
+            # All are rejected, each with the reason, so that the answer has the same form.
             ack = CommandAck(source=command.source, rejected=dict.fromkeys(command.names, str(error)))
         response.result = ack_to_msg(ack, self.bridge.time.last)
         return response
@@ -72,6 +73,7 @@ class PopulationServices(Interface):
         snapshot = await self.bridge.gateway.wait(self.bridge.sim.snapshots.request())
         chosen = list(range(len(snapshot.names)))
         if request.kind != List.Request.ALL:
+            # By number: the snapshot's arrays go together by place.
             chosen = np.flatnonzero(snapshot.agent_mask == (request.kind == List.Request.ROBOTS)).tolist()
         response.names = [snapshot.names[index] for index in chosen]
         response.robots = snapshot.agent_mask[chosen].tolist()
@@ -87,6 +89,7 @@ class PopulationServices(Interface):
         """Return the Spawn command for a request; raises FleetSimError."""
         if request.kind not in (Spawn.Request.ROBOT, Spawn.Request.OBJECT):
             raise InvalidValueError(f"kind: expected ROBOT (0) or OBJECT (1), got {request.kind}")
+        # The request wins over its options, which may not rename or move the entity.
         entry = _options(request.options) | {"name": request.name, "pose": self._pose(request.pose)}
         if request.model:
             if request.kind != Spawn.Request.ROBOT:
@@ -126,9 +129,11 @@ def _shape(primitive: Any) -> dict[str, Any]:
         raise InvalidValueError(f"shape.type: expected BOX (1), SPHERE (2) or CYLINDER (3), got {primitive.type}")
     name, meanings = known
     numbers = [float(number) for number in primitive.dimensions]
+    # NaN is refused first: it is not below 0, so the comparison would let it pass.
     if len(numbers) != len(meanings) or not all(np.isfinite(numbers)) or min(numbers) <= 0.0:
         wanted = ", ".join(meanings)
         raise InvalidValueError(f"shape.dimensions: a {name} has {wanted}, each above 0 m, got {numbers}")
+    # Full edges in the message, halves in a scenario.
     if name == "box":
         return {"shape_type": "box", "half_extents": [0.5 * number for number in numbers]}
     return {"shape_type": name, **dict(zip(meanings, numbers, strict=True))}

@@ -67,7 +67,9 @@ class RobotDescriptionTopic(Interface):
 
     def on_fleet_changed(self, roster: Roster) -> None:
         world = self.bridge.sim.world
+        # Only new robots: others have published theirs, which is latched.
         for name in self._publishers.on_fleet_changed(roster):
             shape_id = int(world.shape_id[world.index.row_named(name)])
+            # A robot without a shape is one link that cannot be seen.
             shape = world.shapes[shape_id] if shape_id >= 0 else BodyShape()
             self._publishers[name].publish(String(data=describe(name, shape)))

@@ -39,6 +39,7 @@ class RunServices(Interface):
     def _switch(self, call: Callable[[], object]) -> bool:
         """Call `call` where changes are permitted; return whether the simulation was paused before."""
         self.bridge.gateway.permissions.check_change()
+        # Asked before: afterwards the answer would always be the same.
         was_paused = self.bridge.sim.is_paused
         call()
         return was_paused

@@ -28,13 +28,13 @@ from simulation_interfaces.srv import (
 
 from fleet_sim.core import commands as c
 from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
 from fleet_sim.errors import ConfigError, FleetSimError, StateError, UnknownNameError
 from fleet_sim.gate.patterns import Pattern
 from fleet_sim.ros.conversions import pose_from_msg, poses_to_msgs, time_to_msg, twists_to_msgs
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.names import is_ros_name
 from fleet_sim.ros.population_services import pose_entry
 from fleet_sim.ros.run_services import make_steps
 

@@ -8,12 +8,14 @@ from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim.arrays import NO_ROWS
+from fleet_sim.cdr import ORIENTATION, STAMP, MessagePart, under
+from fleet_sim.kinematics.tf_tree import base_frame
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.link_transforms import base_frame, fixed_transforms, make_transform
+from fleet_sim.ros.link_transforms import fixed_transforms, make_transform
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import ORIENTATION, STAMP, MessagePart, MessageTemplate, under
+from fleet_sim.ros.templates import MessageTemplate
 
 TRANSLATION = ("translation.x", "translation.y", "translation.z")
 ROTATION = tuple(field.replace("orientation", "rotation") for field in ORIENTATION)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.world import World
 from fleet_sim.errors import UnknownNameError, unknown_name
 from fleet_sim.geometry import Pose
-from fleet_sim.ros.names import Frames
 from fleet_sim.ros.tf_listener import TfListener
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.quaternions import IDENTITY

@@ -184,13 +184,13 @@ class SensorGroup:
             "sensors": list(self.sensors),
             "keys": self._keys.tolist(),
             "state": {name: values.copy() for name, values in self.state.items()},
-            "schedule": self._schedule,
+            "progress": self._schedule.progress,
             "latest": [sensor.last for sensor in self.sensors],
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `save` returned, for the sensors that exist."""
-        self._schedule = saved["schedule"]
+        self._schedule.progress = saved["progress"]
         # Sensors may have been removed or moved to other indices since, so each is looked up by its handle.
         places = [place for place, sensor in enumerate(saved["sensors"]) if sensor.is_alive]
         members = [saved["sensors"][place].index for place in places]

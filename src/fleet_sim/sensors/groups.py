@@ -35,7 +35,7 @@ class SensorGroups:
         key = (type_name, common, slot)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = SensorGroup(self._kind(type_name), common, slot)
+            group = self._groups[key] = SensorGroup(self.kind(type_name), common, slot)
         return group
 
     def put_back(self, key: GroupKey, group: SensorGroup) -> SensorGroup:
@@ -48,7 +48,7 @@ class SensorGroups:
 
     def slots(self, type_name: str, params: SensorParams, count: int) -> list[int]:
         """Return the steps of the period for `count` more sensors: those in which the fewest are due."""
-        kind = self._kind(type_name)
+        kind = self.kind(type_name)
         if not kind.spread or params.rate is None:
             return [0] * count
         period = max(1, self._context.world.clock.ticks(1.0 / params.rate))
@@ -63,8 +63,13 @@ class SensorGroups:
             load[slots[-1]] += 1
         return slots
 
-    def _kind(self, name: str) -> SensorKind:
+    def kind(self, name: str) -> SensorKind:
+        """Return the kind called `name`, made at the first use; raises UnknownNameError."""
         kind = self._kinds.get(name)
         if kind is None:
             kind = self._kinds[name] = sensor_kind(name)(self._context)
         return kind
+
+    def name_of(self, kind: SensorKind) -> str:
+        """Return the name of a kind that is in use."""
+        return next(name for name, known in self._kinds.items() if known is kind)

@@ -76,13 +76,13 @@ def list_sensors() -> list[str]:
 
 
 def sensor_kind(name: str) -> type[SensorKind]:
-    """Return the kind registered as `name`; raises UnknownNameError."""
-    return SENSORS.get(name)
+    """Return the kind called `name`, or at the dotted path `name`; raises UnknownNameError and InvalidValueError."""
+    return SENSORS.find(name)
 
 
 def sensor_params_class(name: str) -> type[SensorParams]:
-    """Return what sensors of the kind `name` are made from; raises UnknownNameError."""
-    return SENSORS.get(name).params_class
+    """Return what sensors of the kind `name` are made from; raises as `sensor_kind` does."""
+    return sensor_kind(name).params_class
 
 
 def plan_sensor(
@@ -90,7 +90,8 @@ def plan_sensor(
 ) -> SensorPlan:
     """Return what `spec` asks for: a mapping with `type` and parameters, the name of a kind, or sensor parameters.
 
-    `settings` are more parameters, which win over those of `spec`. Raises ConfigError naming the key that is wrong.
+    The name may be a dotted path. `settings` are more parameters, which win over those of `spec`. Raises ConfigError
+    naming the key that is wrong.
     """
     if isinstance(spec, SensorParams):
         return _named(_type_of(spec), replace(spec, **settings) if settings else spec)
@@ -147,11 +148,12 @@ def sensors_schema() -> dict[str, Any]:
 
 def _type_of(params: SensorParams) -> str:
     # Registered ones first: looking among those of other packages imports these.
-    name = _name_of(type(params), SENSORS.registered()) or _name_of(type(params), SENSORS.all())
+    name = _name_of(type(params), SENSORS.known()) or _name_of(type(params), SENSORS.all())
     if name:
         return name
     raise InvalidValueError(f"{type(params).__name__} belongs to no registered kind of sensor; see register_sensor")
 
 
 def _named(kind: str, params: SensorParams) -> SensorPlan:
+    # Named after its kind where it has no name: the usual robot has one of each.
     return SensorPlan(kind, params if params.name else replace(params, name=kind))

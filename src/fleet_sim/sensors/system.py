@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Rows
 from fleet_sim.core.faults import GuardedPart
+from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError, brief
@@ -20,6 +21,7 @@ from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.mounting import link_index
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
 from fleet_sim.sensors.roster import SensorRoster
+from fleet_sim.sensors.saved_forms import SensorForms
 from fleet_sim.sensors.sensor import Readings, Sensor
 from fleet_sim.sensors.turns import Turns
 
@@ -45,6 +47,10 @@ class SensorSystem:
         context.world.on_remove.append(self._owners_removed)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
+
+    def has_work(self) -> bool:
+        """Return whether some sensor has a consumer, or readings of the last step are to be dropped."""
+        return self._busy is None or bool(self._busy) or bool(self.fresh)
 
     def run(self, dt: float) -> None:
         """Read the sensors that are due and have a consumer, then call their handlers."""
@@ -259,6 +265,17 @@ class SensorSystem:
         """Return all sensors, their state, and those that wait for their turn."""
         groups = [(key, group, group.save()) for key, group in self._groups.items()]
         return {"groups": groups, "turns": self._turns.save()}
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how sensors are written in state files."""
+        return SensorForms(self, self._groups, self._roster).forms()
+
+    def keep_only(self, saved: Any) -> None:
+        """Remove the sensors that are not in `saved`, of another process."""
+        known = {sensor for _, _, content in saved["groups"] for sensor in content["sensors"]}
+        gone = [sensor for sensor in self.all if sensor not in known]
+        if gone:
+            self.remove(gone)
 
     def restore(self, saved: Any) -> None:
         """Go back to what `save` returned: removed sensors are added again, those added since stay and are reset.

@@ -106,6 +106,7 @@ class Expression:
         if len(text) > _LONGEST:
             raise InvalidValueError(f"an expression has at most {_LONGEST} characters, got {len(text)}")
         try:
+            # Parsed once: conditions are evaluated in every step.
             self._body = _without_modules(ast.parse(text.strip(), mode="eval").body)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise InvalidValueError(f"{text!r} is not an expression: {error}") from error
@@ -118,6 +119,7 @@ class Expression:
             raise InvalidValueError(f"unknown name {name!r} in {self.text!r}.{did_you_mean(name, known)}")
 
     def value(self, names: Mapping[str, Any] | None = None) -> Any:
+        # Everything that arithmetic can raise; what is none of these is a fault of ours.
         """Return the value for the given values of `names`; raises InvalidValueError if it cannot be computed."""
         try:
             return self._value(self._body, names or {})
@@ -149,6 +151,7 @@ class Expression:
         return FUNCTIONS[node.func.id](*(self._value(item, names) for item in node.args))
 
     def _named(self, name: str, names: Mapping[str, Any]) -> Any:
+        # Names of the caller win over constants: a metric may well be called `e`.
         if name in names:
             return names[name]
         if name in CONSTANTS:
@@ -191,6 +194,7 @@ def combined(symbol: str, left: Any, right: Any) -> Any:
             raise ValueError("the result is too large")
         return left**right
     result = _BINARY[symbol](left, right)
+    # Sums and products grow, too, if slowly; the bound keeps their growth from adding up.
     if isinstance(result, int) and result.bit_length() > _MOST_BITS:
         raise ValueError("the result is too large")
     return result
@@ -220,6 +224,7 @@ def _without_modules(body: ast.expr) -> ast.expr:
 
 def _names(node: ast.AST, text: str) -> list[str]:
     """Return the names used in `node`; raises InvalidValueError for syntax that is not allowed."""
+    # Before anything else is looked at, as a name is by far the most common node.
     # An allow-list of node types: anything not listed here, such as an attribute access, is rejected.
     if isinstance(node, ast.Name):
         return [node.id]

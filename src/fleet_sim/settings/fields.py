@@ -104,6 +104,7 @@ def _fields_of(cls: type) -> dict[str, Field]:
     return {
         field.name: Field(field.name, hints[field.name], field.metadata.get("setting", NO_RULES), _default_of(field))
         for field in dataclasses.fields(cls)
+        # Fields that the constructor does not take are computed, and cannot be given in a file.
         if field.init
     }
 
@@ -111,6 +112,7 @@ def _fields_of(cls: type) -> dict[str, Field]:
 def _hints_of(cls: type) -> dict[str, Any]:
     """Return the resolved annotations of `cls` and its bases, but not `_: KW_ONLY`, which 3.10 cannot resolve."""
     hints: dict[str, Any] = {}
+    # From the base up, so that what a class declares anew replaces what it inherits.
     for base in reversed(cls.__mro__):
         own = {name: hint for name, hint in inspect.get_annotations(base).items() if name != "_"}
         # A class of its own, since only annotations of classes may be ClassVars.
@@ -124,5 +126,6 @@ def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
         return field.default_factory
     if field.default is not MISSING:
         value = field.default
+        # As a factory, so that both kinds of defaults are asked for in one way.
         return lambda: value
     return None

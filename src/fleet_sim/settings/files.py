@@ -55,6 +55,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_document(self) -> yaml.Node | None:
         node = super().compose_document()
+        # An empty file has no node.
         if node is not None:
             check_nodes(node, self.most)
         return node
@@ -93,6 +94,7 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     twice, or is not a mapping.
     """
     data = _Reading(values).load(Path(path))
+    # An empty file, which is usually one that was not saved.
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
     if not isinstance(data, dict):
@@ -185,22 +187,6 @@ def parse_remote(text: str, what: str) -> Any:
         return _parse(check_text(text, what), "", _RemoteLoader)
     except ConfigError as error:
         raise InvalidValueError(f"{what}: {error}") from error
-
-
-def set_key(data: dict[str, Any], dotted: str, value: object) -> None:
-    """Set `value` at the key path `dotted` in `data`, creating sections; raises ConfigError if a section is a value."""
-    *sections, last = dotted.split(".")
-    if not last or not all(sections):
-        raise ConfigError(f"expected a key path such as simulation.seed, got {dotted!r}")
-    for depth, name in enumerate(sections, start=1):
-        inner = data.setdefault(name, {})
-        if not isinstance(inner, dict):
-            raise ConfigError(
-                f"holds {shown(inner)}, so {dotted!r} cannot be set inside it",
-                path=".".join(sections[:depth]),
-            )
-        data = inner
-    data[last] = value
 
 
 def _parse(text: str, source: str, loader: type[yaml.SafeLoader]) -> Any:

@@ -31,14 +31,9 @@ def with_tags(
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             merged = _take_includes(node)
             own: dict[Any, Any] = super().construct_mapping(node, deep)
-            # The first of several counts, as YAML has it.
+            # The first of several counts, as YAML has it, and what the mapping says itself wins over all of them.
             for other in merged:
-                defaults = include(self, other)
-                if not isinstance(defaults, dict):
-                    line = other.start_mark.line + 1
-                    raise ConfigError(f"line {line}: <<: !include needs a file with a mapping, got {shown(defaults)}")
-                # What the mapping says itself wins over what it includes.
-                own = {**defaults, **own}
+                own = {**_checked_defaults(other, include(self, other)), **own}
             return own
 
     def include(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
@@ -61,6 +56,13 @@ def with_tags(
     for tag, construct in (("!include", include), ("!relpath", relpath), ("!np", arithmetic)):
         TaggedLoader.add_constructor(tag, construct)
     return TaggedLoader
+
+
+def _checked_defaults(node: yaml.Node, found: Any) -> dict[Any, Any]:
+    if not isinstance(found, dict):
+        line = node.start_mark.line + 1
+        raise ConfigError(f"line {line}: <<: !include needs a file with a mapping, got {shown(found)}")
+    return found
 
 
 def _take_includes(node: yaml.MappingNode) -> list[yaml.Node]:

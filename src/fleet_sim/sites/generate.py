@@ -33,12 +33,14 @@ class Warehouse(Checked):
     def site(self, name: str = "warehouse") -> Site:
         """Return the site: pick stations are above and below each cell of a block that the aisle reaches."""
         depth, length = self.shelf_depth + self.aisle, self.shelf_length + self.cross_aisle
+        # The last block has no aisle behind it.
         height = self.rows * depth - self.aisle + 2 * self.margin
         width = self.columns * length - self.cross_aisle + 2 * self.margin
         check_size(height, width)
         free = np.ones((height, width), bool)
         tops = self.margin + depth * np.arange(self.rows)
         lefts = self.margin + length * np.arange(self.columns)
+        # A dict keeps the order and drops doubles: where an aisle is one cell wide, both sides name it.
         picks: dict[int, None] = {}
         for top in tops.tolist():
             for left in lefts.tolist():
@@ -84,6 +86,7 @@ def _with_walls_used(name: str, grid: Grid, inside: list[Station], config: Wareh
 
 def _spread(count: int, length: int, what: str) -> Ints:
     """Return `count` places spread evenly over `length` cells without their ends; raises InvalidValueError."""
+    # Rounding may put two into one cell; the count tells.
     places = np.unique(np.linspace(0, length - 1, count + 2)[1:-1].round().astype(np.int64))
     if len(places) < count:
         raise InvalidValueError(f"{what}: {count} do not fit beside each other along {length} cells")

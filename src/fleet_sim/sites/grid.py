@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import trigonometry as trig
 
 NO_CELL = -1
@@ -17,6 +18,7 @@ MOST_CELLS = 25_000_000
 """Of a grid: 5 km x 5 km in cells of 1 m. Larger ones are refused before they are made."""
 
 
+@saved
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Free space as cells of `cell` m. `free_mask` (H, W) has the row with the largest y first, as pictures have.

@@ -33,10 +33,12 @@ def draw_site(site: Site, pixels: int | None = None, *, way: Floats | None = Non
     `way` (K, 2) in m, such as the points of a route, is drawn on top.
     """
     grid = site.grid
+    # From one pixel per cell for large maps to 32 for small ones.
     scale = pixels or int(np.clip(_LONGEST // max(grid.height, grid.width), 1, 32))
     cells = np.where(grid.free_mask.ravel()[:, None], FREE, BLOCKED).astype(np.uint8)
     middles = grid.positions(np.arange(grid.count))
     for zone in site.zones:
+        # Later zones cover earlier ones, as they are listed; walls stay visible.
         cells[zone.contains(middles) & grid.free_mask.ravel()] = ZONES[zone.kind]
     picture = cells.reshape(grid.height, grid.width, 3).repeat(scale, axis=0).repeat(scale, axis=1)
     if scale >= 8:
@@ -62,6 +64,7 @@ def _pixels(site: Site, points: Floats, scale: int) -> Ints:
     """Return the pixels (N, 2), row and column, of `points` (N, 2) in m."""
     grid = site.grid
     own = grid.to_own(points) / grid.cell * scale
+    # Rows count downwards in a picture, and y upwards in the site.
     return np.stack((grid.height * scale - own[:, 1], own[:, 0]), axis=1).astype(np.int64)
 
 
@@ -72,6 +75,7 @@ def _dots(picture: Bytes, places: Ints, color: tuple[int, int, int], scale: int)
 
 
 def _line(picture: Bytes, begin: Ints, end: Ints, color: tuple[int, int, int], width: int) -> None:
+    # As many points as there are pixels along the longer side: no gaps.
     count = int(np.abs(end - begin).max()) + 1
     points = np.linspace(begin, end, count).round().astype(np.int64)
     for shift in range(width):

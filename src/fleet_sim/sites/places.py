@@ -30,6 +30,7 @@ class SitePlaces:
         """
         if what == FREE:
             return self._at(self._free(1 if count is None else count, seed, clearance))
+        # A setting that could not act is refused.
         for name, value in (("clearance", clearance), ("seed", seed)):
             if value:
                 raise InvalidValueError(f"{name}: it is for free cells; starts and stations are where they are")
@@ -43,6 +44,7 @@ class SitePlaces:
             raise InvalidValueError(f"site {self._site.name!r} has no station of the kind {what!r}")
         if count is not None and count > len(stations):
             raise InvalidValueError(f"site {self._site.name!r} has {len(stations)} of {what!r}, {count} are asked for")
+        # The first ones, in the order of the file: the same count gives the same places.
         chosen = stations[:count]
         return np.array([(s.x, s.y) for s in chosen]).reshape(-1, 2), np.array([s.yaw for s in chosen])
 
@@ -57,8 +59,10 @@ class SitePlaces:
 
     def _free(self, count: int, seed: int, clearance: float) -> Ints:
         grid = self._site.open_grid
+        # In one region, so that all who start there can reach each other.
         cells = (grid.clear_of(clearance) if clearance else grid).largest_region()
         world = self._world
+        # Whatever stands there, with its middle in the cell.
         empty = np.setdiff1d(cells, grid.cells_at(world.position[world.rows, :2]))
         if count > len(empty):
             raise InvalidValueError(

@@ -51,6 +51,7 @@ def read_idiosyncrasies(value: object) -> Idiosyncrasies | None:
     elif np.ndim(value) == 1:  # type: ignore[arg-type]
         value = ((1.0, 1.0), value)
     (first, second), deviations = as_floats(value, (2, 2), "mean, sd").tolist()
+    # A bare list of deviations: factors vary about 1, so that the speeds of a configuration hold on average.
     if min(deviations) < 0.0:
         raise ValueError(f"sd: must be at least 0, got {deviations}")
     return (first, second), (deviations[0], deviations[1])
@@ -111,6 +112,8 @@ class AgentConfig(UsedSettings):
     @property
     def shift(self) -> Floats:
         """How far from `position` it is put (2,), so that its corners stay in place."""
+        # "inplace" means that the corners are meant in world coordinates: `position` has to make up for what the anchor
+        # takes away.
         if self.points is None or not isinstance(self.anchor_point, str) or "inplace" not in self.anchor_point:
             return np.zeros(2)
         return anchor_of(self.points, self.anchor_point)

@@ -22,6 +22,7 @@ class MazeAgent(SwarmAgent):
 
     def draw(self, canvas: Canvas) -> None:
         """Draw its trace, then itself."""
+        # Under itself: the agent has to stay visible on its own trace.
         trace = trace_of(self)
         if trace is not None and len(trace) > 1:
             canvas.line(trace, self.config.trace_color)
@@ -72,6 +73,7 @@ class DetectionRegion(SwarmAgent):
         if config.target_teams is not None:
             mask &= np.isin(crowd.teams, [self.world.team_code(team) for team in config.target_teams])
         inside = [agent for agent, is_inside in zip(self.world.population, mask.tolist(), strict=True) if is_inside]
+        # The name is compared last, of the few inside: rows have no names to compare as arrays.
         return [agent for agent in inside if isinstance(agent, SwarmAgent) and config.target_name in (None, agent.name)]
 
 

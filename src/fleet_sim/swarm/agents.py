@@ -15,6 +15,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.faults import FAILED
+from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
@@ -29,6 +30,9 @@ from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.written import changed_settings
 
+_OUTER = frozenset(
+    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
+)
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
@@ -135,6 +139,26 @@ class SwarmAgent(NamedBody):
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type(self), **changed_settings(self.as_settings())}
 
+    @classmethod
+    def remade(cls, world: SwarmState, handle: SimObject) -> Any:
+        """Return an agent for `handle`, as a state file has it; it gets its settings and parts afterwards."""
+        agent = object.__new__(cls)
+        vars(agent).update(
+            columns=world.columns, swarm=world.swarm, world=world, row=handle.place[0], config=None, _handle=handle
+        )
+        vars(agent).update(_start=None, _last=None, _group=None, _controller=None, is_made=True)
+        vars(agent)["_sensors"] = WatchedList(agent._change_sensors)
+        return agent
+
+    @property
+    def own_state(self) -> dict[str, Any]:
+        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
+        return {name: value for name, value in vars(self).items() if name not in _OUTER}
+
+    def take_own(self, own: Mapping[str, Any]) -> None:
+        """Go back to what `own_state` was."""
+        vars(self).update(own)
+
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.
         return {**vars(self), "_sensors": self.plain_sensors}
@@ -221,38 +245,39 @@ class Group(GroupMemory):
         return np.arange(len(self))
 
     def only(self, number: int) -> Group:
-        """Return a group of the agent with this `number` alone."""
-        return SoloGroup(self, number)
+        """Return a group of the agent with this `number` alone; of one agent, that is this group."""
+        if len(self.rows) == 1:
+            return self
+        known = self._solos.get(number)
+        if not isinstance(known, Group):
+            known = self._solos[number] = SoloGroup(self, number)
+        return known
 
     def note(self, index: int, values: AnyArray) -> None:
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
         self.readings[index] = _one_each(self, index, values)
+        self._solos.clear()
 
     # ---- members come and go -----------------------------------------------------------------------------------------
 
     def join(self, agents: list[SwarmAgent]) -> None:
         """Take in new agents, after those that are there."""
-        count = len(agents)
         self.agents += agents
         for agent in agents:
             agent.enter(self)
-        self._numbers = None
+        self.forget_places()
         self.rows = np.concatenate((self.rows, np.array([agent.row for agent in agents], np.int64)))
-        for name, values in self.state.items():
-            more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
-            self.state[name] = np.concatenate((values, more))
+        self.lengthen(len(agents))
         for index, sensor in enumerate(self.sensors):
-            blank = sensor.blank(count)
+            blank = sensor.blank(len(agents))
             self.readings[index] = joined(self.readings[index], blank) if index in self.readings else blank
 
     def set_members(
         self, rows: Rows, agents: list[SwarmAgent], state: dict[str, AnyArray], readings: dict[int, AnyArray]
     ) -> None:
         """Restore these members and their state; the arrays are copied."""
-        self._numbers = None
-        self.rows, self.agents = rows.copy(), list(agents)
-        self.state = {name: values.copy() for name, values in state.items()}
-        self.readings = {index: values.copy() for index, values in readings.items()}
+        self.agents = list(agents)
+        self.remember(rows, state, readings)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Group:
         """A group stays itself in a copy of what refers to it."""
@@ -260,11 +285,8 @@ class Group(GroupMemory):
 
     def keep(self, mask: Bools) -> None:
         """Let go of the agents outside `mask` (N,)."""
-        self._numbers = None
         self.agents = [agent for agent, stays in zip(self.agents, mask.tolist(), strict=True) if stays]
-        self.rows = self.rows[mask]
-        self.state = {name: values[mask] for name, values in self.state.items()}
-        self.readings = {index: values[mask] for index, values in self.readings.items()}
+        self.keep_memory(mask)
 
 
 class SoloGroup(Group):
@@ -303,14 +325,17 @@ class SoloGroup(Group):
 
     def note(self, index: int, values: AnyArray) -> None:
         values = _one_each(self, index, values)
+        own = self.readings[index]
+        if own.shape == values.shape and (own.dtype == values.dtype or np.can_cast(values.dtype, own.dtype)):
+            own[:] = values
+            return
         readings = self._group.readings
-        if readings[index].shape[1:] != values.shape[1:] or not np.can_cast(values.dtype, readings[index].dtype):
-            whole = np.zeros((len(self._group), *values.shape[1:]), values.dtype)
-            if readings[index].shape[1:] == values.shape[1:]:
-                whole[:] = readings[index]
-            readings[index] = whole
-        readings[index][self._slice] = values
-        self.readings[index] = readings[index][self._slice]
+        whole = np.zeros((len(self._group), *values.shape[1:]), values.dtype)
+        if own.shape == values.shape:
+            whole[:] = readings[index]
+        whole[self._slice] = values
+        self._group.forget_places()
+        readings[index], self.readings[index] = whole, whole[self._slice]
 
 
 class Controller(Component):

@@ -6,7 +6,6 @@ import copy
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -52,6 +51,7 @@ class Component:
 
     def belong_to(self, agent: SwarmBody | None) -> None:
         """Belong to `agent` from now on; None: to a whole group, or to no one yet."""
+        # A parent that was given explicitly stays; one that only repeats the agent follows it.
         if self.parent is None or self.parent is self.agent:
             self.parent = agent
         self.agent = agent
@@ -59,9 +59,11 @@ class Component:
     @classmethod
     def works_on_arrays(cls) -> bool:
         """Whether one instance serves a whole group; raises InvalidValueError where neither method is overridden."""
-        known = _ON_ARRAYS.get(cls)
+        known: bool | None = vars(cls).get(_FOUND)
         if known is None:
-            known = _ON_ARRAYS[cls] = _works_on_arrays(cls)
+            # In the class itself, not in one that derives from it; asked in every step.
+            known = _works_on_arrays(cls)
+            setattr(cls, _FOUND, known)
         return known
 
     @property
@@ -78,6 +80,8 @@ class Component:
         whole = copy.copy(self)
         for name in self.per_square or ():
             values = [getattr(part, name) for part in parts]
+            # An array only where worlds differ: a plain number is broadcast without memory, and takes the same path as
+            # in one world.
             if any(value is not values[0] and not same(value, values[0]) for value in values):
                 setattr(whole, name, np.repeat(np.array(values, np.float64), count, axis=0))
         return whole
@@ -98,8 +102,8 @@ class Component:
         return group.column(f"{self.slot}.{name}", shape, dtype=dtype, default=default)
 
 
-_ON_ARRAYS: WeakKeyDictionary[type[Component], bool] = WeakKeyDictionary()
-"""What was found, as it is asked in every step."""
+_FOUND = "_works_on_arrays"
+"""Where a class keeps what was found of it."""
 
 
 def _works_on_arrays(cls: type[Component]) -> bool:
@@ -117,6 +121,7 @@ def _works_on_arrays(cls: type[Component]) -> bool:
 
 def _check_method(cls: type[Component], method: Callable[..., Any]) -> None:
     """Refuse a method that wants the world: as an agent it would be given another thing than it expects."""
+    # Entry 0 is `self`.
     first = list(inspect.signature(method).parameters)[1:2]
     if first == ["world"]:
         raise InvalidValueError(

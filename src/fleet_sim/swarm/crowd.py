@@ -93,6 +93,7 @@ def joined(known: AnyArray, more: AnyArray) -> AnyArray:
     """Return readings `known` followed by `more`, which become zeros of the shape of `known` where theirs differs."""
     if not len(known):
         return more
+    # A sensor whose readings grew since: old ones cannot be made to fit new agents, so these begin with zeros.
     if more.shape[1:] != known.shape[1:]:
         more = np.zeros((len(more), *known.shape[1:]), known.dtype)
     return np.concatenate((known, more))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.random import Keys, normals, purpose_key, uniforms
+from fleet_sim.saved_classes import saved
 from fleet_sim.swarm.agents import Group
 
 
+@saved
 class AgentDraws:
     """The random numbers of a component of a group: each agent has a sequence of its own.
 

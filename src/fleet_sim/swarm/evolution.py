@@ -1,113 +1,26 @@
 """Searching the parameters of a world for the best value of a metric, by CMA-ES, many worlds at once.
 
 The search is a function of its settings: the same seed gives the same result whatever the number of processes, and one
-that was interrupted goes on to the same result. A log holds one line of JSON per
-generation, and replaying it restores the state of the search.
+that was interrupted goes on to the same result.
 """
 
 from __future__ import annotations
 
-import copy
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any
 
 import numpy as np
 import yaml
 
 from fleet_sim.arrays import Floats
-from fleet_sim.errors import ConfigError, missing_extra, unknown_name
-from fleet_sim.output import refusals, replacing
-from fleet_sim.paths import is_file, resolve_config
-from fleet_sim.settings import Checked, load_mapping, read, setting
+from fleet_sim.errors import missing_extra
+from fleet_sim.output import replacing
+from fleet_sim.swarm.search import Search
+from fleet_sim.swarm.search_log import log_for, read_log
 from fleet_sim.swarm.trials import Trial, how_run, running_trials
-from fleet_sim.swarm.world import World_from_config
-from fleet_sim.swarm.world_source import load_world, world_in
-
-_KEY = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-WORST = 1e12
-"""Value of a world whose metric has no valid value, such as NaN."""
-
-
-@dataclass
-class Parameter(Checked):
-    """One number that is searched for."""
-
-    low: float = setting(doc="The smallest value.")
-    high: float = setting(doc="The largest value.")
-    start: float | None = setting(None, doc="Initial value of the search; null: the middle of the range.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.low < self.high:
-            raise ConfigError(f"must be above low ({self.low:g}), got {self.high:g}", path="high")
-        if self.start is not None and not self.low <= self.start <= self.high:
-            raise ConfigError(f"must be within {self.low:g} and {self.high:g}, got {self.start:g}", path="start")
-
-    def value(self, share: float) -> float:
-        """Return the value at `share` of the way from `low` to `high`."""
-        return min(max(self.low + share * (self.high - self.low), self.low), self.high)
-
-    @property
-    def share(self) -> float:
-        """Where the search begins, as a share of the way."""
-        return 0.5 if self.start is None else (self.start - self.low) / (self.high - self.low)
-
-
-@dataclass
-class EvolveConfig(Checked):
-    """A search: a world, the parameters to vary, and the metric to optimise."""
-
-    world: Any = setting(doc="The world: a mapping, or the name of a file.")
-    parameters: dict[str, Any] = setting(
-        doc="Parameters to vary: keys of the world, such as spawners[0].agent.controller.a[1], with low and high."
-    )
-    metric: str = setting(doc="The name of one of the world's metrics.")
-    value: Literal["average", "last"] = setting(
-        "average", doc="Use the average over its history at the end, or its last value."
-    )
-    goal: Literal["maximize", "minimize"] = setting("maximize", doc="Whether larger or smaller values are better.")
-    steps: int = setting(1000, low=1, doc="Number of steps of each trial.")
-    seeds: list[int] = setting(
-        factory=lambda: [0], doc="Each candidate is run with all of these seeds; the mean is used."
-    )
-    generations: int = setting(20, low=1, doc="Number of generations to search.")
-    population: int | None = setting(None, low=2, doc="Candidates per generation; null: as CMA-ES advises.")
-    sigma: float = setting(
-        0.25, above=0, high=1, doc="Initial standard deviation of candidates, as a fraction of each range."
-    )
-    seed: int = setting(0, low=0, doc="Seed of the search.")
-    together: bool = setting(
-        True, doc="Step candidates together where that is possible, which is faster and changes no result."
-    )
-
-
-@dataclass(frozen=True)
-class Search:
-    """A search, checked: its settings, the world as a mapping, and its parameters by key path."""
-
-    config: EvolveConfig
-    world: dict[str, Any]
-    parameters: dict[str, Parameter]
-
-    def world_with(self, shares: Floats) -> dict[str, Any]:
-        """Return the world with the values at `shares` (K,) put in."""
-        # A copy: candidates are made from the same world again and again.
-        world = copy.deepcopy(self.world)
-        for (key_path, parameter), share in zip(self.parameters.items(), shares.tolist(), strict=True):
-            put(world, key_path, parameter.value(share))
-        return world
-
-    def cost(self, value: float) -> float:
-        """Return the cost, which CMA-ES minimises."""
-        # CMA-ES only ranks candidates, but NaN would make the ranking meaningless.
-        if not np.isfinite(value):
-            return WORST
-        return -value if self.config.goal == "maximize" else value
 
 
 @dataclass
@@ -121,66 +34,6 @@ class SearchOutcome:
     best_shares: Floats = field(default_factory=lambda: np.empty(0))
     history: list[float] = field(default_factory=list)
     """The best value of each generation."""
-
-
-def load_search(config: str | Path | Mapping[str, Any]) -> Search:
-    """Return a search from a YAML file or a mapping; raises ConfigError naming what is wrong.
-
-    The file of the world is beside the search's, or a shipped one.
-    """
-    source, folder = "", Path()
-    if isinstance(config, (str, Path)):
-        source, folder, config = str(config), Path(config).parent, load_mapping(config)
-    settings = read(EvolveConfig, config, source=source)
-    world = settings.world
-    if isinstance(world, str):
-        beside = folder / world
-        world = load_world(beside if is_file(beside) else resolve_config(world))
-    if not isinstance(world, Mapping):
-        raise ConfigError(f"must be a mapping or the name of a file, got {world!r}", source=source, path="world")
-    if not settings.parameters:
-        raise ConfigError("is empty; name what is to be varied", source=source, path="parameters")
-    search = Search(
-        settings,
-        world_in(world),
-        {
-            key_path: read(Parameter, entry, source=source, path=f"parameters.{key_path}")
-            for key_path, entry in settings.parameters.items()
-        },
-    )
-    _check(search, source)
-    return search
-
-
-def _check(search: Search, source: str) -> None:
-    """Build the first world once, so that errors are reported before anything runs."""
-    world = copy.deepcopy(search.world)
-    for key_path, parameter in search.parameters.items():
-        try:
-            put(world, key_path, parameter.value(parameter.share))
-        except ConfigError as error:
-            raise ConfigError(str(error), source=source, path=f"parameters.{key_path}") from error
-    with World_from_config(world) as built:
-        built.setup()
-        names = [metric.name for metric in built.metrics]
-    if search.config.metric not in names:
-        unknown = unknown_name("metric of the world", search.config.metric, names)
-        raise ConfigError(str(unknown), source=source, path="metric")
-
-
-def put(world: dict[str, Any], key_path: str, value: float) -> None:
-    """Put `value` at a key path such as "spawners[0].agent.controller.a[1]"; raises ConfigError where there is none."""
-    keys: list[str | int] = [name or int(index) for name, index in _KEY.findall(key_path)]
-    target: Any = world
-    for depth, key in enumerate(keys):
-        inside = isinstance(target, dict) if isinstance(key, str) else isinstance(target, list) and key < len(target)
-        last = depth == len(keys) - 1
-        if not inside or (not last and isinstance(target, dict) and key not in target):
-            raise ConfigError(f"there is no such key in the world: nothing at {key!r} of {target!r}")
-        if last:
-            target[key] = value
-        else:
-            target = target[key]
 
 
 def how_stepped(search: Search) -> str:
@@ -207,12 +60,12 @@ def evolve(
     """
     strategy = _Strategy(search)
     outcome = SearchOutcome()
-    known = _read_log(search, Path(log)) if log is not None else []
+    known = read_log(search, Path(log)) if log is not None else []
     # The candidates are not in the log: CMA-ES asks for the same ones again, as its draws are seeded.
     for costs_known in known:
         strategy.ask()
         strategy.tell(costs_known, outcome)
-    with _log_for(search, log, new=not known) as stream, running_trials(processes) as run_all:
+    with log_for(search, log, new=not known) as stream, running_trials(processes) as run_all:
         while outcome.generation < search.config.generations and not strategy.done:
             worlds = [search.world_with(shares) for shares in strategy.ask()]
             seeded = [{**world, "seed": seed} for world in worlds for seed in search.config.seeds]
@@ -281,42 +134,7 @@ class _Strategy:
             outcome.best = {key_path: parameter.value(share) for (key_path, parameter), share in pairs}
 
 
-# ---- the log and the result ------------------------------------------------------------------------------------------
-
-
-def _fingerprint(search: Search) -> dict[str, Any]:
-    """Return the settings that determine the result of a search, without its length; a log is tied to them."""
-    # A search may be continued for more generations, so their number is left out, and so is what changes no result.
-    left_out = ("generations", "together", "world")
-    settings = {name: value for name, value in vars(search.config).items() if name not in left_out}
-    plain: dict[str, Any] = json.loads(json.dumps({**settings, "world": search.world}, default=repr))
-    return plain
-
-
-@contextmanager
-def _log_for(search: Search, log: str | Path | None, *, new: bool) -> Iterator[TextIO | None]:
-    if log is None:
-        yield None
-        return
-    with refusals(log), Path(log).open("w" if new else "a", encoding="utf-8") as stream:
-        if new:
-            stream.write(json.dumps(_fingerprint(search)) + "\n")
-        yield stream
-
-
-def _read_log(search: Search, log: Path) -> list[list[float]]:
-    """Return the values of every generation in a log; raises ConfigError where it is of another search."""
-    if not log.exists():
-        return []
-    lines = log.read_text(encoding="utf-8").splitlines()
-    try:
-        head, *entries = [json.loads(line) for line in lines if line]
-        known = [[float(value) for value in entry["values"]] for entry in entries]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"is not the log of a search: {error}; remove it to begin anew", source=str(log)) from error
-    if head != _fingerprint(search):
-        raise ConfigError("is the log of another search; remove it to begin anew", source=str(log))
-    return known
+# ---- the result ------------------------------------------------------------------------------------------
 
 
 def write_best(search: Search, outcome: SearchOutcome, path: str | Path) -> None:

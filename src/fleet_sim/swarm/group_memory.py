@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.arrays import AnyArray, Bools, Rows
 from fleet_sim.core.random import Keys
 from fleet_sim.core.world import World
 from fleet_sim.swarm.crowd import Crowd, SwarmColumns
@@ -24,6 +24,33 @@ class GroupMemory(Crowd):
         self.state: dict[str, AnyArray] = {}
         self._defaults: dict[str, Any] = {}
         self._numbers: dict[int, int] | None = None
+        self._solos: dict[int, GroupMemory] = {}
+        """Groups of one of its agents alone, by number: agents take turns in every step."""
+
+    def forget_places(self) -> None:
+        """Forget which agent is where: the arrays are others from now on."""
+        self._numbers = None
+        self._solos.clear()
+
+    def lengthen(self, count: int) -> None:
+        """Remember the defaults for `count` more agents."""
+        for name, values in self.state.items():
+            more = np.full((count, *values.shape[1:]), self._defaults[name], values.dtype)
+            self.state[name] = np.concatenate((values, more))
+
+    def remember(self, rows: Rows, state: dict[str, AnyArray], readings: dict[int, AnyArray]) -> None:
+        """Remember copies of these for the agents in `rows`."""
+        self.forget_places()
+        self.rows = rows.copy()
+        self.state = {name: values.copy() for name, values in state.items()}
+        self.readings = {index: values.copy() for index, values in readings.items()}
+
+    def keep_memory(self, mask: Bools) -> None:
+        """Forget the agents outside `mask` (N,)."""
+        self.forget_places()
+        self.rows = self.rows[mask]
+        self.state = {name: values[mask] for name, values in self.state.items()}
+        self.readings = {index: values[mask] for index, values in self.readings.items()}
 
     def random_key(self, purpose: str) -> Keys | int:
         """Return the key of `purpose` for counter-based random numbers, or one for each agent (N,)."""
@@ -40,6 +67,15 @@ class GroupMemory(Crowd):
         """Return what agents that join remember under `name`."""
         return self._defaults.get(name, 0)
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What agents that join remember, by name."""
+        return dict(self._defaults)
+
+    def take_defaults(self, defaults: dict[str, Any]) -> None:
+        """Go back to `defaults`."""
+        self._defaults = dict(defaults)
+
     def column(self, name: str, shape: tuple[int, ...] = (), *, dtype: Any = float, default: Any = 0) -> AnyArray:
         """Return the array (N, *shape) remembered under `name`, made at its first use; see `Component.column`."""
         known = self.state.get(name)
@@ -54,6 +90,7 @@ class GroupMemory(Crowd):
         for name, values in self.state.items():
             if name.startswith(f"{slot}."):
                 values[number] = self.default_of(name)
+        # Readings are numbered, not named: the slot of a sensor is its number.
         for index, values in self.readings.items():
             if slot == f"sensors[{index}]":
                 values[number] = 0

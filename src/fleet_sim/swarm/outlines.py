@@ -28,6 +28,7 @@ def read_points(value: object) -> list[Point] | None:
 def read_anchor(value: object) -> Point | str:
     """Return a point, or one of ANCHORS; raises ValueError."""
     if isinstance(value, str):
+        # Any white space between the two words: files are written by hand.
         words = " ".join(value.split())
         if words not in ANCHORS:
             raise InvalidValueError(f"must be two numbers or one of {', '.join(ANCHORS)}, got {value!r}")
@@ -52,6 +53,7 @@ def centroid(corners: Floats) -> Floats:
     x, y = (corners - corners[0]).T
     after_x, after_y = np.roll(x, -1), np.roll(y, -1)
     parts = x * after_y - after_x * y
+    # The shoelace formula; its sign is the direction of the corners, and cancels out of the centroid.
     area = 0.5 * float(parts.sum())
     if area == 0.0:
         raise InvalidValueError("points: a polygon without area has no centroid")

@@ -51,6 +51,7 @@ class PartRegistry(Registry[type[Part]]):
             raise UnknownNameError(f"{error}{advice_on(self.noun, name)}") from error
 
     def split(self, spec: object) -> tuple[type[Part], dict[str, Any]]:
+        # A class or a name says all by itself; a mapping may add parameters.
         """Return (class, parameters) of `spec`: a name, a class, or a mapping with a `type` and parameters.
 
         Raises UnknownNameError and InvalidValueError.
@@ -80,6 +81,7 @@ class PartRegistry(Registry[type[Part]]):
         """
         if isinstance(spec, self.base):
             return type(spec)
+        # Advice first: "unknown parameter" alone would not help who comes with a file of RobotSwarmSimulator.
         cls, params = self.split(spec)
         refuse_keys(params, parameters_of(cls))
         check_arguments(self._signature(cls, given), params, _what(self.noun, spec, cls))
@@ -99,6 +101,7 @@ class PartRegistry(Registry[type[Part]]):
         try:
             return cls(*given, **self._owned(cls, owner), **params)
         except ConfigError as error:
+            # Its own path is that within the part; the kind and the name of the part come before it.
             raise ConfigError(f"{_what(self.noun, spec, cls)}: {error}") from error
         except FleetSimError:
             raise
@@ -112,6 +115,7 @@ class PartRegistry(Registry[type[Part]]):
         needed = [name for name in names if known[name].default is inspect.Parameter.empty]
         if names and issubclass(cls, Component) and cls.works_on_arrays():
             if needed:
+                # Refused when it is made, not when the second agent reads what was meant for the first.
                 raise InvalidValueError(
                     f"{cls.__name__}: one object serves a group of agents, so it cannot need `{needed[0]}`; leave the"
                     f" parameter out, or write {cls.per_agent}(self, agent) in place of {cls.on_arrays}(self, group)"
@@ -125,6 +129,7 @@ class PartRegistry(Registry[type[Part]]):
         def constructor() -> None:
             """Stand for the constructor."""
 
+        # The parameters that the caller fills by position, such as the world, cannot be given by name as well.
         parameters = [known for known in list(parameters_of(cls).values())[given:] if known.name not in self.owners]
         parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
         constructor.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -159,6 +164,7 @@ def built_in_names(
     """
     found: dict[str, type[Any]] = {}
     for name, value in namespace.items():
+        # By module: what the package imported for other purposes is no part of its own.
         own = isinstance(value, type) and value.__module__.startswith(f"{namespace['__name__']}.")
         if isinstance(value, type) and own and name != suffix:
             words = _WORD_STARTS.sub("_", name.removesuffix(suffix)).lower()
@@ -183,6 +189,7 @@ def parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
                 needed = not found_any or parameter.default is not parameter.empty
                 found.setdefault(parameter.name, parameter if needed else parameter.replace(default=None))
         found_any = True
+        # Without ** nothing is passed on: parameters of base classes beyond this one cannot be given.
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in own):
             break
     return found

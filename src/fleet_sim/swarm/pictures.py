@@ -32,6 +32,7 @@ def draw_world(world: SwarmWorld, canvas: Canvas) -> None:
         width, height = world.config.size
         canvas.polygon(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]), outline=WALL_COLOR)
     for group in world.groups:
+        # A group that everybody has left still has its sensors, but nobody to draw them at.
         for sensor in group.sensors if len(group) else ():
             outlines = sensor.outlines(group)
             for outline in () if outlines is None else outlines:
@@ -123,6 +124,7 @@ def picture(world: SwarmWorld, width: int = 500, height: int | None = None) -> P
 
     Raises MissingDependencyError where Pillow is not installed.
     """
+    # Less than this leaves no room for the margins and a line.
     if width < 16:
         raise InvalidValueError(f"width: a picture has 16 pixels or more, got {width!r}")
     tall = round(width * world.config.size[1] / world.config.size[0]) if height is None else height
@@ -133,6 +135,7 @@ def picture(world: SwarmWorld, width: int = 500, height: int | None = None) -> P
 
 def save_picture(world: SwarmWorld, path: str | Path, width: int = 500) -> None:
     """Write a picture of `world` as it is now; the ending of `path` says the format, see `check_picture_path`."""
+    # Asked before drawing, which takes longer than looking at a name.
     check_picture_path(path)
     image = picture(world, width).image
     with replacing(path) as part:

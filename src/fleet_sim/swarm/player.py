@@ -106,6 +106,7 @@ class Player:
         """Run until the world stops, `steps` are made or the window is closed; return why: stopped, steps or closed."""
         last = None if steps is None else self.world.steps + steps
         while True:
+            # Measured from here, so that handling events and drawing count as part of a frame.
             begin = time.perf_counter()
             if self.window is not None:
                 if not self.window.is_open:
@@ -122,6 +123,7 @@ class Player:
     def _make_steps(self, last: int | None) -> str:
         for _ in range(self.steps_per_frame):
             if self.world.stopped:
+                # Asked before each step of a frame, so that a frame of many steps ends exactly where the world stops.
                 return "stopped"
             if last is not None and self.world.steps >= last:
                 return "steps"
@@ -168,6 +170,7 @@ class Player:
 
     def _step_once(self) -> None:
         if self.paused and not self.world.stopped:
+            # While it runs, the key means nothing: a step more among hundreds is none that a user asked for.
             self.world.step()
 
     def _faster(self) -> None:
@@ -186,6 +189,7 @@ class Player:
         self._counted_from = self.world.steps
 
     def _start_again(self) -> None:
+        # The world knows its own start; steps counted from elsewhere would be negative after that.
         self.world.reset()
         self._counted_from = 0
 
@@ -205,6 +209,7 @@ class Player:
     def _select(self, point: np.ndarray) -> None:
         """Select the agent or object nearest to `point`, or let go of it."""
         members = [*self.world.population, *self.world.objects]
+        # A click inside of a large agent is nearer to it than to a small one beside it.
         gaps = [float(np.hypot(*(member.position - point))) - member.radius for member in members]
         if gaps and min(gaps) <= REACH:
             nearest = members[int(np.argmin(gaps))]

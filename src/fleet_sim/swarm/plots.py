@@ -54,10 +54,12 @@ class MetricPlot(Configured, Subscriber):
 
     def step(self, world: SwarmWorld) -> None:
         """Note the metrics of this step."""
+        # With the first step, not before: metrics may be added up to then.
         if not self.values:
             names = [metric.name for metric in world.metrics] if self.metrics is None else self.metrics
             self.values = {world.metric(name).name: [] for name in names}
         if world.steps % self._stride == 0:
+            # Times and values are noted in the same steps, so both lists are as long.
             self.times.append(world.time)
             for name, values in self.values.items():
                 values.append(world.metric(name).value)
@@ -74,6 +76,7 @@ class MetricPlot(Configured, Subscriber):
         import matplotlib.pyplot as plt
 
         if self._figure is None:
+            # Interactive: the window is drawn and the run goes on.
             plt.ion()
             self._figure = plt.figure("metrics")
         self._draw(self._figure)
@@ -91,6 +94,7 @@ class MetricPlot(Configured, Subscriber):
 
     def close(self) -> None:
         """Write the plot; may be called again, after further steps too."""
+        # Closing twice is usual, by a world and by `main`; the same points are not written again.
         if self.path is not None and len(self.times) != self._written:
             self._written = len(self.times)
             figure = self._new_figure(figsize=(7.0, 1.2 + 1.8 * max(1, len(self.values))), layout="constrained")

@@ -36,9 +36,11 @@ class Recorder(Configured, Subscriber):
 
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
+        # Before the settings, whose readers may need Pillow already.
         require_pillow()
         super().__post_init__()
         self.closed = False
+        # Now, not at the end: a folder that is missing would be noticed after the whole run.
         check_target(self.path)
 
     def step(self, world: SwarmWorld) -> None:
@@ -90,6 +92,7 @@ class GifRecorder(Recorder):
         # The first picture gives the palette of all.
         if self._palette is None:
             self._palette = image.quantize(COLORS)
+        # As PNG in memory: raw frames of a long recording would fill it.
         stream = io.BytesIO()
         image.quantize(palette=self._palette, dither=Image.Dither.NONE).save(stream, "png")
         self._frames.append(stream.getvalue())
@@ -130,6 +133,7 @@ class VideoRecorder(Recorder):
     def add(self, rgb: Bytes) -> None:
         """Take one picture."""
         # The encoder wants even sizes.
+        # Cut by one row or column at most, which nobody sees, in place of scaling, which blurs.
         rgb = np.ascontiguousarray(rgb[: rgb.shape[0] // 2 * 2, : rgb.shape[1] // 2 * 2])
         if self._writer is None:
             size = (rgb.shape[1], rgb.shape[0])
@@ -145,6 +149,7 @@ class VideoRecorder(Recorder):
             try:
                 with refusals(self.path):
                     self._writer.close()
+                    # Whole or not at all: a film that was interrupted does not replace a good one.
                     os.replace(part, self.path)
             finally:
                 self._writer = None

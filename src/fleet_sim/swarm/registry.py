@@ -37,6 +37,7 @@ def register_dictlike_namespace(key: str) -> None:
     """
     if not isinstance(key, str) or not key.isidentifier():
         raise InvalidValueError(f"key: must be a name, such as 'planner', got {key!r}")
+    # Once more is allowed, for modules that are reloaded.
     if _singular(key) not in KINDS:
         KINDS[key] = PartRegistry(key, object, {})
 
@@ -112,6 +113,7 @@ def _settle_settings(cls: type[Any], config_cls: type[Any] | None, base: type[An
         return
     if not (isinstance(config_cls, type) and issubclass(config_cls, known)):
         raise InvalidValueError(f"{cls.__name__}: its settings must derive from {known.__name__}, got {config_cls!r}")
+    # Of its own, not inherited: two registrations would otherwise change each other's settings.
     if "config_class" in vars(cls):
         raise InvalidValueError(f"{cls.__name__} has settings of its own, {known.__name__}; use those")
     cls.config_class = config_cls
@@ -148,4 +150,5 @@ def _registry(kind: str) -> PartRegistry[Any]:
 
 def _singular(kind: str) -> str:
     """Return the name of a kind that may be given as the key of a list of such parts, as in "sensors"."""
+    # Only the plural of a kind that is known: a kind of users' own may end in s itself.
     return kind[:-1] if kind not in KINDS and kind.endswith("s") and kind[:-1] in KINDS else kind

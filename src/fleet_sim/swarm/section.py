@@ -37,6 +37,8 @@ class SwarmSection(Section[MultiRobotSimulationCore]):
         if not isinstance(entry, dict):
             message = f"must be a mapping with the settings of a world, got {entry!r}"
             raise ConfigError(message, source=source, path="swarm")
+        # The world's settings are read twice, here for what they imply and when it is opened: neither waits for the
+        # other.
         cls, settings = WORLDS.split({"type": "RectangularWorld", **entry})
         params = simulation_params(read(cls.config_class, settings, source=source, path="swarm"))
         return {name: getattr(params, name) for name in IMPLIED}
@@ -44,6 +46,7 @@ class SwarmSection(Section[MultiRobotSimulationCore]):
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Put the world into `sim`, set up. Raises ConfigError."""
         try:
+            # Without a source: the scenario's is added below, with the key of the section.
             World_from_config(entry, sim).setup()
         except ConfigError as error:
             raise error.within("swarm", source=source) from error

@@ -48,6 +48,7 @@ class SensorView(Generic[SensorT]):
         vars(self).update(sensor=sensor, agent=agent, _index=index)
 
     def __setattr__(self, name: str, value: object) -> None:
+        # Silently setting it for all agents, or for none, would both be wrong.
         kind = type(self.sensor).__name__
         raise InvalidValueError(
             f"{kind}.{name}: this sensor serves all agents of a group; give the agent one of its own,"
@@ -63,8 +64,10 @@ class SensorView(Generic[SensorT]):
     def __getattr__(self, name: str) -> Any:
         return getattr(self.sensor, name)
 
+    # `vars` would come back through `__setattr__`, which refuses; so it is made again from its parts.
     def __reduce__(self) -> tuple[Any, ...]:
         return SensorView, (self.sensor, self.agent, self._index)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SensorView[SensorT]:
+        # Who copies an agent wants its sensor, not one of another group.
         return self

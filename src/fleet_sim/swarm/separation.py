@@ -31,7 +31,6 @@ FEW_TOGETHER = 8
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
 
-
 Pairs: TypeAlias = tuple[Rows, Rows]
 
 
@@ -50,14 +49,17 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     Two agents that may be pushed are moved by half of the overlap each. An agent with `stop_on_collision` goes back to
     its previous position instead. With `catastrophic` a collision with another agent or object halts it.
     """
-    swarm, columns = world.swarm, world.columns
+    swarm, columns, rows = world.swarm, world.columns, world.collidable_rows
     # Before the early returns below: contacts of the last step must not stay.
-    swarm.touching[movers] = False
-    rows = world.collidable_rows
-    if not len(rows) or not len(movers):
-        return
-    if _is_clear(world, rows, movers.item()) if len(movers) == 1 else _are_clear(world, rows):
-        return
+    if len(movers) == 1:
+        row = movers.item()
+        swarm.scalars.touching[row] = False
+        if _is_clear(world, rows, row):
+            return
+    else:
+        swarm.touching[movers] = False
+        if not len(rows) or not len(movers) or _are_clear(world, rows):
+            return
     moving_mask = np.zeros(columns.capacity, np.bool_)
     moving_mask[movers] = True
     movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
@@ -94,17 +96,15 @@ def _is_clear(world: SwarmState, rows: Rows, row: int) -> bool:
 
     With arrays of one, the rounds below take several times as long to find the same, and agents in turn ask one by one.
     """
-    swarm, columns = world.swarm, world.columns
-    if not swarm.collides.item(row) or swarm.grounded.item(row):
+    swarm, columns, config = world.swarm, world.columns, world.config
+    scalars, place = swarm.scalars, columns.scalars.position
+    if not scalars.collides[row] or scalars.grounded[row]:
         return True
-    x, y, radius = columns.position.item(row, 0), columns.position.item(row, 1), swarm.agent_radius.item(row)
     if world.polygons:
         return False
-    if world.config.collide_walls:
-        width, height = world.config.size
-        margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
-        if not (margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y):
-            return False
+    x, y, radius = place[3 * row], place[3 * row + 1], scalars.agent_radius[row]
+    if config.collide_walls and not _is_inside(config.size, x, y, radius):
+        return False
     if len(rows) == 1:
         return True
     away = columns.position.take(rows, axis=0)
@@ -126,19 +126,27 @@ def _are_clear(world: SwarmState, rows: Rows) -> bool:
     """Return whether nothing is to be done for `rows`: they are few, none overlaps another one, a wall, a polygon."""
     if len(rows) > FEW_TOGETHER or world.polygons:
         return False
-    width, height = world.config.size
+    config = world.config
     radii, before = world.swarm.agent_radius.take(rows).tolist(), list[tuple[float, float, float]]()
     for (x, y, _), radius in zip(world.columns.position.take(rows, axis=0).tolist(), radii, strict=True):
-        if world.config.collide_walls:
-            margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
-            if not (margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y):
-                return False
+        if config.collide_walls and not _is_inside(config.size, x, y, radius):
+            return False
         for other_x, other_y, other_radius in before:
             away_x, away_y = other_x - x, other_y - y
             if other_radius + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT:
                 return False
         before.append((x, y, radius))
     return True
+
+
+def _is_inside(size: tuple[float, float], x: float, y: float, radius: float) -> bool:
+    """Return whether a disc is within a border of `size`."""
+    width, height = size
+    if radius <= x <= width - radius and radius <= y <= height - radius:
+        return True
+    # A disc wider than the world has its place in the middle.
+    margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
+    return margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y
 
 
 def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:

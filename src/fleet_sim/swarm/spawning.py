@@ -92,6 +92,7 @@ def _check_components(config: AgentConfig) -> None:
             raise ConfigError.of(error).within(f"sensors[{index}]") from error
 
 
+# A string, as settings hold lists and mappings, which cannot be hashed.
 def group_key(cls: type[SwarmAgent], config: AgentConfig, is_object: bool) -> str:
     """Return a key that is equal for agents that can share a group."""
     # A group computes with one configuration; what its agents may differ in is left out.
@@ -136,6 +137,7 @@ def settle(
 ) -> None:
     """Give agents their rows in the core."""
     config, cls = recipe.config, recipe.cls
+    # The core is in space: discs stand on the floor, with their middles half of their height above it.
     centres = np.zeros((len(names), 3))
     centres[:, :2] = positions
     centres[:, 2] = 0.5 * _height(config.disc)
@@ -145,6 +147,7 @@ def settle(
     for agent, handle in zip(agents, handles, strict=True):
         agent.bind(handle)
     _fill_columns(world, recipe, agents)
+    # Drawn per agent from its own id, which it has from here on.
     if config.body_color == RANDOM_COLOR:
         for agent in agents:
             agent.body_color = RANDOM_COLOR
@@ -165,6 +168,7 @@ def _height(radius: float) -> float:
 def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
     config, moves = recipe.config, recipe.cls.law is not None
     shape = None
+    # Polygons have no body of their own in the core: their sides are put there as walls.
     if config.disc > 0.0 and (moves or config.points is None):
         color = _rgba(UNKNOWN if isinstance(config.body_color, str) else config.body_color, config.collides)
         shape = ShapeParams("cylinder", radius=config.disc, height=_height(config.disc), rgba_color=color)
@@ -223,6 +227,7 @@ def _equip(recipe: Recipe, agents: Sequence[SwarmAgent]) -> list[Equipment]:
 
     What works on arrays is made for the first agent of its group and serves all of them.
     """
+    # The first agent of an empty group makes what works on arrays; the others take it from there.
     known = Equipment(recipe.group.controller, recipe.group.sensors)
     made: list[Equipment] = []
     for agent in agents:
@@ -264,6 +269,7 @@ def _hand_over(recipe: Recipe, agents: Sequence[SwarmAgent], equipment: Sequence
     for agent, own in zip(agents, equipment, strict=True):
         agent.hold(own.controller, own.sensors)
     if equipment:
+        # Only what the group did not have: it was there before these agents.
         group.controller = group.controller or equipment[0].controller
         group.sensors = group.sensors or list(equipment[0].sensors)
 

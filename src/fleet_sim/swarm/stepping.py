@@ -19,7 +19,8 @@ from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError
 from fleet_sim.motion.laws import motion_law
 from fleet_sim.swarm import commands
-from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
+from fleet_sim.swarm.agents import Controller, Group, Sensor
+from fleet_sim.swarm.group_kinds import steps_itself
 from fleet_sim.swarm.separation import keep_apart
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
@@ -40,28 +41,35 @@ class Stepper:
         self._world = world
         self._ended = ended
         self._guard = world.sim.guard
+        self.call: Call = self._guard.call
+        """Calls user code; returns None where it raised and faults are survived."""
         self._checked_metrics = -1
 
     def install(self) -> None:
         """Add the systems to the pipeline, in the order of the step."""
-        pipeline = self._world.sim.pipeline
-        together = self._world.config.update == "together"
-        # Together, the simulation's own motion system moves everybody between the two lists. In turn, agents move
-        # within their turn, and it finds them idle.
-        before_motion = [("swarm_spawners", self._run_spawners)]
-        before_motion += [("swarm_controllers", self._command_all)] if together else [("swarm_agents", self._in_turn)]
-        after_motion = [("swarm_collisions", self._keep_apart), ("swarm_sensors", self._sense_all)] if together else []
-        after_motion += [("swarm_objects", self._run_objects)]
-        for name, run in before_motion:
-            pipeline.add(System(name, Phase.UPDATE, run), before="motion")
-        for name, run in after_motion:
-            pipeline.add(System(name, Phase.UPDATE, run), before="entity_callbacks")
-        for name, run in (("swarm_metrics", self._run_metrics), ("swarm_subscribers", self._run_subscribers)):
-            pipeline.add(System(name, Phase.OBSERVE, run), before="snapshot")
+        world, update = self._world, Phase.UPDATE
+        self._add("swarm_spawners", update, self._run_spawners, "motion", self._has_spawners)
+        if world.config.update == "together":
+            # The simulation's own motion system moves everybody in between.
+            self._add("swarm_controllers", update, self._command_all, "motion")
+            self._add("swarm_collisions", update, self._keep_apart, "entity_callbacks")
+            self._add("swarm_sensors", update, self._sense_all, "entity_callbacks")
+        else:
+            # Agents move within their turn, and the motion system finds them idle.
+            self._add("swarm_agents", update, self._in_turn, "motion")
+        self._add("swarm_objects", update, self._run_objects, "entity_callbacks", lambda: world.object_groups)
+        self._add("swarm_metrics", Phase.OBSERVE, self._run_metrics, "snapshot")
+        self._add("swarm_subscribers", Phase.OBSERVE, self._run_subscribers, "snapshot")
 
-    def call(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Call user code; returns None where it raised and faults are survived."""
-        return self._guard.call(what, function, *args)
+    def _add(
+        self,
+        name: str,
+        phase: Phase,
+        run: Callable[[float], object],
+        before: str,
+        wanted: Callable[[], object] | None = None,
+    ) -> None:
+        self._world.sim.pipeline.add(System(name, phase, run, wanted), before=before)
 
     # ---- spawners ----------------------------------------------------------------------------------------------------
 
@@ -71,6 +79,9 @@ class Stepper:
             self.run_spawner(spawner)
         self.drop_spawners()
         self.check_metrics()
+
+    def _has_spawners(self) -> bool:
+        return bool(self._world.spawners) or self._checked_metrics != len(self._world.metrics)
 
     def check_metrics(self) -> None:
         """Refuse metrics of teams that nobody is of, once for each that is added."""
@@ -115,8 +126,8 @@ class Stepper:
     def _command_all(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        for group in world.population_groups:
-            if _steps_itself(group):
+        for group in world.group_kinds.population:
+            if steps_itself(group):
                 self._step_each("agent step", group)
             else:
                 command(group, self.call)
@@ -129,20 +140,22 @@ class Stepper:
     def _keep_apart(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        rows = [group.rows for group in world.population_groups if not _steps_itself(group)]
-        self._settle(rows[0] if len(rows) == 1 else np.concatenate([NO_ROWS, *rows]))
+        groups = world.group_kinds.plain
+        if len(groups) == 1:
+            self._settle(groups[0].rows)
+        else:
+            self._settle(np.concatenate([NO_ROWS, *(group.rows for group in groups)]))
 
     def _sense_all(self, dt: float) -> None:
-        world = self._world
-        for group in world.population_groups:
-            if not _steps_itself(group):
-                sense(group, self.call)
+        for group in self._world.group_kinds.plain:
+            sense(group, self.call)
 
     # ---- agents, in turn ---------------------------------------------------------------------------------------------
 
     def _in_turn(self, dt: float) -> None:
         world = self._world
         world.refresh()
+        # A copy: agents may remove others, and themselves.
         for agent in list(world.population):
             if agent.is_alive:
                 self.call("agent step", agent.step)
@@ -151,7 +164,7 @@ class Stepper:
     def take_turn(self, group: Group) -> None:
         """Take a group through its controller, its change of state, collisions and its sensors."""
         driven = command(group, self.call)
-        move(self._world.columns, driven, self._world.dt)
+        move(group.columns, driven, group.columns.clock.dt)
         self._settle(group.rows)
         sense(group, self.call)
 
@@ -166,7 +179,7 @@ class Stepper:
         world = self._world
         world.refresh()
         for group in world.object_groups:
-            if _steps_itself(group):
+            if steps_itself(group):
                 self._step_each("object step", group)
             elif group.controller is not None or group.sensors:
                 self.take_turn(group)
@@ -174,7 +187,7 @@ class Stepper:
     def _run_metrics(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        follow_traces(world.groups, world.steps)
+        follow_traces(world.group_kinds.traced, world.steps)
         for metric in world.metrics:
             # A metric that was appended to the list by hand.
             if metric.world is None:
@@ -183,8 +196,8 @@ class Stepper:
 
     def _run_subscribers(self, dt: float) -> None:
         world = self._world
-        # First, so that subscribers see this step as completed.
-        world.steps += 1
+        # First, so that subscribers see this step as completed; past the checks of assignments, which take longer.
+        vars(world)["steps"] += 1
         for subscriber in list(world.subscribers):
             if isinstance(subscriber, Subscriber):
                 self.call("subscriber", subscriber.step, world)
@@ -199,12 +212,14 @@ class Stepper:
 
 def command(group: Group, call: Call) -> Rows:
     """Let the group's controller decide, asked by `call`; returns the rows it commanded."""
-    if not len(group):
+    count = len(group.rows)
+    if not count:
         return NO_ROWS
     # Noted before anybody moves: `stop_on_collision` puts agents back there.
-    if len(group) == 1:
+    if count == 1:
         row = group.rows.item()
-        group.swarm.previous[row] = group.columns.position[row, :2]
+        previous, position = group.swarm.scalars.previous, group.columns.scalars.position
+        previous[2 * row], previous[2 * row + 1] = position[3 * row], position[3 * row + 1]
     else:
         group.swarm.previous[group.rows] = group.positions
     if group.controller is None:
@@ -216,6 +231,12 @@ def command(group: Group, call: Call) -> Rows:
 
 def move(columns: World, rows: Rows, dt: float) -> None:
     """Move `rows` now, so that the simulation's own system of motion leaves them alone in this step."""
+    if len(rows) == 1:
+        # Sorting by law would take as long as moving it.
+        motion, row = columns.motion.scalars, rows.item()
+        motion_law(int(motion.law[row])).step(columns, rows, dt)
+        motion.control[row] = IDLE
+        return
     laws = columns.motion.law[rows]
     # Rows without a law are never driven.
     for row_law in sorted(set(laws.tolist())):
@@ -235,14 +256,10 @@ def halt_at_goals(world: SwarmState, rows: Rows) -> None:
 
 def sense(group: Group, call: Call) -> None:
     """Let the group's sensors look, asked by `call`."""
-    if not len(group):
+    if not group.sensors or not len(group.rows):
         return
     for index, sensor in enumerate(group.sensors):
         look = sensor.sense if sensor.works_on_arrays() else partial(Sensor.sense, sensor)
         readings = call("sensor", look, group)
         if readings is not None:
             group.note(index, readings)
-
-
-def _steps_itself(group: Group) -> bool:
-    return group.kind.step is not SwarmAgent.step

@@ -43,10 +43,12 @@ class Shape:
     def as_entry(self) -> dict[str, Any]:
         """Return the entry of a static object like this; the groups say its team and whether it collides."""
         team = " ".join(name for name in self.groups if name not in _NO_NAMES)
+        # The innermost group wins, as it is the more particular one.
         said = [_COLLIDES[name] for name in self.groups if name in _COLLIDES]
         entry = {"type": "StaticObject", "team": team or None, "collides": said[0] if said else True}
         if self.radius:
             return {**entry, "position": self.points[0].tolist(), "agent_radius": self.radius}
+        # Corners are where the drawing has them; a position would move them.
         return {**entry, "position": [0.0, 0.0], "points": self.points.tolist()}
 
 
@@ -91,6 +93,7 @@ def _walk(element: Element, frame: Floats, groups: tuple[str, ...], depth: int) 
         raise element.error(f"groups are more than {DEEPEST} deep")
     # Transforms of outer groups come first, as they place the inner ones.
     frame = frame @ _transform(element)
+    # What is defined or hidden here is not drawn either.
     if element.tag in ("defs", "clipPath", "mask", "symbol", "style"):
         return
     if element.tag == "g":
@@ -108,6 +111,7 @@ def _walk(element: Element, frame: Floats, groups: tuple[str, ...], depth: int) 
 def _scale(element: Element, frame: Floats) -> float:
     """Return by how much circles grow in `frame`; raises InvalidValueError where they become ellipses."""
     x, y = np.linalg.norm(frame[:2, :2], axis=0).tolist()
+    # Rounding of transforms in the file must not make an ellipse of a circle.
     if not math.isclose(x, y, rel_tol=1e-6):
         raise element.error("a circle is stretched to an ellipse; draw a polygon")
     return float(x)
@@ -124,12 +128,14 @@ def _number(element: Element, name: str, default: float | None = None) -> float:
 
 def _numbers(element: Element, text: str) -> list[float]:
     rest = _NUMBER.sub(" ", text).replace(",", " ").strip()
+    # What is left after all numbers are taken out is a mistake, such as a unit.
     if rest:
         raise element.error(f"expected numbers, got {rest[:40]!r}")
     return [float(number) for number in _NUMBER.findall(text)]
 
 
 def _corners(element: Element, numbers: list[float]) -> tuple[Floats, float]:
+    # Two points are a line, which nothing can be inside of.
     if len(numbers) % 2 or len(numbers) < 6:
         raise element.error(f"needs three points or more, two numbers each, got {len(numbers)} numbers")
     return np.array(numbers).reshape(-1, 2), 0.0
@@ -182,6 +188,7 @@ def _path(element: Element) -> tuple[Floats, float]:
 
 
 def _next(place: tuple[float, float], command: str, numbers: list[float]) -> tuple[float, float]:
+    # Small letters are relative to the present place.
     x, y = place if command.islower() else (0.0, 0.0)
     if command in "Hh":
         return x + numbers[0], place[1]
@@ -207,12 +214,14 @@ def _matrix(element: Element, name: str, numbers: list[float]) -> Floats:
     if name == "translate" and count in (1, 2):
         matrix[:2, 2] = numbers[0], numbers[1] if count == 2 else 0.0
     elif name == "scale" and count in (1, 2):
+        # One number scales both ways.
         matrix[0, 0], matrix[1, 1] = numbers[0], numbers[-1]
     elif name == "rotate" and count in (1, 3):
         sine, cosine = trig.sin_cos_of(math.radians(numbers[0]))
         matrix[:2, :2] = [(cosine, -sine), (sine, cosine)]
         if count == 3:
             centre = np.array(numbers[1:])
+            # Turned about a point: there and back again.
             matrix[:2, 2] = centre - matrix[:2, :2] @ centre
     elif name == "matrix" and count == 6:
         matrix[:2] = np.array(numbers).reshape(3, 2).T

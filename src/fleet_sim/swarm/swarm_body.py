@@ -12,6 +12,7 @@ from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import StaleHandleError, StateError
+from fleet_sim.saved_classes import saved
 from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -22,6 +23,7 @@ from fleet_sim.swarm.colours import RANDOM_COLOR, drawn_color
 from fleet_sim.swarm.crowd import SwarmColumns
 
 
+@saved
 class Start(NamedTuple):
     """Where a body that is not spawned yet is to be, and its name there."""
 
@@ -43,6 +45,7 @@ class BodyType(type):
     def made(cls, start: Start | None, *args: Any, **kwargs: Any) -> Any:
         """Return a new body without controller and sensors; with `start` its constructor sees where it will be."""
         body: Any = object.__new__(cls)  # type: ignore[arg-type]  # the classes of this type are plain ones
+        # Past __setattr__, which looks at `is_made`.
         vars(body).update(_start=start, is_made=False)
         body.__init__(*args, **kwargs)
         vars(body)["is_made"] = True
@@ -68,6 +71,7 @@ class SwarmBody(metaclass=BodyType):
         self.row = -1
         self.config: Any = config
         """What it was made from: the settings class of its type."""
+        # `made` has set it where the world spawns; a constructor called by hand gives one of its own.
         self._start = self._start or start
         self._handle: SimObject | None = None
         self._last: Start | None = None
@@ -77,6 +81,7 @@ class SwarmBody(metaclass=BodyType):
         self._handle, self.row, self._start = handle, handle.row, None
 
     def depart(self) -> None:
+        # Copied: the row will be another's.
         """Note where it is, before its row is given to others; see `last`."""
         self._last = Start(self.columns.position[self.row, :2].copy(), self._heading(), None)
 
@@ -104,6 +109,7 @@ class SwarmBody(metaclass=BodyType):
         return self._start is not None
 
     def __setattr__(self, name: str, value: object) -> None:
+        # In constructors anything may be set; afterwards a name that nobody reads is a mistake.
         if self.is_made:
             advice = "remove the agent and spawn another one, or say it in the configuration"
             check_assignment(self, name, type(self.config), advice)
@@ -214,6 +220,7 @@ class SwarmBody(metaclass=BodyType):
 
     @body_color.setter
     def body_color(self, color: object) -> None:
+        # Through the settings, which know all that a colour may be.
         checked = read(type(self.config), {"body_color": color}).body_color
         if checked == RANDOM_COLOR:
             checked = drawn_color(self.columns.random.stream("swarm colours"))

@@ -90,6 +90,9 @@ class SwarmState:
         self.teams: set[Team | None] = {None}
         """The teams of all who were there, and of whom spawners will put there."""
         self._cached: dict[str, object] = {}
+        # Asked for several times in a step, and so not in the dict.
+        self._collidable: Rows | None = None
+        self._polygons: list[Floats] | None = None
 
     # ---- time and chance ---------------------------------------------------------------------------------------------
 
@@ -132,7 +135,10 @@ class SwarmState:
     @property
     def collidable_rows(self) -> Rows:
         """The rows of all discs that are kept apart."""
-        return self._cache("collidable", self._find_collidable)
+        known = self._collidable
+        if known is None:
+            known = self._collidable = self._find_collidable()
+        return known
 
     def _find_collidable(self) -> Rows:
         rows = rows_of([*self.population, *self.objects])
@@ -160,7 +166,10 @@ class SwarmState:
     @property
     def polygons(self) -> list[Floats]:
         """The polygons (K, 2) of objects that agents collide with."""
-        return self._cache("polygons", self._find_polygons)
+        known = self._polygons
+        if known is None:
+            known = self._polygons = self._find_polygons()
+        return known
 
     def _find_polygons(self) -> list[Floats]:
         static = (thing for thing in self.objects if thing.config.collides and thing.law is None)
@@ -241,6 +250,7 @@ class SwarmState:
     def forget_cached(self) -> None:
         """Clear the cache of rows, polygons and walls."""
         self._cached.clear()
+        self._collidable = self._polygons = None
 
     def _cache(self, name: str, find: Callable[[], Found]) -> Found:
         # Cleared by `forget_cached` whenever somebody comes, goes or is put elsewhere.

@@ -23,6 +23,7 @@ from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.contents import Contents
 from fleet_sim.swarm.crowd import NO_GROUP
+from fleet_sim.swarm.group_kinds import GroupKinds
 from fleet_sim.swarm.membership import check_new
 from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.metrics import METRICS
@@ -83,6 +84,7 @@ class SwarmWorld(SwarmState):
         """Whether `stop_at` came true."""
         self.name_counts: dict[str, int] = {}
         self._group_of_key: dict[str, Group] = {}
+        self._group_kinds = GroupKinds()
         self._leaving: set[SwarmAgent] = set()
         self._regrouping: dict[SwarmAgent, None] = {}
         self.columns.on_remove.append(self._on_removed)
@@ -90,14 +92,22 @@ class SwarmWorld(SwarmState):
     # ---- who is there ------------------------------------------------------------------------------------------------
 
     @property
-    def population_groups(self) -> list[Group]:
-        """The groups of the population."""
-        return [group for group in self.groups if not group.is_object]
+    def group_kinds(self) -> GroupKinds:
+        """The groups by what a step has to do for them."""
+        # A step asks several times; groups are only ever added.
+        if self._group_kinds.total != len(self.groups):
+            self._group_kinds = GroupKinds.of(self.groups)
+        return self._group_kinds
 
     @property
-    def object_groups(self) -> list[Group]:
+    def population_groups(self) -> tuple[Group, ...]:
+        """The groups of the population."""
+        return self.group_kinds.population
+
+    @property
+    def object_groups(self) -> tuple[Group, ...]:
         """The groups of the objects."""
-        return [group for group in self.groups if group.is_object]
+        return self.group_kinds.objects
 
     def agent_of(self, row: int) -> SwarmAgent:
         """Return the agent or object in `row`."""
@@ -276,6 +286,7 @@ class SwarmWorld(SwarmState):
     def rekey(self, key_of: Callable[[Group], str]) -> None:
         """Find groups by `key_of` from now on; for a world that was unpickled."""
         self._group_of_key = {key_of(group): group for group in self.groups}
+        self._group_kinds = GroupKinds()
         self.forget_cached()
 
     def new_names(self, name: str | None, prefix: str, count: int) -> list[str]:

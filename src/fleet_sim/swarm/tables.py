@@ -44,6 +44,7 @@ class MetricTable(Configured, Subscriber):
         # The columns are those of the first line: neither format can add one later.
         if not self._names:
             self._names = ["step", "time", "population", *(metric.name for metric in world.metrics)]
+        # A metric that was removed has no value from then on; one that came later has no column.
         values = {metric.name: metric.value for metric in world.metrics}
         known = [values.get(name, float("nan")) for name in self._names[3:]]
         self._lines.append([world.steps, world.time, len(world.population), *known])
@@ -51,6 +52,7 @@ class MetricTable(Configured, Subscriber):
             self._flush()
 
     def _flush(self) -> None:
+        # Emptied before writing: after a failure the same lines are not written twice.
         lines, self._lines = self._lines, []
         if lines:
             with refusals(self.path):
@@ -95,6 +97,7 @@ class _ParquetSink:
         self._writer: Any = None
 
     def write(self, names: list[str], lines: list[list[Any]]) -> None:
+        # Columns, as Parquet wants them, from lines.
         table = self._arrow.table(dict(zip(names, map(list, zip(*lines, strict=True)), strict=True)))
         if self._writer is None:
             self._writer = self._arrow.parquet.ParquetWriter(part_of(self._path), table.schema)
@@ -107,6 +110,7 @@ class _ParquetSink:
 
 def _sink_for(path: Path) -> _CsvSink | _ParquetSink:
     ending = path.suffix.lower()
+    # Before the file is opened, so that a wrong ending leaves no empty file behind.
     if ending in (".csv", ".parquet", ".pq"):
         check_target(path)
     if ending == ".csv":

@@ -33,6 +33,7 @@ def check_teams(world: SwarmWorld) -> None:
         for team in dict.fromkeys(wanted):
             if team is not None and team not in known:
                 name = group.kind.__name__
+                # A warning only: sensors may look for a team that spawners bring later.
                 log.warning("%s looks for team %r, of which nobody is so far.%s", name, team, _hint(team, known))
 
 
@@ -47,6 +48,7 @@ def check_metric(metric: Measured, known: set[Team]) -> None:
 
 
 def _teams_of(metric: Measured) -> Iterator[Team]:
+    # Metrics of metrics hide teams, too, so these are looked through.
     if isinstance(metric, CrowdMetric) and metric.team is not None:
         yield metric.team
     if isinstance(metric, SelectiveMetric):

@@ -52,6 +52,7 @@ def run_trials(trials: Sequence[Trial], *, together: bool = True) -> list[float]
 
 def how_run(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """Return in a sentence how two worlds of a search are run: together, or why one after the other."""
+    # Two different candidates: what they differ in decides whether they can be together.
     with Squares([{**first, "seed": 0}, {**second, "seed": 0}]) as squares:
         alone, one_by_one = squares.alone, squares.one_by_one
     if alone:
@@ -87,6 +88,7 @@ def _run_in_parts(trials: Sequence[Trial], *, together: bool) -> list[float]:
 
 def _parts(trials: Sequence[Trial], processes: int) -> list[Sequence[Trial]]:
     """Return `trials` in parts, at least one for each process, that are not too many for memory."""
+    # Parts as large as possible step together best; one for each process keeps all of them busy.
     most = max(1, min(MOST, -(-len(trials) // processes)))
     return [trials[begin : begin + most] for begin in range(0, len(trials), most)]
 
@@ -94,4 +96,5 @@ def _parts(trials: Sequence[Trial], processes: int) -> list[Sequence[Trial]]:
 def _begin_worker(path: list[str]) -> None:
     """Let a worker find the modules its parent finds, and leave Ctrl-C to the parent."""
     sys.path[:] = path
+    # Ctrl-C reaches the whole group of processes; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -14,11 +14,13 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import trigonometry as trig
 
 Number: TypeAlias = "float | Floats"
 
 
+@saved
 @dataclass(frozen=True)
 class Sector:
     """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep.
@@ -54,6 +56,7 @@ class Sector:
     def of(self, observers: Rows) -> Sector:
         """Return the sectors of `observers` (...), in that shape; one sector is that of all."""
         half_angle, reach = _taken(self.half_angle, observers), _taken(self.reach, observers)
+        # One sector for all: nothing has to be picked.
         if half_angle is self.half_angle and reach is self.reach:
             return self
         sine, cosine = self.edge
@@ -67,6 +70,7 @@ class Sector:
         """
         squares = ahead * ahead
         squares += aside * aside
+        # By the rim: a disc is seen where any point of it is.
         inner = self.reach + radii
         near_mask: Bools = np.asarray(squares <= inner * inner)
         if self.all_round:
@@ -83,6 +87,7 @@ class Sector:
         if not len(some[0]):
             return near_mask
         if np.shape(radii) != near_mask.shape:
+            # Indexing by `some` needs the full shape.
             radii = np.broadcast_to(radii, near_mask.shape)
         radii = np.asarray(radii)[some]
         near_mask[some] = self._at(some, near_mask.shape)._touches(ahead[some], off[some], outside[some], radii)
@@ -100,6 +105,7 @@ class Sector:
         if outside > radius:
             return False
         along = ahead * cosine + off * sine
+        # In a sector of more than half a turn, what is behind its edges may be inside as well.
         if outside <= 0.0 and (along >= 0.0 or self.half_angle > 0.5 * math.pi):
             return True
         foot = min(max(along, 0.0), self.reach)
@@ -126,6 +132,7 @@ class Sector:
     def _like(self, half_angle: Number, reach: Number, sine: Number, cosine: Number) -> Sector:
         """Return some of these sectors, whose edges are known."""
         chosen = Sector(half_angle, reach)
+        # The cached properties are filled in by hand, as they would be computed again for each subset.
         vars(chosen)["edge"] = sine, cosine
         if self._round_mask is None:
             vars(chosen).update(all_round=self.all_round, _round_mask=None)
@@ -142,6 +149,7 @@ class Sector:
         """
         way = end - begin
         square = way[0] * way[0] + way[1] * way[1]
+        # A segment of length 0 is its begin.
         safe = np.where(square > 0.0, square, 1.0)
         share = np.clip(-(begin[0] * way[0] + begin[1] * way[1]) / safe, 0.0, 1.0)
         near_x, near_y = begin[0] + share * way[0], begin[1] + share * way[1]
@@ -196,6 +204,7 @@ def ray_meets_discs(ahead: Floats, aside: Floats, radii: Floats) -> Bools:
 
     A disc whose centre is behind is not met, even where it covers the origin.
     """
+    # Infinitely far is the same as not seen, for those who look for the nearest.
     return np.asarray((ahead >= 0.0) & (np.abs(aside) <= radii))
 
 
@@ -213,9 +222,11 @@ def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floa
     # Where they are as good as parallel it overflows to infinity: they do not meet within the segment.
     with np.errstate(over="ignore"):
         share = -begin_side / safe
+        # Cramer's rule: `turn` is the determinant of both directions.
         along = (begin[0] * way[1] - begin[1] * way[0]) / safe
     met_mask = ~parallel_mask & (share >= 0.0) & (share <= 1.0) & (along >= 0.0)
     first = cosine * begin[0] + sine * begin[1]
+    # On one line with the ray: the nearer end counts, or the origin where the segment goes over it.
     last = cosine * end[0] + sine * end[1]
     touch_mask = parallel_mask & (begin_side == 0.0) & (np.maximum(first, last) >= 0.0)
     nearest = np.maximum(np.minimum(first, last), 0.0)
@@ -232,6 +243,7 @@ def segments_hide(origins: Floats, targets: Floats, segments: Floats) -> Bools:
     way_x, way_y = targets[:, 0] - x, targets[:, 1] - y
     for begin_x, begin_y, end_x, end_y in segments.tolist():
         wall_x, wall_y = end_x - begin_x, end_y - begin_y
+        # Two segments cross where each has its ends on both sides of the other's line.
         from_begin = way_x * (begin_y - y) - way_y * (begin_x - x)
         from_end = way_x * (end_y - y) - way_y * (end_x - x)
         from_origin = wall_x * (y - begin_y) - wall_y * (x - begin_x)

@@ -27,6 +27,7 @@ class WatchedList(list[Item]):
         """Ask for what `edit` makes of this list; return what it returns."""
         wanted = list(self)
         answer = edit(wanted)
+        # If the owner refuses, it raises, and this list stays as it was; if not, it calls `put`.
         self._change(wanted)
         return answer
 

@@ -11,21 +11,18 @@ from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
+from fleet_sim.errors import ConfigError, InvalidValueError, StateError
 from fleet_sim.settings import read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
+from fleet_sim.swarm.filling import at_key, fill
 from fleet_sim.swarm.own_simulation import simulation_params
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.pictures import draw_world
-from fleet_sim.swarm.regions import GOALS
-from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper
 from fleet_sim.swarm.stopping import Condition
-from fleet_sim.swarm.subscribers import SUBSCRIBERS
-from fleet_sim.swarm.svg import object_entries
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
 from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
@@ -73,10 +70,11 @@ class RectangularWorld(NamedWorld):
         """The file it comes from, for messages."""
         self._conditions: list[Condition] = []
         self._stop_at: Condition | None = None
-        _at("stop_at", self._set_stop, self.config.stop_at)
+        at_key("stop_at", self._set_stop, self.config.stop_at)
         self._stepper = Stepper(self, self.check_stop)
         self._stepper.install()
-        self.sim.checkpoints.register("swarm", SwarmMemory(self))
+        memory = SwarmMemory(self)
+        self.sim.checkpoints.register("swarm", memory, memory.forms())
         self.sim.register_manager(self, "swarm")
         self.sim.events.on("closed", self.close_subscribers)
         if self.config.collide_walls:
@@ -95,30 +93,9 @@ class RectangularWorld(NamedWorld):
             raise StateError("setup() was called already; reset() goes back to the start")
         self.is_set_up = True
         with naming(self.source):
-            self._fill(step_spawners)
-
-    def _fill(self, step_spawners: bool) -> None:
-        config = self.config
-        for key, entry in _each("goals", config.goals):
-            self.goals.append(_at(key, GOALS.make, entry))
-        for key, entry in _each("agents", config.agents):
-            _at(key, self.spawn, entry)
-        for key, entry in _each("spawners", config.spawners):
-            self.spawners.append(_at(key, SPAWNERS.make, entry, self))
-        for key, entry in _each("objects", config.objects):
-            for thing in _at(key, object_entries, entry):
-                _at(key, self.add_object, thing)
-        for key, entry in _each("metrics", config.metrics):
-            _at(key, self.add_metric, entry)
-        if step_spawners:
-            for index, spawner in enumerate(list(self.spawners)):
-                _at(f"spawners[{index}]", self._stepper.start_spawner, spawner)
-            self._stepper.drop_spawners()
-        for key, entry in _each("subscribers", config.subscribers):
-            function = callable(entry) and not isinstance(entry, type)
-            self.subscribers.append(entry if function else _at(key, SUBSCRIBERS.make, entry))
-        for condition in self._all_conditions():
-            _at("stop_at", condition.check)
+            fill(self, self._stepper, step_spawners)
+            for condition in self._all_conditions():
+                at_key("stop_at", condition.check)
 
     def step(self) -> None:
         """Advance by one time step: the same as `sim.step_once()`."""
@@ -192,6 +169,8 @@ class RectangularWorld(NamedWorld):
 
     def check_stop(self) -> None:
         """Note whether a condition to stop has come true; a running simulation then ends."""
+        if self._stop_at is None and not self._conditions:
+            return
         if not self.stopped and any(condition.holds() for condition in self._all_conditions()):
             self.stopped = True
             if self.sim.is_running:
@@ -240,8 +219,8 @@ class RectangularWorld(NamedWorld):
 
     def step_row(self, row: int) -> None:
         """Take the agent in `row` through controller, change of state and sensors: what `SwarmAgent.step` does."""
-        group = self.groups[self.swarm.group.item(row)]
-        self._stepper.take_turn(group.only(group.number_of(row)))
+        group = self.groups[int(self.swarm.scalars.group[row])]
+        self._stepper.take_turn(group if len(group.rows) == 1 else group.only(group.number_of(row)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle it as it is between two steps; another process goes on from there with the same run."""
@@ -275,18 +254,6 @@ def World_from_config(
         world = cls(params, sim)
     world.source = source
     return world
-
-
-def _each(section: str, entries: list[Any]) -> list[tuple[str, Any]]:
-    return [(f"{section}[{index}]", entry) for index, entry in enumerate(entries)]
-
-
-def _at(key: str, function: Any, *args: Any) -> Any:
-    """Return `function(*args)`; what is wrong is reported with the key of the entry."""
-    try:
-        return function(*args)
-    except FleetSimError as error:
-        raise ConfigError.of(error).within(key) from error
 
 
 BUILT_IN: dict[str, type[RectangularWorld]] = {"RectangularWorld": RectangularWorld, "rectangular": RectangularWorld}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
+from fleet_sim.core.saving.forms import Form
+from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.component import Component
+from fleet_sim.swarm.saved_forms import SwarmForms
 from fleet_sim.swarm.swarm_world import SwarmWorld
 
 
@@ -23,6 +27,8 @@ class SwarmMemory:
             "steps": world.steps,
             "stopped": world.stopped,
             "names": dict(world.name_counts),
+            "teams": set(world.teams),
+            "team_order": list(world.team_order),
             "population": list(world.population),
             "objects": list(world.objects),
             "spawners": self._parts(world.spawners),
@@ -49,8 +55,11 @@ class SwarmMemory:
         # What works on arrays is shared by all agents of a group, and is saved once.
         components = {id(part): part for part in parts if isinstance(part, Component)}
         return {
+            "group": group,
             "rows": group.rows.copy(),
             "agents": list(group.agents),
+            "own": [self._copied(agent.own_state) for agent in group.agents],
+            "defaults": group.defaults,
             "equipment": [(agent.controller, agent.plain_sensors) for agent in group.agents],
             "parts": (group.controller, list(group.sensors)),
             "state": {name: values.copy() for name, values in group.state.items()},
@@ -63,6 +72,8 @@ class SwarmMemory:
         world = self._world
         world.steps, world.stopped = saved["steps"], saved["stopped"]
         world.name_counts = dict(saved["names"])
+        world.teams, world.team_order = set(saved["teams"]), list(saved["team_order"])
+        self._add_groups([known["group"] for known in saved["groups"]])
         world.population.put(saved["population"])
         world.objects.put(saved["objects"])
         for name in ("spawners", "metrics"):
@@ -74,12 +85,27 @@ class SwarmMemory:
             group.set_members(group.rows[:0], [], {}, {})
         for group, known in zip(world.groups, saved["groups"], strict=False):
             group.set_members(known["rows"], known["agents"], known["state"], known["readings"])
+            group.take_defaults(known["defaults"])
+            for agent, own in zip(group.agents, known["own"], strict=True):
+                agent.take_own(self._copied(own))
             group.controller, group.sensors = known["parts"][0], list(known["parts"][1])
             for agent, parts in zip(group.agents, known["equipment"], strict=True):
                 agent.enter(group)
                 agent.hold(*parts)
             self._give_back(known["components"])
         world.forget_cached()
+
+    def _add_groups(self, groups: list[Group]) -> None:
+        """Add groups that this world does not have yet, as those from a state file."""
+        world = self._world
+        new = groups[len(world.groups) :]
+        if new:
+            world.groups += new
+            world.rekey(key_of)
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the parts of the world are written in state files."""
+        return SwarmForms(self._world).forms()
 
     def _give_back(self, parts: list[tuple[Any, dict[str, Any]]]) -> None:
         for part, own in parts:
@@ -94,3 +120,10 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
         return copy.deepcopy(value, memo)
     except (TypeError, copy.Error):
         return value
+
+
+def key_of(group: Group) -> str:
+    """Return the key of a group, which is made of identities and so is another one in another process."""
+    if group.origin is group:
+        return spawning.group_key(group.kind, group.config, group.is_object)
+    return equipment.group_key(group.origin, group.controller, group.sensors)

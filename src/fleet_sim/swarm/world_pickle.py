@@ -14,9 +14,8 @@ from typing import Any
 
 from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.errors import StateError
-from fleet_sim.swarm import equipment, spawning
-from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.swarm_world import SwarmWorld
+from fleet_sim.swarm.world_memory import key_of
 
 CARRIED = ("groups", "goals", "keys", "subscribers", "team_order", "is_set_up", "source", "_conditions", "_stop_at")
 """Attributes of a world that are not in its checkpoints."""
@@ -61,7 +60,7 @@ def unpacked(make: Callable[[Any], SwarmWorld], config: bytes, state: bytes) -> 
             known[:] = value
         else:
             vars(world)[name] = value
-    world.rekey(_key_of)
+    world.rekey(key_of)
     if content["initial"] is not None:
         world.sim.state.initial = Checkpoint(columns, **content["initial"])
     world.sim.restore_state(Checkpoint(columns, **content["now"]))
@@ -70,13 +69,6 @@ def unpacked(make: Callable[[Any], SwarmWorld], config: bytes, state: bytes) -> 
 
 def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
     return {"clock": checkpoint.clock, "world": checkpoint.world, "parts": checkpoint.parts}
-
-
-def _key_of(group: Group) -> str:
-    """Return the key of a group, which is made of identities and so is another one in another process."""
-    if group.origin is group:
-        return spawning.group_key(group.kind, group.config, group.is_object)
-    return equipment.group_key(group.origin, group.controller, group.sensors)
 
 
 def _known(world: SwarmWorld) -> dict[str, Any]:

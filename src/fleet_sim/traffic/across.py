@@ -59,6 +59,7 @@ class Across:
         return self._sight.is_clear(begin, end, self._reach)
 
     def is_free(self, place: Point) -> bool:
+        # Off the map there are no cells that could be asked.
         """Return whether the disc can be at `place`."""
         height, width = self._steps.grid.free_mask.shape
         if not (0.0 <= place[0] <= width and 0.0 <= place[1] <= height):
@@ -77,20 +78,25 @@ class Across:
     def joined(self, begin: Point, end: Point) -> bool:
         """Return whether there is a way from `begin` to `end` if zones are left aside."""
         regions = self._steps.regions
+        # Regions of cells that lead to each other: two numbers are compared in place of a search.
         ends = {regions[entry.cell] for entry in self._entries(end, outward=False)}
         return any(regions[entry.cell] in ends for entry in self._entries(begin, outward=True))
 
     def find(self, begin: Point, end: Point, speed: float) -> Way | None:
         """Return the fastest way along cells for a robot with `speed` m/s, smoothed; None where there is none."""
+        # Where all rules are the same everywhere, nothing is faster than straight on.
         straight = self.line(begin, end)
         if straight is not None and self._rules.uniform:
             return straight
         field, ends = self._field(end, speed)
         regions = self._steps.regions
         reachable = {regions[entry.cell] for entry in ends}
+        # An entry from which the goal cannot be reached would let the search run through its whole region.
         entries = [entry for entry in self._entries(begin, outward=True) if regions[entry.cell] in reachable]
         if not entries:
             return None
+        # A field grows from the goal until these cells are known, and is kept: the next robot to this goal continues
+        # it.
         field.grow([entry.cell for entry in entries])
         best = min(entries, key=lambda entry: entry.cost + float(field.cost[entry.cell]))
         cost = best.cost + float(field.cost[best.cell])
@@ -110,6 +116,7 @@ class Across:
             ends = self._entries(goal, outward=False)
             cells, costs = [entry.cell for entry in ends], [entry.cost for entry in ends]
             kept = self._fields[key] = CostField(self._steps, cells, costs, delays), ends
+            # The least recently used go first; the one just made stays, however large it is.
             while len(self._fields) > 1 and len(self._fields) * kept[0].size > MOST_MEMORY:
                 self._fields.popitem(last=False)
         self._fields.move_to_end(key)
@@ -119,6 +126,7 @@ class Across:
         """Return cells that can be driven to straight from `place`, or from which it can; the next ones that exist."""
         square = self._square(place)
         entries = self._joined(place, square, outward=outward, look=not self._is_open(square))
+        # Near walls the four cells around a place may all be blocked for this robot, and others still within its reach.
         return entries or self._joined(place, self._around(place), outward=outward, look=True)
 
     def _square(self, place: Point) -> list[int]:
@@ -152,6 +160,7 @@ class Across:
             if not self._rules.uniform and not self._rules.allows(self._rules.touched(*line), _direction(*line)):
                 continue
             entries.append(_WayIn(cell, length))
+            # On the middle of a cell: no other entry can be better.
             if length < 1e-9:
                 return entries[-1:]
         return entries
@@ -176,12 +185,14 @@ class Across:
             return cells
         steps = np.diff(numbers)
         kept_mask = np.ones(len(numbers), bool)
+        # A change of cell numbers is a direction; where it changes there is a corner.
         kept_mask[1:-1] = steps[1:] != steps[:-1]
         if not self._rules.uniform:
             rows, columns = np.divmod(numbers, self._steps.width)
             labels = self._rules.label[(rows - 1) * (self._steps.width - 2) + columns - 1]
             changes = labels[1:] != labels[:-1]
             kept_mask[1:] |= changes
+            # Both cells at a border are kept, so that the line across it is short.
             kept_mask[:-1] |= changes
         corners: list[int] = numbers[kept_mask].tolist()
         return corners
@@ -192,6 +203,7 @@ class Across:
         kept, limits, at = [points[0]], list[float](), 0
         while at < len(labels):
             until = at + 1
+            # Only within one zone: pulled across a border, the line could enter a zone that the path avoids.
             while len(labels[at]) == 1 and until < len(labels) and labels[until] == labels[at]:
                 until += 1
             pieces = pulled(points[at : until + 1], partial(self._sees, labels[at]))

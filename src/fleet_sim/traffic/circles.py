@@ -30,6 +30,7 @@ def rotations(paths: Ints) -> list[tuple[int, Ints]]:
 def _in_order(paths: Ints, step: int, members: Ints) -> Ints:
     at = {int(paths[robot, step - 1]): int(robot) for robot in members}
     order = [int(members[0])]
+    # Each one moves to where the next one stands, so following them visits all.
     while len(order) < len(members):
         order.append(at[int(paths[order[-1], step])])
     return np.array(order)
@@ -50,14 +51,17 @@ def find_circles(paths: Ints, step: int, standing: Ints, marks: Ints) -> int:
         robot = first
         # Marked with the walk's own number until it ends.
         while robot >= 0 and marks[robot] == -1:
+            # Negative, so that walks of this pass can be told from circles that are known.
             marks[robot] = -2 - first
             end = paths[robot, step]
             robot = -1 if end == paths[robot, step - 1] else standing[end]
+        # The walk came back to itself: what it met there is a circle; who only leads into it is not.
         if robot >= 0 and marks[robot] == -2 - first:
             circles += 1
             while marks[robot] != circles:
                 marks[robot] = circles
                 robot = standing[paths[robot, step]]
+        # Once more over the walk: what is not in the circle gets 0.
         robot = first
         while robot >= 0 and marks[robot] == -2 - first:
             marks[robot] = 0

@@ -31,6 +31,7 @@ class Claims:
     def check(self, nodes: int, moves: int) -> None:
         """Raise InvalidValueError unless these fit a network of `nodes` with up to `moves` from each."""
         begins, ids = self.begins, self.ids
+        # None at all, which is the usual network.
         if not len(ids) and len(begins) == 1:
             return
         if begins.shape != (nodes * moves + 1,) or (np.diff(begins) < 0).any():
@@ -54,6 +55,7 @@ def claims_of(positions: Floats, neighbours: Ints, room: float) -> Claims:
     A lane claims the nodes that are too near to it, other than its own ends, and its crossings: pairs of lanes that
     come too near to each other, none of which claims an end of the other. With such a claim one follows the other.
     """
+    # All moves that exist, lane by lane.
     begins, columns = np.nonzero(neighbours >= 0)
     ends = neighbours[begins, columns]
     starts, stops = positions[begins], positions[ends]
@@ -61,6 +63,7 @@ def claims_of(positions: Floats, neighbours: Ints, room: float) -> Claims:
     lanes = np.arange(len(moves))
     near = np.array([_gaps_to_points(starts[lane], stops[lane], positions) < room - TOUCH for lane in lanes])
     near = near.reshape(len(lanes), len(positions))
+    # Its own ends are no claim: a move holds them anyway.
     near[lanes, begins] = near[lanes, ends] = False
     claimed: list[list[int]] = [[] for _ in range(neighbours.size)]
     crossing = len(positions)
@@ -68,6 +71,7 @@ def claims_of(positions: Floats, neighbours: Ints, room: float) -> Claims:
         claimed[moves[lane]] += np.flatnonzero(near[lane]).tolist()
         later = lanes[lane + 1 :]
         meets = _gaps_to_lanes(starts[lane], stops[lane], starts[later], stops[later]) < room - TOUCH
+        # Lanes that share a node, or of which one passes the other's end, are kept apart by that node already.
         for one in (begins[lane], ends[lane]):
             meets &= (begins[later] != one) & (ends[later] != one) & ~near[later, one]
         meets &= ~near[lane, begins[later]] & ~near[lane, ends[later]]
@@ -84,6 +88,7 @@ def claims_of(positions: Floats, neighbours: Ints, room: float) -> Claims:
 def _gaps_to_points(start: Floats, stop: Floats, points: Floats) -> Floats:
     """Return the distances (M,) of `points` (M, 2) from the line from `start` to `stop`."""
     along = stop - start
+    # A lane of length 0 is its point; the bound only avoids a division by 0.
     share = np.clip((points - start) @ along / max(float(along @ along), 1e-300), 0.0, 1.0)
     off = points - (start + share[:, None] * along)
     return np.sqrt(off[:, 0] * off[:, 0] + off[:, 1] * off[:, 1])
@@ -93,6 +98,7 @@ def _gaps_to_lanes(start: Floats, stop: Floats, starts: Floats, stops: Floats) -
     """Return the distances (M,) between one line and those from `starts` to `stops` (M, 2)."""
     gaps = np.minimum(_gaps_to_points(start, stop, starts), _gaps_to_points(start, stop, stops))
     for point in (start, stop):
+        # Both ways round: the nearest point may be an end of either lane.
         along = stops - starts
         lengths = np.maximum((along * along).sum(axis=1), 1e-300)
         share = np.clip(((point - starts) * along).sum(axis=1) / lengths, 0.0, 1.0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.steering import IDLE
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -18,6 +20,7 @@ from fleet_sim.traffic.columns import STOPPED, TrafficColumns
 from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused, turning_speeds
 from fleet_sim.traffic.floor import Floor
 from fleet_sim.traffic.planners.planner import NO_BARS
+from fleet_sim.traffic.saved_forms import TrafficForms
 from fleet_sim.traffic.settings import TrafficSettings
 
 
@@ -43,6 +46,7 @@ class InTraffic(DriveRule):
         network = self._control.floor.network
         node = int(network.node_at(point[None])[0])
         place = f"({point[0]:g}, {point[1]:g})"
+        # Checked here and not in `send`: an action may ask for a point, the traffic knows only nodes.
         if node < 0:
             raise InvalidValueError(f"the goal {place} is at no node: in a wall, outside, or too narrow for the robot")
         off = trig.hypot_of(*(network.positions[node] - point).tolist())
@@ -61,6 +65,7 @@ class InTraffic(DriveRule):
     def stopped(self, rows: Rows, *, stay: bool) -> None:
         """Let robots stand that were told to stop; those whose action ended have no goal any more."""
         ours = rows[self._table.present[rows]]
+        # A stop by a user holds the robot; one at the end of an action only ends its goal.
         if len(ours) and stay:
             self._control.hold(ours, STOPPED)
         elif len(ours):
@@ -115,6 +120,7 @@ class TrafficControl:
             self._take_places(rows)
         except BaseException:
             table.clear_rows(rows)
+            # As if nothing had been tried: the columns are filled before places are known to be free.
             raise
         finally:
             world.version += 1
@@ -124,11 +130,13 @@ class TrafficControl:
 
     def _take_places(self, rows: Rows) -> None:
         world, table = self._world, self._table
+        # The largest robot of the first ones decides for all: the network is made once.
         largest = float(table.radius[rows].max())
         floor = self._floor or Floor(self._sim, self._site, table, self._settings, self._settings.radius or largest)
         world.version += 1
         present = floor.execution.rows
         before = np.setdiff1d(present, rows)
+        # Places of robots that stay, as well as of those that come together.
         held = floor.execution.graph.held(table, before)
         nodes = floor.network.node_at(world.position[rows, :2])
         for row, node in zip(rows.tolist(), nodes.tolist(), strict=True):
@@ -155,6 +163,7 @@ class TrafficControl:
         # Actions that wait for an arrival hear that there will be none.
         self._sim.actions.arrived(rows)
         for row in rows.tolist():
+            # When all are out, as a handler may enrol one of them again.
             world.events.emit("traffic_left", agent=world.handles[row], reason=reason)
             world.entity_events.emit(row, "traffic_left", reason=reason)
 
@@ -175,6 +184,7 @@ class TrafficControl:
         table, floor = self._table, self.floor
         if len(rows) != len(nodes):
             raise InvalidValueError(f"expected a node for each of {len(rows)} robots, got {len(nodes)}")
+        # All is checked before the first goal is set, so that none is set if one is wrong.
         strange = np.flatnonzero(~table.present[rows])
         if len(strange):
             raise not_enrolled(self._world, int(rows[strange[0]]))
@@ -182,6 +192,7 @@ class TrafficControl:
         if len(off):
             raise InvalidValueError(f"node {nodes[off[0]]}: nodes are numbered from 0 to {len(floor.network) - 1}")
         ends = floor.execution.graph.ends(table, rows)
+        # Regions take one comparison; a planner would search the whole floor before it gives up.
         apart = np.flatnonzero(floor.regions[ends] != floor.regions[nodes])
         if len(apart):
             row = int(rows[apart[0]])
@@ -200,6 +211,7 @@ class TrafficControl:
         """Let robots drive given paths; raises PlanError."""
         table, floor = self._table, self.floor
         strange = np.flatnonzero(~table.present[rows])
+        # Other robots keep their plans.
         if len(strange):
             raise not_enrolled(self._world, int(rows[strange[0]]))
         floor.timing.drive(rows, paths)
@@ -230,7 +242,7 @@ class TrafficControl:
     def bar(self, nodes: Ints, *, barred: bool = True) -> None:
         """Bar nodes to wide robots, or no longer; raises InvalidValueError for a planner that does not keep to it."""
         floor = self.floor
-        if barred and not floor.timing.keeps_bars:
+        if barred and not floor.timing.planner.keeps_bars:
             raise InvalidValueError(f"planner {self._settings.planner!r} {NO_BARS}")
         floor.timing.barred[nodes] = barred
         floor.open_up()
@@ -255,6 +267,7 @@ class TrafficControl:
         self._keep_others_off()
         displaced = floor.execution.displaced()
         if len(displaced):
+            # Before anything is granted: a robot that was carried away must not keep its nodes.
             self.remove(displaced, "it was brought elsewhere")
         floor.execution.hold_unfit(self.rule)
         self._disturb(floor)
@@ -307,6 +320,13 @@ class TrafficControl:
             **counts,
         }
 
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield how the traffic is written in state files."""
+        return TrafficForms(self._floor_for).forms()
+
+    def _floor_for(self, radius: float) -> Floor:
+        return self._floor or Floor(self._sim, self._site, self._table, self._settings, radius)
+
     def save(self) -> Any:
         """Return the state outside the columns, for a checkpoint."""
         floor = self._floor
@@ -328,6 +348,7 @@ class TrafficControl:
         floor.timing.restore(timing)
         floor.disturbances.counts = counts
         changed = floor.timing.changed
+        # Closed places are looked up again, as they may have changed between the two moments.
         floor.look()
         floor.open_up()
         floor.timing.changed = changed

@@ -45,8 +45,10 @@ class BreakdownSettings(Checked):
 
 
 def _read_places(value: object) -> list[Place]:
+    # At least one: a closure of nothing is a mistake.
     if not isinstance(value, list) or not value:
         raise InvalidValueError(f"expected a list of stations, nodes or points [x, y], got {value!r}")
+    # Points as tuples, which are told from names and numbers by their type.
     return [tuple(place) if isinstance(place, list) else place for place in value]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.random import purpose_key, uniforms
 from fleet_sim.core.world import World
+from fleet_sim.saved_classes import saved
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.columns import BROKEN, DELAYED, TrafficColumns
 from fleet_sim.traffic.disturbance_settings import DisturbanceSettings
@@ -19,6 +20,7 @@ DELAY, LENGTH, SLOW, BREAKDOWN = range(4)
 """Sequences of random numbers, one for each question."""
 
 
+@saved
 class Counts(NamedTuple):
     """How often what happened."""
 
@@ -46,6 +48,7 @@ class Disturbances:
         self._table = table
         self._settings = settings
         self._key = purpose_key(seed, "traffic disturbances")
+        # Found once: names of stations do not change while it runs.
         self._closures = [(nodes_of(network, site, entry.places), entry) for entry in settings.closures]
         self._closed: Bools = np.zeros(len(network), np.bool_)
 
@@ -63,6 +66,7 @@ class Disturbances:
         time = self._world.clock.time
         now: Bools = np.zeros(len(self._closed), np.bool_)
         for nodes, entry in self._closures:
+            # `|=`, as two closures may name the same node.
             now[nodes] |= entry.begin <= time and (entry.end is None or time < entry.end)
         changed = not np.array_equal(now, self._closed)
         self._closed = now
@@ -83,6 +87,7 @@ class Disturbances:
         """End delays and breakdowns whose time has come; return who is to be removed, and whether one was repaired."""
         table = self._table
         held = table.held[rows]
+        # Most steps have nobody to look at.
         if not np.count_nonzero(held & (DELAYED | BROKEN)):
             return NO_ROWS, False
         over = rows[(held & DELAYED != 0) & (table.until[rows] <= tick)]
@@ -92,6 +97,7 @@ class Disturbances:
         if not len(fixed) or breakdowns is None:
             return NO_ROWS, False
         if breakdowns.then == "remove":
+            # Their count is noted before they are gone.
             self.counts = self.counts._replace(removals=self.counts.removals + len(fixed))
             return fixed, False
         table.held[fixed] &= ~np.uint8(BROKEN)
@@ -102,6 +108,7 @@ class Disturbances:
         delays, table, clock = self._settings.delays, self._table, self._world.clock
         if delays is None:
             return
+        # Who stands already is not hit again: delays do not add up.
         hit = rows[(self._drawn(rows, second, DELAY) < delays.probability) & (table.held[rows] & DELAYED == 0)]
         lengths = delays.shortest + (delays.longest - delays.shortest) * self._drawn(hit, second, LENGTH)
         table.until[hit] = [clock.tick + clock.ticks(length) for length in lengths.tolist()]
@@ -119,6 +126,7 @@ class Disturbances:
         return len(hit) > 0
 
     def _drawn(self, rows: Rows, second: int, question: int) -> Floats:
+        # A function of who and when: robots that come or go change nothing for the others.
         """Return a number (N,) in [0, 1) for each of `rows`."""
         ids: Ints = self._world.object_id[rows]
         return uniforms(self._key, ids, second, question)

@@ -35,6 +35,7 @@ def hindrance(world: World, row: int) -> str:
     if motion.avoidance[row] > 0.0:
         return "it avoids others by itself, which would take it off its lane; spawn it with avoidance 0"
     turns = law == MotionMode.DIFFERENTIAL.value
+    # A differential base moves along x only, and its limit aside is 0.
     axes = slice(0, 1) if turns else slice(0, 2)
     numbers = {
         "speed": min(motion.linear_limit[row], motion.linear_limits[row, axes].min()),
@@ -44,8 +45,10 @@ def hindrance(world: World, row: int) -> str:
         numbers["angular speed"] = min(motion.angular_limit[row], motion.angular_limits[row, 2])
         numbers["angular acceleration"] = min(motion.angular_accel[row], motion.angular_accels[row, 2])
     for what, value in numbers.items():
+        # `not ... >`, so that NaN is refused too.
         if not value > 0.0:
             return f"its {what} is limited to {value:g}"
+        # Times along a path are computed from speeds; infinity gives no time.
         if what.endswith("speed") and not np.isfinite(value):
             return f"its {what} has no limit"
     if world.velocity[row].any() or world.angular_velocity[row].any():
@@ -61,6 +64,7 @@ def enter(world: World, table: TrafficColumns, row: int) -> None:
     table.turns[row] = world.laws.names()[int(world.motion.law[row])] == MotionMode.DIFFERENTIAL.value
     table.lead[row] = LEADS[int(world.motion.default_direction[row])]
     table.yaw[row] = quaternions.yaw_of(world.orientation, row)
+    # What is left without the yaw: a robot on a slope keeps its tilt while it turns.
     upright = quaternions.from_yaws(-table.yaw[row : row + 1])
     table.tilt[row] = quaternions.multiply(upright, world.orientation[row][None])[0]
 

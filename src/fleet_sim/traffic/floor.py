@@ -29,6 +29,7 @@ class Floor:
         """`radius` is that of the largest footprint. Raises InvalidValueError where it does not fit."""
         # What is nearer than the margin counts as a collision.
         reach = radius + 0.5 * sim.params.collision_margin
+        # `auto` takes the roadmap where the site has one: its lanes are where somebody wanted robots to drive.
         roadmap = settings.network == "roadmap" or (settings.network == "auto" and site.roadmap is not None)
         self.radius = radius
         self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach)
@@ -52,6 +53,7 @@ class Floor:
         """See what is closed and covered now."""
         scheduled, rescheduled = self.disturbances.closed()
         covered, moved = self.obstacles.look(self.execution.rows)
+        # Only on a change: opening nodes makes the planner plan again.
         if rescheduled or moved:
             self.scheduled, self.covered = scheduled, covered
             self.open_up()
@@ -59,4 +61,5 @@ class Floor:
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""
         self.execution.gates[:] = np.where(self.blocked, SHUT, np.where(self.timing.barred, NARROW, OPEN))
+        # Plans may lead through what has just been closed, or around what is open now.
         self.timing.changed = True

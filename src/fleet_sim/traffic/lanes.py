@@ -40,11 +40,13 @@ class Lanes:
         self._places = nodes
         self._from: list[list[_Lane]] = [[] for _ in self._nodes]
         for (begin, end), limit in zip(roadmap.lanes.tolist(), roadmap.speed_limits.tolist(), strict=True):
+            # A lane that is too narrow for this robot, or against a zone, is left out.
             way = across.line(self._nodes[begin], self._nodes[end])
             if way is not None:
                 self._from[begin].append(_Lane(end, way.cost, min(limit, way.limits[0])))
         self._begins = np.array([bool(lanes) for lanes in self._from], bool)
         self._ends = np.zeros(len(self._nodes), bool)
+        # Where lanes end and where they begin: a robot enters the lanes at one, and leaves them at the other.
         self._ends[[lane.end for lanes in self._from for lane in lanes]] = True
         self._ways: dict[tuple[int, float], tuple[Floats, Ints]] = {}
 
@@ -64,6 +66,7 @@ class Lanes:
     def _nearest(self, place: Point, speed: float, *, inward: bool) -> tuple[int, Way] | None:
         """Return the node with the shortest way from `place` (`inward`), or to it, and that way."""
         best: tuple[int, Way] | None = None
+        # One may leave the lanes only where one ends, and enter them only where one begins.
         distances = trig.hypot(*(self._places - place).T)
         used_mask = self._begins if inward else self._ends
         nodes = np.flatnonzero(used_mask)
@@ -86,6 +89,7 @@ class Lanes:
         while nodes[-1] != entry:
             nodes.append(int(before[nodes[-1]]))
         nodes.reverse()
+        # Of two lanes between the same nodes the faster one, as the search takes it.
         limits = [max(lane.limit for lane in self._from[one] if lane.end == two) for one, two in pairwise(nodes)]
         return Way([self._nodes[node] for node in nodes], limits, float(costs[leave]))
 
@@ -99,6 +103,7 @@ class Lanes:
         waiting = [(0.0, entry)]
         while waiting:
             cost, node = heapq.heappop(waiting)
+            # A shorter way to this node was found after this entry was pushed.
             if cost > costs[node]:
                 continue
             for lane in self._from[node]:
@@ -106,6 +111,7 @@ class Lanes:
                 if through < costs[lane.end]:
                     costs[lane.end], before[lane.end] = through, node
                     heapq.heappush(waiting, (through, lane.end))
+        # All at once: which of them is needed next is not known.
         if len(self._ways) * len(self._nodes) > MOST_KEPT:
             self._ways.clear()
         self._ways[entry, speed] = costs, before

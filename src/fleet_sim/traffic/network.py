@@ -45,6 +45,7 @@ class Network:
     _node_of: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # Copies, which are made read-only: planners keep them, and a network never changes.
         positions = as_floats(self.positions, (None, 2), "positions of the nodes").copy()
         count = len(positions)
         neighbours = np.array(self.neighbours, np.int64)
@@ -54,6 +55,7 @@ class Network:
             raise InvalidValueError(f"neighbours: nodes are numbered from 0 to {count - 1}, -1 is none")
         if (neighbours == np.arange(count)[:, None]).any():
             raise InvalidValueError("neighbours: a node is not its own neighbour; waiting is always allowed")
+        # Without cells, as of a network made by hand.
         cells = np.array(self.cells, np.int64) if len(self.cells) else np.full(count, NO_NODE)
         if cells.shape != (count,):
             raise InvalidValueError(f"cells: expected one per node ({count}), got shape {cells.shape}")
@@ -61,7 +63,9 @@ class Network:
         for name, value in (("positions", positions), ("neighbours", neighbours), ("cells", cells)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
+        # Kernels read these as int32, half as long; the other one is for users.
         object.__setattr__(self, "links", neighbours.astype(np.int32))
+        # One entry more, for cells outside of the map: NO_CELL is -1, the last entry.
         node_of = np.full(1 if self.grid is None else self.grid.count + 1, NO_NODE)
         if self.grid is not None:
             node_of[cells] = np.arange(count)
@@ -81,6 +85,7 @@ class Network:
         InvalidValueError for robots that would touch each other in neighbouring cells, and where nothing is free.
         """
         grid = site.open_grid
+        # Two robots on neighbouring cells must not touch.
         if 2.0 * radius > grid.cell * (1.0 + TOUCH):
             raise InvalidValueError(
                 f"robots with a radius of {radius:g} m touch each other on cells of {grid.cell:g} m;"
@@ -90,6 +95,7 @@ class Network:
         cells = steps.grid.free_cells
         if not len(cells):
             raise InvalidValueError(f"site {site.name!r} has no cell with room for a radius of {radius:g} m")
+        # Steps have a frame of one cell around the grid, so that no step leads out of the array.
         framed = (cells // grid.width + 1) * steps.width + cells % grid.width + 1
         node_of = np.full(len(steps.clear_mask), NO_NODE)
         node_of[framed] = np.arange(len(cells))
@@ -112,12 +118,14 @@ class Network:
         sight, rules = Sight(~grid.free_mask), Rules(site)
         following: list[list[int]] = [[] for _ in positions]
         for begin, end in site.roadmap.lanes.tolist():
+            # Steps and rules count in columns and rows from the upper left corner.
             at, to = tuple(places[begin].tolist()), tuple(places[end].tolist())
             way = (to[0] - at[0], to[1] - at[1])
             fits = sight.is_clear(at, to, max(radius / grid.cell, TOUCH))
             if end not in following[begin] and fits and rules.allows(rules.touched(at, to), way):
                 following[begin].append(end)
         width = max(map(len, following), default=0)
+        # Ragged lists become an array, with -1 where there is no further lane.
         rows = [ends + [NO_NODE] * (width - len(ends)) for ends in following]
         neighbours = np.array(rows, np.int64).reshape(len(positions), width)
         claims = claims_of(positions, neighbours, 2.0 * radius)
@@ -133,6 +141,7 @@ class Network:
             return self._node_of[self.grid.cells_at(places)]
         if not len(self):
             return np.full(len(places), NO_NODE)
+        # Few nodes are in a roadmap, so all of them are looked at.
         gaps = np.square(places[:, None, :] - self.positions[None, :, :]).sum(axis=2)
         nearest = gaps.argmin(axis=1)
         near_mask = gaps[np.arange(len(places)), nearest] <= self.reach * self.reach + TOUCH
@@ -159,6 +168,7 @@ class Network:
         """Return the nodes (N, L) from which each node is entered, ascending, -1 padded."""
         begins, columns = np.nonzero(self.neighbours >= 0)
         ends = self.neighbours[begins, columns]
+        # By end and then by begin, so that equal networks give equal tables.
         order = np.lexsort((begins, ends))
         begins, ends = begins[order], ends[order]
         firsts = np.searchsorted(ends, np.arange(len(self)))

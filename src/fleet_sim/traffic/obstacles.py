@@ -59,10 +59,12 @@ class CoveredNodes:
     def look(self, robots: Rows) -> tuple[Bools, bool]:
         """Return the covered nodes (N,), and whether they changed since the last look; `robots` are in the traffic."""
         world = self._world
+        # What stands, stands until something is spawned, removed, attached or changed.
         known = world.version == self._version and np.array_equal(world.parent, self._parents)
         if not known:
             self._sort_out(robots)
         poses = np.column_stack((world.position[self._movers], world.orientation[self._movers]))
+        # Nobody moved: most steps end here.
         if known and np.array_equal(poses, self._poses):
             return self._covered, False
         before, self._poses = self._covered, poses
@@ -79,18 +81,22 @@ class CoveredNodes:
         world = self._world
         self._version, self._parents = world.version, world.parent.copy()
         ours_mask = self._table.present.copy()
+        # What robots of the traffic carry, and what that carries, is no obstacle to them.
         for _ in range(DEEPEST):
             ours_mask |= (world.parent >= 0) & ours_mask[world.parent]
         rows = np.flatnonzero(active_mask(world) & ~ours_mask)
         names = world.index.names
+        # The walls of the site are in the network already.
         rows = rows[[not (names[row] or "").startswith(self._walls) for row in rows.tolist()]]
         if self._passed:
             passed_mask = np.isin(world.object_id[rows], list(self._passed)) & (world.parent[rows] < 0)
             rows = rows[~passed_mask]
         if len(robots):
+            # What is above or below all robots is in nobody's way.
             lower, upper = world_aabbs(*shape_arrays(world, robots))
             self._heights = (float(lower[:, 2].min()), float(upper[:, 2].max()))
         static_mask = world.collision_mode[rows] == STATIC
+        # Measured once; only what can move is measured in each step.
         self._still = self._under(rows[static_mask])
         self._movers = rows[~static_mask]
 
@@ -108,12 +114,14 @@ class CoveredNodes:
         ends = tracks.neighbours[begins, slots]
         places, nodes = [np.empty((0, 2))], [np.empty((0, 2), np.int64)]
         lengths = tracks.lengths.reshape(tracks.neighbours.shape)[begins, slots]
+        # As many points as keep the gaps between them below the radius.
         pieces = np.ceil(lengths / self._radius).astype(np.int64)
         for piece in range(1, int(pieces.max(initial=0))):
             along = np.flatnonzero(pieces > piece)
             share = (piece / pieces[along])[:, None]
             places.append((1.0 - share) * tracks.positions[begins[along]] + share * tracks.positions[ends[along]])
             pairs = np.stack((begins[along], ends[along]), axis=1)
+            # The nearer end first: it is the node that is covered.
             nodes.append(np.where(share < 0.5, pairs, pairs[:, ::-1]))
         return _sorted(np.concatenate(places), np.concatenate(nodes))
 
@@ -122,6 +130,7 @@ class CoveredNodes:
         covered: Bools = np.zeros(len(self._tracks.positions), np.bool_)
         if len(rows):
             covered[self._hit(self._nodes, rows, self._radius)[:, 0]] = True
+            # A point of a lane is at most half a radius from the next: this reach covers what lies between.
             crossed = self._hit(self._lanes, rows, float(np.sqrt(1.25) * self._radius))
             # A lane to a node that is covered is of no use anyway.
             covered[crossed[~covered[crossed].any(axis=1), 0]] = True
@@ -133,6 +142,7 @@ class CoveredNodes:
         lowers, uppers = world_aabbs(*shapes)
         low, high = self._heights
         near_mask = (lowers[:, 2] <= high) & (uppers[:, 2] >= low) & (shapes.kinds != PLANE)
+        # Sorted by x, so that each body is compared with the points of its strip only.
         firsts = np.searchsorted(points.places[:, 0], lowers[:, 0] - reach)
         lasts = np.searchsorted(points.places[:, 0], uppers[:, 0] + reach, side="right")
         found = [np.empty((0, 2), np.int64)]

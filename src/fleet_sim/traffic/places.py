@@ -20,6 +20,7 @@ ManyPlaces: TypeAlias = Place | list[Place] | Ints
 def node_of(network: Network, site: Site, place: Place) -> int:
     """Return the node at a place; raises InvalidValueError where there is none, UnknownNameError for no station."""
     if isinstance(place, (int, np.integer)):
+        # True would be node 1.
         if isinstance(place, bool) or not 0 <= place < len(network):
             raise InvalidValueError(f"node {place!r}: nodes are numbered from 0 to {len(network) - 1}")
         return int(place)

@@ -63,11 +63,13 @@ class Planning:
             paths = None
         took = perf_counter() - begin
         self.times.append(took)
+        # Refused ones took time, too, but are no plans.
         self.plans += paths is not None
         return Planned(paths, took)
 
     def refuse(self, reason: str) -> None:
         """Count a plan that is not driven."""
+        # The same reason again is counted, but not written again.
         if reason != self.last_refusal:
             log.warning("no plan is driven: %s", reason)
         self.refusals += 1
@@ -75,6 +77,7 @@ class Planning:
 
     def figures(self) -> dict[str, Any]:
         """Return how many plans there were, and how long they took in ms."""
+        # Zeros, not nothing: figures have the same keys from the first step on.
         times = np.array(self.times) * 1e3 if self.times else np.zeros(1)
         return {
             "plans": self.plans,
@@ -91,6 +94,7 @@ class Planning:
     def _in_time(self, problem: Problem) -> Ints:
         """Return the checked plan; raises FleetSimError, for a planner that does not return in time too."""
         answers: SimpleQueue[Ints | BaseException] = SimpleQueue()
+        # Taken now: after a time-out the late thread keeps the planner that it has, and a new one takes over.
         planner = self.planner
 
         def run() -> None:
@@ -106,6 +110,7 @@ class Planning:
         try:
             answer = answers.get(timeout=limit)
         except Empty:
+            # A new one: the old one may still be at work, on state that nobody may share with it.
             self.planner = self._made()
             raise PlanError(f"planner {self._settings.planner!r} did not return within {limit:g} s") from None
         if isinstance(answer, BaseException):

@@ -49,9 +49,11 @@ class Problem:
         count = len(self.network)
         starts = _ints(self.starts, "starts", None)
         goals = _ints(self.goals, "goals", len(starts))
+        # Empty stands for nothing blocked, the usual case.
         blocked = _bools(self.blocked, "blocked", "node", count)
         barred = _bools(self.barred, "barred", "node", count)
         wide = _bools(self.wide, "wide", "robot", len(starts))
+        # Without ids, robots are told by their number; planners break ties by them.
         ids = _ints(self.ids, "ids", len(starts)) if len(self.ids) else np.arange(len(starts))
         if len(np.unique(ids)) < len(ids):
             raise InvalidValueError("ids: two robots have the same")
@@ -76,6 +78,7 @@ class Problem:
                 raise PlanError(f"the {what} of {shown(off)} is on a wall, or off the network of {count} nodes")
         order = np.argsort(self.starts, kind="stable")
         twice = np.flatnonzero(np.diff(self.starts[order]) == 0)
+        # Starts only: two robots may well want to go to the same goal, one after the other.
         if len(twice):
             one, two = order[twice[0]], order[twice[0] + 1]
             raise PlanError(f"robots {one} and {two} start at the same node {self.starts[one]}")
@@ -99,6 +102,7 @@ class Problem:
         """Return which robots (R,) have no way to their goals, as far as blocked and barred nodes leave one."""
         tables = self.network.tables
         tables.block(self.blocked, self.barred)
+        # Tables of the goals are cached, so asking again costs nothing.
         rows = tables.rows_of(self.goals, self.wide)
         return np.asarray(tables.steps[rows, self.starts] < 0)
 

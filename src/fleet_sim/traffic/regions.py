@@ -15,6 +15,7 @@ def regions_of(neighbours: Ints) -> Ints:
     """
     begins, slots = np.nonzero(neighbours >= 0)
     ends = neighbours[begins, slots]
+    # Both ways: a region is what hangs together, whatever the direction of its lanes.
     origins, tos = np.concatenate((begins, ends)), np.concatenate((ends, begins))
     order = np.argsort(origins, kind="stable")
     firsts = np.searchsorted(origins[order], np.arange(len(neighbours) + 1))
@@ -30,6 +31,7 @@ def _labelled(firsts: Ints, ends: Ints) -> Ints:
     for start in range(count):
         if labels[start] >= 0:
             continue
+        # A stack of its own: recursion would be as deep as the region is large.
         labels[start], stack[0], depth = label, start, 1
         while depth:
             depth -= 1

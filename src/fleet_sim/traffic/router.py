@@ -54,6 +54,7 @@ class Router:
         """
         begin, end = as_floats(start, (2,), "start"), as_floats(goal, (2,), "goal")
         found = self.find(begin, end, radius, speed=speed, mode=RouteMode.parse(mode))
+        # Raised here only: actions handle a reason, users expect an error.
         if isinstance(found, NoRoute):
             raise InvalidValueError(found.reason)
         return found
@@ -64,9 +65,11 @@ class Router:
         self._check_mode(mode)
         as_float(speed, "speed in m/s", low=SLOWEST)
         begin, end = self._to_cells(np.asarray(start)), self._to_cells(np.asarray(goal))
+        # By room: robots of one size share clear cells and fields, which take long to make.
         across = self._across.get(room)
         if across is None:
             across = self._across[room] = Across(self._grid, self._sight, self._rules, room)
+        # Both ends first, as a reason why a place is impossible is worth more than "no way".
         for what, place, point, cause in (
             ("start", start, begin, ActionCause.UNREACHABLE),
             ("goal", goal, end, ActionCause.INVALID_GOAL),
@@ -77,6 +80,7 @@ class Router:
         if mode is not RouteMode.GRID and self.site.roadmap is not None:
             strict = mode is RouteMode.ROADMAP
             way = self._lanes_for(room, across).find(begin, end, speed, over_one=strict)
+            # Strict: who asks for the roadmap does not want to cross free space instead.
             if way is None and strict:
                 return NoRoute(f"no lanes lead {_ends(start, goal)} for {_size(room)}", ActionCause.UNREACHABLE)
         way = way or across.find(begin, end, speed)
@@ -126,6 +130,7 @@ class Router:
         cell = grid.cells_at(np.asarray(place)[None])
         if cell[0] < 0:
             return f"is outside of the map of site {name!r}"
+        # From the widest reason to the narrowest: outside, in a wall, in a zone, too near.
         if not grid.is_free(cell)[0]:
             return "is in a wall"
         if not self._grid.is_free(cell)[0]:
@@ -133,6 +138,7 @@ class Router:
         return f"is too near to a wall, a no-go zone or the edge of the map for {_size(room)}"
 
     def _between(self, start: Floats, goal: Floats, across: Across, begin: Point, end: Point, room: float) -> str:
+        # Without zones there would be a way, so zones are to blame.
         if across.joined(begin, end):
             return f"there is no way {_ends(start, goal)} that keeps to the one-way zones"
         return f"there is no way {_ends(start, goal)} for {_size(room)}, on cells of {self._grid.cell:g} m"

@@ -23,6 +23,7 @@ class Rules:
 
     def __init__(self, site: Site) -> None:
         grid = site.grid
+        # No-go zones are blocked cells already.
         zones = [zone for zone in site.zones if zone.kind is not ZoneKind.NO_GO]
         self._shape = grid.free_mask.shape
         self.label: Ints = np.zeros(grid.count, np.int64)
@@ -36,6 +37,7 @@ class Rules:
         speeds, ways = [], []
         for combination in combinations.T:
             here = [zone for zone, inside_it in zip(zones, combination.tolist(), strict=True) if inside_it]
+            # Where several zones overlap, the slowest limit counts.
             speeds.append(min([zone.speed for zone in here if zone.kind is ZoneKind.SPEED_LIMIT], default=np.inf))
             ways.append(_ways(here, grid.origin[2]))
         self.speeds: Floats = np.array(speeds)
@@ -66,6 +68,7 @@ class Rules:
 
     def _allows(self, label: int, direction: tuple[float, float]) -> bool:
         ways = self.ways[label]
+        # All ways of a place have to agree; none at all allows everything.
         return not len(ways) or bool((ways @ np.array(direction) >= ALONG).all())
 
     def allowed_mask(self, direction: tuple[int, int]) -> Bools:
@@ -79,6 +82,7 @@ class Rules:
 
 
 def _ways(zones: list[Zone], yaw: float) -> Floats:
+    # In the frame of the grid, which may be turned in the world.
     directions = np.array([zone.direction - yaw for zone in zones if zone.kind is ZoneKind.ONE_WAY])
     # Rows count downwards.
     sines, cosines = trig.sin_cos(directions)

@@ -35,6 +35,7 @@ class OnFailure(Mode):
 def _read_planning_time(value: object) -> str | float:
     if value in (FREE, COUNTED):
         return str(value)
+    # True would be one second.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 3600.0:
         return float(value)
     raise InvalidValueError(f"expected free, counted, or seconds from 0 to 3600, got {value!r}")
@@ -76,7 +77,12 @@ class TrafficSettings(Checked):
         "period",
         doc="When to plan: period, all_stopped, on_demand, given (never), or the dotted path of a class of yours.",
     )
-    window: int = setting(10, low=0, high=100_000, doc="Steps to plan ahead; 0: until all robots are at their goals.")
+    window: int | None = setting(
+        None,
+        low=0,
+        high=100_000,
+        doc="Steps to plan ahead; 0: until all robots are at their goals; null: what the planner needs.",
+    )
     planning_time: str | float = setting(
         FREE,
         reader=_read_planning_time,

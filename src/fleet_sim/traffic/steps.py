@@ -28,6 +28,7 @@ class Steps:
     def __init__(self, grid: Grid, rules: Rules, radius: float) -> None:
         self.grid = grid.clear_of(radius)
         self.width = grid.width + 2
+        # A frame of blocked cells: steps at the border need no test of their own.
         self.clear_mask: Bools = np.pad(self.grid.free_mask, 1).ravel()
         self.offsets = [down * self.width + right for right, down in DIRECTIONS]
         self.regions: Ints = np.pad(self.grid.regions().reshape(grid.height, grid.width), 1, constant_values=-1).ravel()
@@ -45,9 +46,11 @@ class Steps:
         offset, (right, down) = self.offsets[number], DIRECTIONS[number]
         # A cell's value moves to the cell after the step.
         mask = self.clear_mask & np.roll(self.clear_mask, offset)
+        # Diagonally only where both cells beside the step are clear: the disc would touch their corners.
         if right and down:
             mask &= np.roll(self.clear_mask, down * self.width) & np.roll(self.clear_mask, right)
         if not rules.uniform:
+            # Both cells have to allow the direction, the one that is left and the one that is entered.
             allowed_mask = self._framed(rules.allowed_mask(DIRECTIONS[number]))
             mask &= allowed_mask & np.roll(allowed_mask, offset)
         return mask

@@ -56,6 +56,7 @@ class DistanceTables:
     def block(self, blocked: Bools, barred: Bools | None = None) -> None:
         """Let these nodes (N,) be blocked from now on, and barred; other ones than before make all tables anew."""
         given = np.zeros(len(blocked), bool) if barred is None else barred
+        # The same nodes, which is usual, keep the tables.
         if not (np.array_equal(blocked, self._blocked) and np.array_equal(given, self._barred)):
             self._blocked, self._barred = blocked.copy(), given.copy()
             self._forget()
@@ -102,6 +103,7 @@ class DistanceTables:
                 f"distances to {kept + len(goals)} goals on {len(self._sources)} nodes take more than"
                 f" {self._most_memory / 1e9:g} GB; use fewer robots, or larger cells"
             )
+        # Their rows are taken over by new goals.
         self._row_of[self._goal_of[oldest]] = -1
         rows = np.concatenate((fresh, oldest))
         self._goal_of = np.concatenate((self._goal_of, goals[: len(fresh)]))
@@ -115,6 +117,7 @@ class DistanceTables:
             else:
                 farthest = spread_costs(self._sources, self._costs, blocked, goal, self._full, self._queue)
             shut[goal] |= self._barred[goal]
+            # Written up to here, but given up: the caller starts again with wider numbers.
             if farthest > LONGEST_SHORT and self.steps.dtype == np.int16:
                 return False
             self.steps[row] = self._full
@@ -131,9 +134,11 @@ def spread(sources: Links, blocked: Bools, goal: int, steps: Links, queue: Links
     queue[0] = goal
     begin, end = 0, 1
     while begin < end:
+        # Breadth first: the first way to a node is a shortest one.
         node = queue[begin]
         begin += 1
         if blocked[node]:
+            # A blocked goal can be reached, as somebody may stand on it; from there nobody goes on.
             continue
         for column in range(sources.shape[1]):
             source = sources[node, column]
@@ -147,6 +152,7 @@ def spread(sources: Links, blocked: Bools, goal: int, steps: Links, queue: Links
 @compiled
 def spread_costs(sources: Links, costs: Links, blocked: Bools, goal: int, steps: Links, queue: Links) -> int:
     """Do what `spread` does where moves from `sources` count as `costs` (N, K) steps."""
+    # A queue as a ring, in which a node is at most once: so it never needs more room than there are nodes.
     count = len(steps)
     waits_mask = np.zeros(count, np.bool_)
     steps[:] = -1

@@ -30,6 +30,7 @@ class Tasks(ABC):
 
     def next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return where `robots` (K,), each once, go from `cells` (K,): from their starts, later from their goals."""
+        # A robot that has not been given anything yet cannot have ended a task.
         first_mask = self._given[robots] == 0
         goals = self._next(robots, np.asarray(cells, np.int64))
         self._given[robots] += 1
@@ -85,6 +86,7 @@ class AlternatingTasks(Tasks):
 
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         ones, others = self._kinds
+        # A lane of its own, so that this question and the next ones get different numbers.
         # Where it is nowhere of both, a robot draws of all cells: the kinds count by their sizes.
         any_mask = self._draws(self._key, robots, len(ones) + len(others), lane=1) < len(ones)
         to_ones = np.where(np.isin(cells, others), True, np.where(np.isin(cells, ones), False, any_mask))
@@ -114,6 +116,7 @@ class ListedTasks(Tasks):
         for place, robot in enumerate(robots.tolist()):
             task = int(self._task[robot])
             if 0 <= task < len(self._tasks):
+                # Arrived at one more of its stops.
                 self._visited[robot] += 1
                 done_mask[place] = self._visited[robot] >= len(self._tasks[task])
             if task < 0 or done_mask[place]:
@@ -130,6 +133,7 @@ class ListedTasks(Tasks):
         else:
             task = self._taken
             self._taken += 1
+        # Never beyond one behind the last, or `in_turn` would count on for ever.
         self._task[robot] = min(task, len(self._tasks))
         self._visited[robot] = 0
         return int(self._task[robot])

@@ -42,6 +42,7 @@ class TasksSection(Section[MultiRobotSimulationCore]):
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""
+        # An empty section is null in YAML, and means the defaults.
         read(TasksSettings, {} if entry is None else entry, source=source, path=NAME)
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
@@ -66,9 +67,11 @@ def offer_tasks(sim: MultiRobotSimulationCore, traffic: Traffic, settings: Tasks
     site, network = traffic.site, traffic.network
     if network.grid is None:
         raise InvalidValueError("tasks lead to cells; let the traffic drive on the grid of the site (network: grid)")
+    # Of the cells that robots may stand on, not of all free ones: some are too narrow for them.
     mask = site.grid.free_mask.copy()
     mask.ravel()[:] = False
     mask.ravel()[network.cells] = True
+    # Goals on both sides of a wall could not all be reached.
     region = site.grid.with_free(mask).largest_region()
     seed = sim.params.seed if chosen.seed is None else chosen.seed
     tasks, _ = endless_tasks(site, region, len(traffic.rows), seed, chosen.goals)

@@ -10,10 +10,13 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import PlanError
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.execution import Execution
+from fleet_sim.traffic.horizon import steps_ahead
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.planner import USUAL_WINDOW, Planner
 from fleet_sim.traffic.planning import Planning
 from fleet_sim.traffic.policies import POLICIES, Situation
 from fleet_sim.traffic.problem import Problem
@@ -23,6 +26,7 @@ UNPLANNED = STOPPED | BROKEN | UNFIT
 """Reasons to stand for which robots are not planned for, but around."""
 
 
+@saved
 class Pending(NamedTuple):
     """A plan that is not ready yet: paths of robots by object id, None where it failed; and the tick it is ready."""
 
@@ -57,6 +61,7 @@ class PlanTiming:
         self._settings = settings
         self._seed = seed
         self._planning = Planning(network, settings)
+        # Made here, so that a policy that does not exist is noticed before the first step.
         self._policy = POLICIES.find(settings.policy)()
         self._next_tick = 0
         self._pending: Pending | None = None
@@ -67,6 +72,7 @@ class PlanTiming:
         if self._pending is not None:
             if tick >= self._pending.tick:
                 self._drive(self._pending)
+            # While a plan is on its way nothing else is planned: it begins where grants end now.
             return
         if tick < self._next_tick or not self._policy.plans(self._situation()):
             return
@@ -79,14 +85,15 @@ class PlanTiming:
             raise PlanError(f"paths: expected a row of at least 2 nodes for each of {len(rows)} robots")
         starts = self._execution.graph.ends(self._table, rows)
         ids = self._world.object_id[rows]
+        # As a planner's own: paths from elsewhere pass the same checks.
         wide = self._table.wide[rows]
         check_paths(Problem(self._network, starts, paths[:, -1], ids=ids, barred=self.barred, wide=wide), paths)
         self._execution.graph.append(self._table, self._execution.rows, rows, paths)
 
     @property
-    def keeps_bars(self) -> bool:
-        """Whether the planner keeps wide robots off barred nodes."""
-        return self._planning.planner.keeps_bars
+    def planner(self) -> Planner:
+        """What makes the plans."""
+        return self._planning.planner
 
     @property
     def times(self) -> Floats:
@@ -97,6 +104,7 @@ class PlanTiming:
         table, rows = self._table, self._execution.rows
         standing = not (table.speed[rows].any() or table.spin[rows].any())
         planned_mask = table.held[rows] & UNPLANNED == 0
+        # Who stands for a reason has not used up a plan; it is held.
         spent_mask = planned_mask & (table.at[rows] == table.length[rows] - 1)
         spent_mask &= (table.goal[rows] >= 0) & ~table.arrived[rows]
         return Situation(self.changed, standing, bool(spent_mask.any()))
@@ -104,7 +112,9 @@ class PlanTiming:
     def _plan(self, blocked: Bools, tick: int) -> None:
         rows = self._execution.rows
         mask = self._table.held[rows] & UNPLANNED == 0
+        # Before planning, as the plan takes into account what has changed up to now.
         self.changed = False
+        # Nobody to plan for, which is no failure.
         if not mask.any():
             return
         planned = rows[mask]
@@ -128,19 +138,29 @@ class PlanTiming:
         table, graph = self._table, self._execution.graph
         starts = graph.ends(table, rows)
         taken = blocked.copy()
+        # What others hold, and what they were granted, is in nobody's plan.
         taken[graph.held(table, others)] = True
+        # Robots without a goal are planned for, too: they may have to give way.
         goals = np.where(table.goal[rows] >= 0, table.goal[rows], starts)
         problem = self._asked(starts, goals, taken, rows)
         lost_mask = problem.unreachable()
         self.cut_off = int(np.count_nonzero(lost_mask))
+        # Who cannot reach its goal is asked to stay, so that one closed door stops nobody else.
         return self._asked(starts, np.where(lost_mask, starts, goals), taken, rows) if self.cut_off else problem
 
     def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
-        settings = self._settings
         ids, wide = self._world.object_id[rows], self._table.wide[rows]
         barred = self.barred if wide.any() else np.empty(0, bool)
-        limits = (settings.window, settings.time_limit, self._seed)
+        limits = (self._window(rows), self._settings.time_limit, self._seed)
         return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide)
+
+    def _window(self, rows: Rows) -> int:
+        settings = self._settings
+        if settings.window is not None:
+            return settings.window
+        least = steps_ahead(self._world, rows, self._execution.graph.tracks, settings.period)
+        # Other policies may plan only when all is driven.
+        return self._planning.planner.window_for(least if settings.policy == "period" else max(least, USUAL_WINDOW))
 
     def _drive(self, pending: Pending) -> None:
         """Let robots drive a plan that is ready."""
@@ -161,6 +181,7 @@ class PlanTiming:
             except PlanError as error:
                 self._planning.refuse(str(error))
         if self._settings.on_failure is OnFailure.REPLAN:
+            # In the very next step, whatever the period says.
             self._next_tick = 0
         elif self._settings.on_failure is OnFailure.STOP:
             self._table.held[rows] |= np.uint8(STOPPED)
@@ -174,8 +195,9 @@ class PlanTiming:
     def save(self) -> Any:
         """Return the state, that of the planner included, for a checkpoint."""
         planner = self._planning.planner
+        own = {name: value for name, value in vars(planner).items() if name not in ("network", "settings")}
         when = (self._next_tick, self._pending, self.changed, self.cut_off)
-        return planner, self._copied(vars(planner)), *when, self.barred.copy()
+        return planner, self._copied(own), *when, self.barred.copy()
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""

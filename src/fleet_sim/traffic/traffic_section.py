@@ -96,8 +96,10 @@ def offer_traffic(
     control = TrafficControl(sim, site, table, chosen)
     traffic = Traffic(site, chosen, world, table, control)
     sim.register_manager(traffic, NAME)
-    sim.checkpoints.register_late(NAME, control)
+    sim.checkpoints.register_late(NAME, control, control.forms())
     sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
+    # Machine code is loaded for the traffic anyway.
+    sim.collisions.use_kernels()
     world.drive_rules.add(control.rule)
     world.routes.conveyance = control.rule
     world.on_remove.append(control.removed)

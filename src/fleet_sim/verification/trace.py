@@ -48,8 +48,8 @@ def quiet(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**scenario, "simulation": {**(scenario.get("simulation") or {}), **settings}}
 
 
-def trace(sim: MultiRobotSimulationCore, steps: int = STEPS) -> Trace:
-    """Make `steps` steps and return their hashes. `sim` must be as its scenario begins.
+def trace(sim: MultiRobotSimulationCore, steps: int = STEPS, first: int = 0) -> Trace:
+    """Make `steps` steps and return their hashes. `sim` must be as its scenario is after `first` steps.
 
     All its sensors but the UNVERIFIED are read. It is stepped by `step_once`: systems that others added run, too.
     """
@@ -58,7 +58,7 @@ def trace(sim: MultiRobotSimulationCore, steps: int = STEPS) -> Trace:
         sensor.subscribe()
     states: list[str] = []
     moments: list[dict[str, str]] = []
-    for step in range(steps):
+    for step in range(first, first + steps):
         send_idle_robots(sim, step)
         sim.step_once()
         states.append(sim.state_hash()[:DIGITS])

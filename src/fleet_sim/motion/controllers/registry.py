@@ -56,8 +56,8 @@ def register_controller(name: str, cls: type[AgentController]) -> None:
 def create_controller(name: str, params: Mapping[str, Any] | None = None, **more: Any) -> Any:
     """Return a new controller from its name and parameters.
 
-    The names of motion laws give the ControllerParams they run with. Raises UnknownNameError and InvalidValueError
-    (ConfigError for ControllerParams).
+    A name may be a dotted path. The names of motion laws give the ControllerParams they run with. Raises
+    UnknownNameError and InvalidValueError (ConfigError for ControllerParams).
     """
     given = {**(params or {}), **more}
     if name in _LAWS:
@@ -68,9 +68,9 @@ def create_controller(name: str, params: Mapping[str, Any] | None = None, **more
 def plan(spec: Any) -> ControllerPlan:
     """Return what `spec` asks for: a name, a mapping, an AgentController or its class, or a list of these.
 
-    A mapping has `type`, a registered name, or `class`, the dotted path of an AgentController; the other keys are its
-    parameters, and those of ControllerParams. Without either it is ControllerParams alone. In a list the base comes
-    first; controllers further on run before those in front of them.
+    A mapping has `type`, a registered name or the dotted path of an AgentController (which `class` may be, too); the
+    other keys are its parameters, and those of ControllerParams. Without either it is ControllerParams alone. In a list
+    the base comes first; controllers further on run before those in front of them.
     """
     entries = spec if isinstance(spec, (list, tuple)) else [spec]
     law: str | None = None
@@ -123,9 +123,9 @@ def _plan_mapping(spec: dict[str, Any]) -> tuple[str | None, Mapping[str, Any], 
 
 def _class_named(name: Any) -> type[AgentController]:
     # Asked here and not by the registry, whose suggestions do not include the laws.
-    if not isinstance(name, str) or name not in CONTROLLERS:
+    if not isinstance(name, str) or (name not in CONTROLLERS and not set(name) & {".", ":"}):
         raise unknown_name("controller", name, list_controllers())
-    return CONTROLLERS.get(name)
+    return CONTROLLERS.find(name)
 
 
 def _maker(cls: type[AgentController], given: Mapping[str, Any], what: str) -> Callable[[], AgentController]:

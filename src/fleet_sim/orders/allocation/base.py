@@ -64,6 +64,7 @@ def check(request: Request, assignments: Sequence[Assignment]) -> list[Assignmen
     given: set[int] = set()
     checked = []
     for item in assignments:
+        # Users' allocators may answer plain tuples, and NumPy's numbers in them.
         robot, order, position = Assignment(*(int(number) for number in item))
         if not (0 <= robot < len(request.rows) and 0 <= order < len(request.orders)):
             raise InvalidValueError(

@@ -33,6 +33,7 @@ class Hungarian:
             orders = np.flatnonzero(request.priority == priority)
             robots, chosen = self._assign(request.costs[np.ix_(idle, orders)])
             found += [Assignment(int(idle[r]), int(orders[o])) for r, o in zip(robots, chosen, strict=True)]
+            # Who has an order of a higher priority takes no part in the rounds below it.
             idle = np.delete(idle, robots)
         return found
 
@@ -44,6 +45,8 @@ class Hungarian:
         # What is impossible costs more than any set of possible ones, so that as many as can are served.
         low, high = costs[possible].min(), costs[possible].max()
         dear = (high - low + 1.0) * (min(costs.shape) + 1)
+        # Shifted to begin at 0: orders that have waited long have negative costs, and the bound above holds for
+        # positive ones.
         robots, orders = self._solve(np.where(possible, costs - low, dear))
         kept = possible[robots, orders]
         return robots[kept].tolist(), orders[kept].tolist()

@@ -82,6 +82,7 @@ class Rounds:
         ends = np.array([book.stops[order][-1] for order in orders.tolist()], np.int64)
         now = world.clock.time
         costs = places.lengths_from(world.position[rows, :2], begins)
+        # The longer an order waits the cheaper it gets, so that none far from all robots waits for ever.
         costs -= self._settings.waiting_weight * (now - book.table.release[orders])
         costs[book.table.load[orders] > self._table.max_load[rows][:, None]] = np.inf
         busy = [self._ahead(courier) for courier in couriers]

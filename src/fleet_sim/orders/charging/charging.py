@@ -47,6 +47,8 @@ class Charging:
             self._see_energy(courier, batteries)
         request = self._request(couriers, batteries)
         leave = self._answer(request, "leave")
+        # Who leaves does not go at once: a policy whose two answers overlap would otherwise send a robot round in
+        # circles.
         go = self._answer(request, "go") & ~leave if len(self._chargers) else np.zeros(len(couriers), bool)
         for courier, leaves in zip(couriers, leave.tolist(), strict=True):
             if leaves and courier.task is Task.CHARGE and courier.entered:
@@ -54,6 +56,7 @@ class Charging:
                 self._fleet.set_free(courier)
         for courier, goes in zip(couriers, go.tolist(), strict=True):
             if goes and courier.task is not Task.CHARGE and not courier.out:
+                # Noted, as it may have an order in hand; who has nothing to do goes now.
                 self._wanted.add(courier.row)
                 if courier.task in (Task.NONE, Task.PARK) and not courier.resting:
                     self._fleet.set_free(courier)
@@ -97,6 +100,7 @@ class Charging:
         self._wanted.discard(courier.row)
         courier.task = Task.CHARGE
         place = self._chargers.take(courier.row, self._world.position[courier.row, :2])
+        # It keeps its task while it queues, so that no order is given to it meanwhile.
         if place is None:
             courier.place = NO_PLACE
             self._queue.append(courier.row)
@@ -106,6 +110,7 @@ class Charging:
 
     def _serve_queue(self) -> None:
         """Send those that wait for a charger to free ones."""
+        # A copy: the queue gets shorter while it is walked.
         for row in list(self._queue):
             courier = self._fleet.couriers[row]
             place = self._chargers.take(row, self._world.position[row, :2])
@@ -152,6 +157,7 @@ class Charging:
 
     def _see_energy(self, courier: Courier, batteries: BatteryLike) -> None:
         energy = float(batteries.energy[courier.row])
+        # Well above empty, not just above 0: it would stop again after the first metre.
         if courier.out and energy > max(batteries.low_energy[courier.row], AT_LEAST):
             courier.out = False
             self._fleet.go_on(courier)

@@ -73,6 +73,7 @@ class Opportunity(Threshold):
         chosen = np.flatnonzero(spare)
         # Whoever would only queue may as well stay where it is.
         order = chosen[np.argsort(request.levels[chosen], kind="stable")]
+        # Those who must charge come first at the chargers.
         forced[order[: max(request.free_chargers - int(forced.sum()), 0)]] = True
         return forced
 

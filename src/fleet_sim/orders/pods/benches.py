@@ -8,10 +8,12 @@ import numpy as np
 
 from fleet_sim.arrays import Ints
 from fleet_sim.orders.pods.visit import PodClaim
+from fleet_sim.saved_classes import saved
 
 NOBODY = -1
 
 
+@saved
 @dataclass
 class OpenLine:
     """Items of one kind that an order still needs; `unclaimed` of them no pod is on its way with."""
@@ -22,6 +24,7 @@ class OpenLine:
     unclaimed: int
 
 
+@saved
 @dataclass
 class Workbench:
     """A station in place `place`; pods that cannot come to it yet wait at `waits`."""

@@ -37,15 +37,14 @@ class PodFloor:
         self._nodes: Ints = np.empty(0, np.int64)
         self._barred: Bools = np.zeros(len(storage), bool)
         self._version = -1
+        self._begun = False
         self.stranded: dict[int, list[int]] = {}
         """Pods that stand where they should not, and the nodes that they take."""
 
     @property
     def traffic(self) -> Traffic:
-        """The traffic; raises StateError before `begin`."""
-        if self._traffic is None:
-            raise StateError("pods wait for robots in the traffic")
-        return self._traffic
+        """The traffic; raises as `begin` does."""
+        return self._attached() if self._traffic is None else self._traffic
 
     # ---- beginning ---------------------------------------------------------------------------------------------------
 
@@ -55,11 +54,22 @@ class PodFloor:
         None as long as no robot is in the traffic. Raises StateError without a traffic, and InvalidValueError for one
         in which pods cannot be carried.
         """
+        if not len(self._found().rows):
+            return None
+        traffic = self._attached()
+        self._begun = True
+        self.look()
+        return self._waits(traffic, stations, queue)
+
+    def _found(self) -> Traffic:
         traffic = self._find()
         if traffic is None:
             raise StateError("pods are carried by robots in the traffic; add a section 'traffic' to the scenario")
-        if not len(traffic.rows):
-            return None
+        return traffic
+
+    def _attached(self) -> Traffic:
+        """Find the traffic, and see whether pods can be carried in it."""
+        traffic = self._found()
         reach = self._shelves.reach
         if traffic.bars.radius < reach * (1.0 - 1e-9):
             raise InvalidValueError(
@@ -73,8 +83,7 @@ class PodFloor:
             raise InvalidValueError(f"the storage place ({x:g}, {y:g}) has no room for a robot with a pod")
         self._traffic = traffic
         traffic.bars.pass_under(self._shelves.objects)
-        self.look()
-        return self._waits(traffic, stations, queue)
+        return traffic
 
     def _waits(self, traffic: Traffic, stations: Sequence[Floats], queue: int) -> list[list[tuple[float, float]]]:
         network = traffic.network
@@ -107,6 +116,8 @@ class PodFloor:
 
     def look(self) -> None:
         """Bar the places that are kept for pods, and no others."""
+        if not self._begun:
+            return
         taken = self._storage.taken_mask
         for mask, change in (
             (taken & ~self._barred, self.traffic.bars.add),
@@ -170,4 +181,6 @@ class PodFloor:
         """Go on from a saved state; once `begun`, the traffic has its bars from there."""
         self.stranded = {pod: list(nodes) for pod, nodes in stranded.items()}
         self._barred = self._storage.taken_mask & begun
+        # The traffic may be another one, as in the process that reads a state file.
+        self._begun, self._traffic = begun, None
         self._version = -1

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
+from fleet_sim.saved_classes import saved
+
 NO_ORDER = -1
 NO_POD = -1
 
 
+@saved
 class PodPhase(Enum):
     """How far a robot is with its pod."""
 
@@ -30,6 +33,7 @@ GONE = (PodPhase.STORE, PodPhase.LOWER)
 """The phases in which a robot has left the station."""
 
 
+@saved
 class PodClaim(NamedTuple):
     """Items that a pod brings: for an order, or NO_ORDER for those that are put on it."""
 
@@ -38,6 +42,7 @@ class PodClaim(NamedTuple):
     items: int
 
 
+@saved
 @dataclass
 class PodVisit:
     """A robot takes `pod` to the station in place `station`, and stores it again."""

@@ -64,6 +64,7 @@ def _tolerances(messages: Sequence[Any]) -> dict[str, float]:
 
 def _result(outcome: GoalOutcome) -> Any:
     """Return the result; a preempted goal has INVALID_GOAL, as in ros2_control."""
+    # A goal that failed has text as well; the code says what a program can act on.
     result = _Result(error_string=outcome.text)
     if isinstance(outcome.action, JointTrajectoryAction) and outcome.action.trajectory_cause is not None:
         result.error_code = CODES[outcome.action.trajectory_cause]

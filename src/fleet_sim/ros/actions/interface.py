@@ -85,6 +85,7 @@ class ActionInterface(Interface):
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
         return [
             self._serve(kind, f"{robot}/{kind.name}", robot)
+            # Asked per robot: what has no joints gets no server for joints.
             for kind in self._kinds
             if kind.serves(self.bridge.sim.world, robot)
         ]
@@ -117,6 +118,7 @@ class ActionInterface(Interface):
             # Whatever it is, it must not end the executor, and all services and actions with it.
             self.bridge.refusals.tell(f"goal of {name}: fault\n{traceback.format_exc()}")
             return False
+        # After the goal itself: what is wrong with it is of more use than who it was for.
         if robot not in self._known:
             self.bridge.reject(f"goal of {name}", f"unknown robot {robot!r}")
             return False
@@ -124,6 +126,7 @@ class ActionInterface(Interface):
         return True
 
     def _accept(self, robot: str, server: SimulatedActionServer, handle: Any) -> None:
+        # By identity: another goal may have been checked in between.
         """Start a goal that was just checked, with the action that was built for the check."""
         goal, action = self._read
         self._goals.accept(robot, server, handle, action if goal is handle.request else None)

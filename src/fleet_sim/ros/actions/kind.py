@@ -56,9 +56,11 @@ class ArrivalReader(GoalReader):
 
     def time(self, stamp: Time) -> float | None:
         """Return a placeholder time, None to start at once."""
+        # 0 is a stamp that nobody set: start at once.
         if time_from_msg(stamp) == 0:
             return None
         self.is_final = False
+        # Any time will do: only the form of the goal is checked here.
         return 0.0
 
 

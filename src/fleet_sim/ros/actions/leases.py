@@ -30,12 +30,16 @@ class ClientLeases:
 
     def look(self) -> None:
         """Report goals that are unattended now, or end those that have been so for too long."""
+        # Wall time: clients are gone in real time, also where the simulation pauses.
         goals, now = self._goals.open, time.monotonic()
+        # Feedback is what every client of an action subscribes to; a count per name, not per goal.
         counts = {name: self._bridge.node.count_subscribers(f"{name}/_action/feedback") for name in names_of(goals)}
+        # An entry lives as long as nobody listens, so the time begins anew when a client comes back.
         self._since = {name: self._since.get(name, now) for name, count in counts.items() if not count}
         unattended = {goal: now - self._since[goal.server.name] for goal in goals if goal.server.name in self._since}
         gone = {goal: unheard for goal, unheard in unattended.items() if unheard >= UNHEARD}
         self._bridge.gateway.unattended_goals = len(gone)
+        # Forgotten with their goals, or the set would grow for ever.
         self._told &= {goal.name for goal in goals}
         for goal, unheard in gone.items():
             if goal.name not in self._told and unheard >= self._timeout:

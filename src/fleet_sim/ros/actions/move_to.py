@@ -25,7 +25,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
         raise InvalidValueError(f"direction: expected one of {sorted(DIRECTIONS)}, got {goal.direction}")
     return MoveAction(
         Path([reader.pose(stamped) for stamped in (*goal.via, goal.pose)]),
-        final_orientation_align=not goal.ignore_orientation,
+        final_orientation_align=goal.final_orientation_align,
         direction=DIRECTIONS[goal.direction],
         tolerance=goal.tolerance,
         route=goal.route,

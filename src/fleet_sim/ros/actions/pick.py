@@ -18,6 +18,7 @@ from fleet_sim_msgs.action import Pick
 
 
 def _build(goal: Any, reader: GoalReader) -> Action:
+    # A point has no orientation; as a pose it goes through the same frames.
     around = PoseStamped(header=goal.position.header)
     around.pose.position = goal.position.point
     offset = pose_from_msg(goal.attach_pose)
@@ -38,6 +39,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
 
 def _result(outcome: GoalOutcome) -> Any:
     result = _KIND.result(outcome)
+    # The action may have ended before it found its object.
     target = outcome.action.target if isinstance(outcome.action, PickAction) else None
     if outcome.success and target is not None and target.is_alive:
         result.object = target.name or f"#{target.object_id}"

@@ -36,6 +36,7 @@ class SimulatedActionServer(ActionServer):
             goal_callback=lambda goal: GoalResponse.ACCEPT if wants(goal) else GoalResponse.REJECT,
             handle_accepted_callback=lambda handle: accepted(self, handle),
             cancel_callback=self._let_cancel,
+            # Depths of the defaults are 10: the eleventh of many goals sent at once would be lost.
             callback_group=group,
             goal_service_qos_profile=qos.REQUESTS,
             result_service_qos_profile=qos.REQUESTS,
@@ -53,6 +54,7 @@ class SimulatedActionServer(ActionServer):
 
     def _let_cancel(self, goal_handle: Any) -> CancelResponse:
         self._begin_cancelling(goal_handle)
+        # Always: the simulation ends the goal in its next step, whatever it is doing.
         return CancelResponse.ACCEPT
 
 

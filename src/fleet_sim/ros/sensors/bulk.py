@@ -23,14 +23,17 @@ class BulkMessage:
     def __init__(self, message: Any, arrays: Mapping[str, tuple[str, int]]) -> None:
         """Take a message, and the NumPy type and length of each array field that `fill` writes."""
         for name, (kind, length) in arrays.items():
+            # Set once to learn the layout: arrays decide where everything behind them is.
             _set(message, name, np.zeros(length, kind))
         empty = np.frombuffer(serialize_message(message), np.uint8)
         self._bytes = empty.copy()
         self._views: dict[str, AnyArray] = {}
         for name, (kind, length) in arrays.items():
             if length:
+                # No byte of it is zero, so that all bytes of the array differ from the empty message.
                 _set(message, name, np.full(length * np.dtype(kind).itemsize, 1, np.uint8).view(kind))
                 self._views[name] = self._changed(empty, message).view(np.dtype(kind).newbyteorder("<"))
+                # Back to zeros, so that only the next array shows up in the next comparison.
                 _set(message, name, np.zeros(length, kind))
         # No byte of it is zero, so all bytes of the stamp show up.
         message.header.stamp.sec = message.header.stamp.nanosec = _PATTERN
@@ -46,6 +49,7 @@ class BulkMessage:
         for name, array in values.items():
             if name in self._views:
                 self._views[name][:] = array.reshape(-1)
+        # A copy: publishing may take place later, when the next reading is written here already.
         return self._bytes.tobytes()
 
 

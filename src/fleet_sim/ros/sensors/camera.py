@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from geometry_msgs.msg import TransformStamped
 
-from fleet_sim.ros.names import Frames
+from fleet_sim.core.ros_names import Frames
 from fleet_sim.ros.sensors.bulk import BulkMessage
 from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.topics import Channel, MessageTopics

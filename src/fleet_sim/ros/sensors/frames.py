@@ -5,10 +5,10 @@ from __future__ import annotations
 from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
+from fleet_sim.core.ros_names import Frames
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.names import Frames
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.sensors.camera import optical_transform
 from fleet_sim.ros.sensors.names import frame_of, is_published, parent_of

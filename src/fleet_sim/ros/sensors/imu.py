@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from sensor_msgs.msg import Imu
 
+from fleet_sim.cdr import AXES, ORIENTATION, under
 from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
-from fleet_sim.ros.templates import AXES, ORIENTATION, under
 from fleet_sim.sensors import ImuParams
 
 

@@ -46,6 +46,7 @@ class MapTopic(Interface):
         world, params = self.bridge.sim.world, self.bridge.params
         rows = immovable_rows(world)
         height = self._height()
+        # As bytes, which are compared in one go.
         poses = world.position[rows].tobytes() + world.orientation[rows].tobytes()
         # Compared instead of the grid itself, which takes long to compute.
         content = (world.object_id[rows].tobytes(), poses, height)
@@ -64,4 +65,5 @@ class MapTopic(Interface):
         if self.bridge.params.map_height is not None:
             return float(self.bridge.params.map_height)
         lidars = [sensor for sensor in self.bridge.sim.sensors.all if sensor.type == "lidar"]
+        # The first lidar: maps for lidars of several heights would be several maps.
         return float(lidars[0].get_pose().position[2]) if lidars else HEIGHT

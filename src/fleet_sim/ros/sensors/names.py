@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.names import Frames, is_ros_name
 from fleet_sim.sensors import Sensor
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from nav_msgs.msg import Odometry
 
 from fleet_sim.arrays import Floats
+from fleet_sim.cdr import ORIENTATION, POSITION, TWIST, under
 from fleet_sim.ros.sensors.names import frame_of, reference_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
-from fleet_sim.ros.templates import ORIENTATION, POSITION, TWIST, under
 from fleet_sim.sensors import Readings
 from fleet_sim.spatial import quaternions
 

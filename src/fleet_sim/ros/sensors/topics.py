@@ -26,6 +26,7 @@ class Channel:
 
     def listen(self, wanted: bool) -> None:
         """Subscribe to the sensor's readings while `wanted` is true."""
+        # A removed sensor has no readings to subscribe to, and its channel goes with the next refresh.
         if wanted == self._listening or not self.sensor.is_alive:
             return
         self._listening = wanted
@@ -94,6 +95,7 @@ class SensorTopics(Interface):
         own = [one for one in bridge.sim.sensors.all if one.type == self.sensor_type and self.wants_sensor(one)]
         wanted = [sensor for sensor in own if is_published(bridge, sensor)]
         gone = self._by_sensor.keys() - set(wanted)
+        # Mostly nothing changed for this kind: robots spawned without such sensors raise the version too.
         if not gone and len(wanted) == len(self._by_sensor):
             return
         for sensor in gone:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from geometry_msgs.msg import WrenchStamped
 
+from fleet_sim.cdr import AXES, under
 from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
-from fleet_sim.ros.templates import AXES, under
 
 
 class WrenchTopic(TemplatedTopics):

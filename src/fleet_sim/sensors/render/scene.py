@@ -25,7 +25,7 @@ from fleet_sim.spatial.shapes import ShapeKind
 
 log = logging.getLogger("fleet_sim.sensors")
 
-PLANE_HALF_SIZE = 100.0
+PLANE_HALF_SIZE = 1000.0
 """Half the side in m of the drawn part of a plane, which is infinite."""
 _PLANE_HALF_HEIGHT = 1e-3
 

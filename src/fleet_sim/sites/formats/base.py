@@ -29,6 +29,7 @@ class SiteFormat(ABC):
     keys: ClassVar[tuple[str, ...]] = ()
     """Keys that every file of the format has."""
 
+    # By content, as several formats share an ending.
     def recognises(self, content: Any) -> bool:
         """Return whether `content` is of this format: whether it has all of `keys`."""
         return not self.keys or (isinstance(content, Mapping) and all(key in content for key in self.keys))
@@ -44,6 +45,7 @@ class SiteFormat(ABC):
 
 
 def read_text(path: Path) -> str:
+    # Size first: reading a huge file to find out that it is one would take all memory.
     """Return the text in `path`; raises ConfigError."""
     try:
         if not is_file(path):
@@ -66,6 +68,7 @@ def beside(path: Path, name: object, key: str) -> Path:
     """Return the file that `path` names under `key`, relative to its own folder; raises ConfigError."""
     if not isinstance(name, str) or not name:
         fail(path, f"must name a file, got {name!r}", key)
+    # Relative to the file, not to where the program runs: so a site can be moved as a folder.
     found = path.parent / name
     if not is_file(found):
         fail(path, f"there is no file {str(found)!r}", key)
@@ -74,6 +77,7 @@ def beside(path: Path, name: object, key: str) -> Path:
 
 def list_of(entry: Mapping[str, Any], key: str, path: Path, where: str) -> list[Any]:
     """Return the list under `key`, an empty one where there is none; raises ConfigError."""
+    # A missing key and an empty one mean the same in files that programs write.
     found = entry.get(key)
     if found is None:
         return []
@@ -92,6 +96,7 @@ def chosen_level(path: Path, levels: object, level: str | None) -> tuple[str, Ma
     """Return (name, content) of the level called `level`, or of the only one; raises ConfigError."""
     if not isinstance(levels, Mapping) or not levels:
         fail(path, "must be a mapping with at least one level", "levels")
+    # Choosing one silently would be a guess.
     if level is None and len(levels) > 1:
         fail(path, f"it has the levels {', '.join(map(str, levels))}; say which one to read", "levels")
     name = next(iter(levels)) if level is None else level

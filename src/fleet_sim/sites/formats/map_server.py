@@ -51,9 +51,11 @@ class MapServerFormat(SiteFormat):
         no_levels(path, level)
         # YAML has no truth values in map_server's files: negate is 0 or 1.
         given = {**content, "negate": bool(content["negate"])} if content.get("negate") in (0, 1) else content
+        # Checked by name here, as the settings know no rule between two of them.
         config = read(MapServerConfig, given, source=str(path))
         if config.free_thresh >= config.occupied_thresh:
             fail(path, f"must be below occupied_thresh ({config.occupied_thresh:g})", "free_thresh")
+        # Absolute paths are what some tools write; they work as long as the map stays where it is.
         picture = Path(config.image) if Path(config.image).is_absolute() else beside(path, config.image, "image")
         x, y, yaw = [*config.origin, 0.0][:3]
         return Site(path.stem, Grid(_free(_pixels(picture), config), config.resolution, (x, y, yaw)))
@@ -62,12 +64,14 @@ class MapServerFormat(SiteFormat):
 def _free(pixels: AnyArray, config: MapServerConfig) -> Bools:
     """Return which pixels (H, W) are free, of (H, W) grey levels or (H, W, C) colours with or without opacity."""
     layers = pixels[..., None] if pixels.ndim == 2 else pixels
+    # An even number of layers means that the last one is opacity.
     opaque = layers[..., -1] == 255 if layers.shape[-1] in (2, 4) else np.ones(layers.shape[:2], bool)
     colours = layers[..., :-1] if layers.shape[-1] in (2, 4) else layers
     grey: Floats = colours.mean(axis=-1)
     if config.mode == "raw":
         # Pixels are occupancies from 0 to 100; anything above is unknown.
         return np.asarray((grey / 100.0 <= config.free_thresh) & (grey <= 100))
+    # Dark is occupied, unless the file says otherwise.
     occupancy = grey / 255.0 if config.negate else 1.0 - grey / 255.0
     # What is transparent is unknown, and so is what lies between the thresholds.
     return np.asarray((occupancy < config.free_thresh) & opaque)
@@ -102,6 +106,7 @@ def _pgm(data: bytes, path: Path) -> Bytes:
     if len(words) < 3 or not all(word.isdigit() and len(word) < 8 for word in words):
         fail(path, "it is no readable PGM file: width, height and the largest value are expected first")
     width, height, largest = map(int, words)
+    # The product is checked before anything of that size is made.
     if not 1 <= largest <= 255 or not 1 <= width * height <= MOST_CELLS:
         fail(path, f"a PGM file of 1 to {MOST_CELLS} pixels with values up to 255 is expected, got {width} x {height}")
     body = data[place + 1 :]
@@ -111,10 +116,12 @@ def _pgm(data: bytes, path: Path) -> Bytes:
             fail(path, f"it has {len(numbers)} pixels, {width * height} are expected")
         pixels = np.array([int(word) for word in numbers[: width * height]], np.uint8)
     else:
+        # What follows the pixels is allowed: a PGM file may hold further pictures.
         if len(body) < width * height:
             fail(path, f"it is cut off: {len(body)} of {width * height} pixels are there")
         pixels = np.frombuffer(body, np.uint8, width * height)
     levels = pixels.reshape(height, width)
+    # Scaled up to the full range of greys, which the thresholds are shares of.
     return levels if largest == 255 else np.asarray(levels.astype(np.int64) * 255 // largest, np.uint8)
 
 
@@ -131,6 +138,7 @@ def _picture(path: Path) -> AnyArray:
         with Image.open(path) as picture:
             if picture.width * picture.height > MOST_CELLS:
                 fail(path, f"{picture.width} x {picture.height} pixels are too many; at most {MOST_CELLS} are read")
+            # Palettes and others become plain colours; those with opacity keep it.
             whole = picture if picture.mode in ("L", "LA", "RGB", "RGBA") else picture.convert("RGBA")
             return np.asarray(whole, np.uint8)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
@@ -142,6 +150,7 @@ def write_map(grid: Grid, path: str | Path) -> None:
     target = Path(path)
     picture = target.with_suffix(".png")
     grey = np.where(grid.free_mask, FREE_GREY, BLOCKED_GREY).astype(np.uint8)
+    # Three equal layers: the writer of PNG files knows colours only.
     write_png(picture, np.repeat(grey[..., None], 3, axis=2))
     text = yaml.safe_dump(
         {

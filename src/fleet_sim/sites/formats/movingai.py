@@ -61,6 +61,7 @@ def _size(header: dict[str, str], key: str, path: Path) -> int:
 
 def map_of(rows: list[str], width: int, path: Path, *, first_line: int = 1, also_free: str = "") -> Map:
     """Return the map in `rows` of `width` letters each; raises ConfigError naming the line."""
+    # Before the letters are split: a row of millions would be a list of as many.
     check_size(len(rows), width)
     for index, row in enumerate(rows):
         if len(row) != width:
@@ -115,6 +116,7 @@ class ScenFormat(SiteFormat):
         """Return the site in the text `content`, with its starts and goals; raises ConfigError."""
         no_levels(path, level)
         rows = _rows_of_scenario(content, path)
+        # The first line names the map; the others are checked against its size.
         map_path = _map_of_scenario(path, rows[0][1][1])
         grid = Grid(read_map(read_text(map_path), map_path).free_mask)
         starts, goals = ends_of_scenario(content, path, grid)
@@ -130,6 +132,7 @@ def ends_of_scenario(text: str, path: Path, grid: Grid) -> tuple[Ints, Ints]:
 def _rows_of_scenario(text: str, path: Path) -> list[tuple[int, list[str]]]:
     """Return the number of each line with a task, and its words."""
     lines = [line.split() for line in text.splitlines()]
+    # The first line names the version, and only in newer files.
     rows = [(number, words) for number, words in enumerate(lines, 1) if words and words[0] != "version"]
     if not rows:
         fail(path, "it has no tasks")
@@ -151,6 +154,7 @@ def _cells(path: Path, grid: Grid, rows: list[tuple[int, list[str]]], column: in
             fail(path, f"line {number}: it is for a map of {width} x {height}, not {grid.width} x {grid.height}")
         if not (0 <= x < width and 0 <= y < height):
             fail(path, f"line {number}: ({x}, {y}) is outside of the map")
+        # Row by row from the top, as the letters are.
         cells.append(y * width + x)
     return np.array(cells, np.int64)
 

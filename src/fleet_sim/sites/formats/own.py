@@ -123,6 +123,7 @@ class OwnFormat(SiteFormat):
         """Return the site in the mapping `content`; raises ConfigError."""
         no_levels(path, level)
         config = read(SiteConfig, content, source=str(path))
+        # The first row says how wide all are.
         mask = map_of(config.rows, len(config.rows[0]), path).free_mask
         try:
             return Site(
@@ -132,9 +133,11 @@ class OwnFormat(SiteFormat):
                 stations=tuple(_station(entry, path, index) for index, entry in enumerate(config.stations)),
                 zones=tuple(_zone(entry) for entry in config.zones),
                 doors=tuple(_door(entry) for entry in config.doors),
+                # An empty list is a site without walls, which is not the same as walls that follow from the cells.
                 walls=None if config.walls is None else as_floats(config.walls or np.empty((0, 5)), (None, 5), "walls"),
             )
         except FleetSimError as error:
+            # What sites check themselves knows no file; here it gets one.
             raise ConfigError.of(error).within(source=str(path)) from error
 
 
@@ -150,6 +153,7 @@ def _station(entry: StationEntry, path: Path, index: int) -> Station:
     return Station(entry.name, entry.kind, *map(float, entry.at))
 
 
+# Both ways of being silent are refused: what is missing and what is too much.
 def _zone(entry: ZoneEntry) -> Zone:
     # A value that its kind does not use would look as if it acted.
     if entry.speed is not None and entry.kind is not ZoneKind.SPEED_LIMIT:
@@ -194,6 +198,7 @@ def _number(node: object, names: list[str], path: Path, where: str) -> int:
         return node
     if node not in names or not node:
         fail(path, f"unknown node {node!r}.{did_you_mean(str(node), filter(None, names))}", where)
+    # Names before numbers: a node called "3" is not node 3, as it is text.
     return names.index(str(node))
 
 
@@ -207,6 +212,7 @@ def write_site(site: Site, path: str | Path) -> None:
         "rows": _Block("\n".join("".join(row) for row in np.where(grid.free_mask, ".", "@").tolist()) + "\n"),
     }
     if site.walls is not None:
+        # Only what there is: people edit these files, and empty sections invite questions.
         content["walls"] = np.asarray(site.walls).tolist()
     if site.stations:
         content["stations"] = [

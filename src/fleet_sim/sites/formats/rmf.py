@@ -60,6 +60,7 @@ class BuildingFormat(SiteFormat):
         where = f"levels.{name}"
         given = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
         frame = frame_of(content, name, path)
+        # Pixels of a drawing, with y down, become metres with y up.
         points = frame.to_metres(np.array([vertex.place for vertex in given]).reshape(-1, 2))
         walls = _edges(entry, "walls", points, path, where)
         floors = [
@@ -71,6 +72,7 @@ class BuildingFormat(SiteFormat):
         with _named_after(path, where):
             grid = free_space(floors, walls, _cell_for(points), WALL)
             return Site(
+                # Without both endings: `office.building.yaml` is the site "office".
                 path.name.split(".")[0],
                 grid,
                 roadmap=roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes"),
@@ -102,6 +104,7 @@ class GraphFormat(SiteFormat):
             fail(path, "has no vertices", where)
         points = np.array([vertex.place for vertex in given])
         low, high = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
+        # A graph has no walls, so this is as much room as it can promise.
         floor = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
         with _named_after(path, where):
             grid = free_space([floor], np.empty((0, 4)), _cell_for(floor), WALL)
@@ -142,9 +145,11 @@ def vertices_of(entries: object, path: Path, where: str) -> list[Vertex]:
     found = []
     for index, entry in enumerate(entries):
         numbers = entry[:2] if isinstance(entry, Sequence) and not isinstance(entry, str) else ()
+        # Checked by `is_finite`: YAML knows .nan and .inf, and text that looks like a number.
         if len(numbers) < 2 or not all(map(is_finite, numbers)):
             fail(path, f"must begin with x and y, got {entry!r}"[:200], f"{where}[{index}]")
         properties = properties_of(entry[-1]) if isinstance(entry[-1], Mapping) else {}
+        # Buildings have the name as a value of its own, graphs among the properties.
         name = entry[3] if len(entry) > 3 and isinstance(entry[3], str) else properties.get("name", "")
         found.append(Vertex((float(numbers[0]), float(numbers[1])), str(name), properties))
     return found
@@ -168,6 +173,7 @@ def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path,
             entry[:2] if isinstance(entry, Sequence) else (), len(given), path, f"{where}[{index}]", 2
         )
         properties = properties_of(entry[2]) if len(entry) > 2 and isinstance(entry[2], Mapping) else {}
+        # 0 and a missing key both mean no limit there.
         limit = properties.get("speed_limit") or NO_LIMIT
         if not isinstance(limit, (int, float)) or not limit > 0.0:
             fail(path, f"must be above 0 m/s, got {limit!r}", f"{where}[{index}].speed_limit")
@@ -201,6 +207,7 @@ def _indices(entry: object, count: int, path: Path, where: str, length: int = 0)
     if not isinstance(entry, Sequence) or isinstance(entry, str) or (length and len(entry) < length):
         fail(path, f"must name vertices by number, got {entry!r}"[:200], where)
     for value in entry:
+        # Truth is an int in Python, but no vertex.
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
             fail(path, f"there is no vertex {value!r}; there are {count}, numbered from 0", where)
     return list(entry)
@@ -231,6 +238,7 @@ def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
     for index, vertex in enumerate(given):
         kinds = [kind for key, kind in _KINDS.items() if vertex.properties.get(key)]
         name = vertex.name or f"vertex_{index}"
+        # The first vertex of a name wins, as in the roadmap.
         if kinds and name not in found:
             x, y = points[index].tolist()
             found[name] = Station(name, kinds[0], x, y)
@@ -240,6 +248,7 @@ def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
 def _cell_for(points: Floats) -> float:
     """Return the size of the cells for a building with corners at `points` (N, 2) in m."""
     width, height = np.ptp(points, axis=0).tolist()
+    # The finest cells that stay within the limit; the coarsest where none does.
     return next((cell for cell in CELLS if width * height <= MOST_CELLS * cell * cell), CELLS[-1])
 
 
@@ -255,6 +264,7 @@ def _on_free(grid: Grid, stations: tuple[Station, ...]) -> tuple[Station, ...]:
     return tuple(station for station, is_free in zip(stations, free, strict=True) if is_free)
 
 
+# Half a thickness longer at both ends, so that walls that meet leave no gap.
 def _boxes(walls: Floats) -> Floats:
     """Return walls (K, 4) as boxes (K, 5): x, y, yaw, and half of their length and thickness."""
     way = walls[:, 2:] - walls[:, :2]

@@ -39,14 +39,17 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame
     if system != "reference_image":
         fail(path, f"must be reference_image or cartesian_meters, got {system!r}", "coordinate_system")
     levels = building["levels"]
+    # The first level is the reference where none is named, as Open-RMF has it.
     reference = building.get("reference_level_name") or next(iter(levels))
     if name != reference and isinstance(levels.get(reference), Mapping):
         there = _fiducials(levels[reference], path, f"levels.{reference}")
         here = _fiducials(levels[name], path, f"levels.{name}")
         common = sorted(there.keys() & here.keys())
+        # One point fixes a shift only; two fix scale and turn as well.
         if len(common) >= 2:
             base = _scaled(levels[reference], str(reference), path)
             targets = base.to_metres(np.array([there[key] for key in common]))
+            # y down becomes y up, so that both are right-handed and a turn is enough.
             points = np.array([here[key] for key in common]) * (1.0, -1.0)
             if not (np.ptp(points, axis=0) > 0.0).any():
                 fail(path, f"those of {reference!r} and this level are all at one place", f"levels.{name}.fiducials")
@@ -60,6 +63,7 @@ def _scaled(level: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
     vertices, scales = list_of(level, "vertices", path, place), []
     for index, entry in enumerate(list_of(level, "measurements", path, place)):
         where = f"levels.{name}.measurements[{index}]"
+        # Many ways to be wrong, all of them told as one: what was expected.
         try:
             begin, end = (np.array(vertices[number][:2], np.float64) for number in entry[:2])
             distance = entry[2]["distance"]
@@ -72,6 +76,7 @@ def _scaled(level: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
         scales.append(metres / pixels)
     if not scales:
         fail(path, "it has no measurements, so a pixel of its drawing has no size", f"levels.{name}")
+    # Several measurements of a drawing differ by how exactly they were clicked.
     scale = float(np.mean(scales))
     return DrawingFrame(np.diag((scale, -scale)), np.zeros(2))
 

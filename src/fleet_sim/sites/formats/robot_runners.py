@@ -42,6 +42,7 @@ class RobotRunnersFormat(SiteFormat):
     def _starts(content: Mapping[str, Any], path: Path, grid: Grid) -> Ints:
         agents = beside(path, content["agentFile"], "agentFile")
         cells = np.array([row[0] for row in read_rows(agents, grid.count, most=1)], np.int64)
+        # Without a size the team is all agents.
         size = content.get("teamSize", len(cells))
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= len(cells):
             fail(
@@ -61,12 +62,14 @@ def read_tasks(path: str | Path, grid: Grid) -> list[list[int]]:
 
     problem = Path(path)
     content = json.loads(read_text(problem))
+    # No file is named where there are no tasks; `beside` refuses that.
     tasks = beside(problem, content.get("taskFile"), "taskFile")
     rows = read_rows(tasks, grid.count)
     # All at once: there are files with half a million tasks.
     cells = np.fromiter(chain.from_iterable(rows), np.int64)
     bad = np.flatnonzero(~grid.is_free(cells))
     if len(bad):
+        # From the cell among all of them back to the task that it is of.
         index = int(np.searchsorted(np.cumsum([len(row) for row in rows]), bad[0], side="right"))
         fail(tasks, f"task {index}: it goes to a cell that is not free: {rows[index][:10]}")
     return rows
@@ -81,12 +84,14 @@ def read_rows(path: Path, cells: int, *, most: int = 1000) -> list[list[int]]:
     ]
     if not lines or not lines[0][1].isdecimal():
         fail(path, "its first line must be the number of rows")
+    # Twelve digits at most: int() of a million digits takes seconds.
     count = int(lines[0][1][:12])
     if len(lines) - 1 < count:
         fail(path, f"it says {count} rows, but has {len(lines) - 1}")
     rows = []
     for number, line in lines[1 : count + 1]:
         words = line.split(",")
+        # The length is looked at before the value, for the same reason.
         if len(words) > most or not all(word.strip().isdecimal() and len(word) < 12 for word in words):
             fail(path, f"line {number}: expected cells as whole numbers, at most {most}, got {line[:60]!r}")
         row = [int(word) for word in words]

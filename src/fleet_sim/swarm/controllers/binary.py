@@ -47,15 +47,18 @@ class BinaryController(Configured, Controller):
         if self.sense_avg_time > 1:
             recent = self.column(group, "recent", (self.sense_avg_time,), dtype=bool, default=False)
             taken = self.column(group, "taken", dtype=np.int64)
+            # A ring per agent: the oldest reading is overwritten, and their order does not matter for a count.
             recent[np.arange(len(group)), taken % self.sense_avg_time] = detected
             taken += 1
             known = np.minimum(taken, self.sense_avg_time)
+            # A tie counts as detected; before the ring is full, only what was read so far is counted.
             detected = 2 * np.count_nonzero(recent, axis=1) >= known
         return np.where(detected[:, None], self.b, self.a)
 
 
 def _both(a: Sequence[Any]) -> Floats:
     try:
+        # Ragged lists raise ValueError in NumPy; they get the same message as a wrong length.
         numbers = np.asarray(a, np.float64)
     except (TypeError, ValueError):
         numbers = np.empty(0)

@@ -55,6 +55,7 @@ class BoidsController(Configured, Controller):
         push_x, push_y = wall_push(positions, group.world.walls, self.wall_distance)
         wish_x += self.walls * push_x
         wish_y += self.walls * push_y
+        # The bound is for three wishes that cancel out: then there is no direction, and no speed.
         scale = self.speed / np.maximum(np.sqrt(wish_x * wish_x + wish_y * wish_y), 1e-12)
         actions = steered(
             headings,
@@ -64,6 +65,7 @@ class BoidsController(Configured, Controller):
             turn_gain=self.turn_gain,
             top_turn=self.max_turn,
         )
+        # Never slower than this in a turn: an agent at rest would lose its heading, and the flock its shape.
         actions[:, 0] = np.maximum(actions[:, 0], self.min_speed * self.speed)
         return actions
 
@@ -84,6 +86,7 @@ class BoidsController(Configured, Controller):
         gaps = np.maximum(distances.take(near), 1e-9)
         push = self.separation_distance / gaps - 1.0
         near_owner = owner.take(near)
+        # The bounds are for a reach and a speed of 0, where no neighbour is seen or nobody moves.
         pull = self.cohesion / max(self.reach, 1e-12)
         scale = self.alignment / max(self.speed, 1e-12)
         out = []
@@ -104,10 +107,12 @@ def wall_push(positions: Floats, walls: Floats, reach: float) -> tuple[Floats, F
     x, y = positions[:, 0], positions[:, 1]
     for begin_x, begin_y, end_x, end_y in walls.tolist():
         way_x, way_y = end_x - begin_x, end_y - begin_y
+        # A wall of length 0 is its point; 1.0 only avoids the division by 0.
         square = way_x * way_x + way_y * way_y or 1.0
         share = np.clip(((x - begin_x) * way_x + (y - begin_y) * way_y) / square, 0.0, 1.0)
         off_x, off_y = x - begin_x - share * way_x, y - begin_y - share * way_y
         distances = np.sqrt(off_x * off_x + off_y * off_y)
+        # One factor for size and direction: `off` is as long as the distance, so it is divided out again.
         size = np.maximum(1.0 - distances / reach, 0.0) / np.maximum(distances, 1e-9)
         push_x += off_x * size
         push_y += off_y * size

@@ -42,6 +42,7 @@ class FollowController(Configured, Controller):
             ahead[first_mask] = columns.index.row_named(self.leader)
         way = columns.position[ahead, :2] - group.positions
         distances = np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2)
+        # In one place with the one ahead there is no course; the way is 0 then and makes it 0.
         scale = 1.0 / np.maximum(distances, 1e-9)
         course_x, course_y = way[:, 0] * scale, way[:, 1] * scale
         velocities = columns.velocity[ahead, :2]

@@ -62,12 +62,15 @@ class HumanController(Configured, Controller):
         """Return the actions (N, 2)."""
         held = group.world.keys
         faster, slower, left, right = (key in held for key in self.used_keys or NO_KEYS)
+        # Kept per agent from step to step: a key changes the action gradually, as a pedal does.
         action = self.column(group, "action", (2,))
         for axis, push, change, (low, high) in (
             (0, faster - slower, self.key_speed_mult, self.speed_range),
             (1, left - right, self.key_turn_mult, self.turn_range),
         ):
             values = action[:, axis]
+            # Both keys, or none, lead back to 0.
             toward = high if push > 0 else low if push < 0 else 0.0
             values += np.minimum(np.maximum(toward - values, -change), change)
+        # A copy: what is returned may be changed by others, and the memory must not.
         return np.array(action)

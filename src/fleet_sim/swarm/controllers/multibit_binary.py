@@ -36,6 +36,7 @@ def read_outputs(value: object) -> dict[int, Vector]:
 
 def _state(key: Any) -> int:
     if isinstance(key, str) and key and set(key) <= {"0", "1"}:
+        # As text only: YAML reads 0110 without quotes as a number, and often not as a binary one.
         return int(key, 2)
     if isinstance(key, int) and not isinstance(key, bool) and key >= 0:
         return key
@@ -70,6 +71,7 @@ class MultibitBinaryController(Configured, Controller):
         super().__post_init__()
         self._served: list[MultibitBinaryController] = []
         """Those that it stands for, one for each of several worlds."""
+        # Checked now where the number of sensors is known; else at the first step.
         if self.sensor_ids is not None:
             self._table(len(self.sensor_ids))
 
@@ -91,6 +93,7 @@ class MultibitBinaryController(Configured, Controller):
         """Return the actions (N, 2)."""
         bits = len(group.sensors) if self.sensor_ids is None else len(self.sensor_ids)
         tables = np.array([part._table(bits) for part in self._served or [self]])
+        # The agents of one world after those of another, the same number in each.
         owner = np.arange(len(group)) // (len(group) // len(tables))
         actions: Floats = tables[owner, self.states(group)]
         return actions
@@ -99,6 +102,7 @@ class MultibitBinaryController(Configured, Controller):
         """Return the actions (2**count, 2) of all states of `count` sensors."""
         if count > _MAX_SENSORS:
             raise InvalidValueError(f"{_WHAT}: at most {_MAX_SENSORS} sensors, got {count}")
+        # An action that can never be taken is a mistake in the number of sensors.
         beyond = [state for state in self.outputs if state >= 1 << count]
         missing = [state for state in range(1 << count) if state not in self.outputs]
         if beyond:

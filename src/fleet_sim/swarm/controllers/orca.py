@@ -69,6 +69,7 @@ class OrcaController(Configured, Controller):
         wanted_x[mine], wanted_y[mine] = self._wishes(group, x[mine], y[mine])
         only = np.zeros(len(everyone), bool)
         only[mine] = True
+        # Who belongs to this group, as a mask over everybody: the pairs are of all.
         first, second = pairs
         # Pairs of two other agents change nothing for this group.
         heeded = np.flatnonzero(only.take(first) | only.take(second))
@@ -84,6 +85,8 @@ class OrcaController(Configured, Controller):
             obstacles=self._walls(group, mine, x, y),
         )
         vx, vy, own_x, own_y = vx[mine], vy[mine], own_x[mine], own_y[mine]
+        # A point `lead` ahead can move in any direction at once, which the middle of a unicycle cannot: its speed
+        # sideways turns the agent.
         speeds, turns = vx * own_x + vy * own_y, (vy * own_x - vx * own_y) / self.lead
         # Slow down if the required turn is too fast, so that the controlled point keeps its direction.
         slower = np.minimum(1.0, self.max_turn / np.maximum(np.abs(turns), 1e-12))
@@ -118,6 +121,7 @@ class OrcaController(Configured, Controller):
     def _walls(self, group: Group, mine: Rows, x: Floats, y: Floats) -> Obstacles:
         """Return the nearest points of the walls that could be touched within the wall horizon, for `mine`."""
         owners, ways_x, ways_y = [], [], []
+        # What may be reached within the horizon, by the steered point of a disc.
         reach = self.speed * self.wall_horizon + group.radii + self.lead
         for begin_x, begin_y, end_x, end_y in group.world.walls.tolist():
             way_x, way_y = end_x - begin_x, end_y - begin_y
@@ -131,6 +135,7 @@ class OrcaController(Configured, Controller):
         if not owners:
             return Obstacles(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
         owner = np.concatenate(owners)
+        # Walls have no velocity and no radius of their own; -inf leaves the least gap to the solver.
         return Obstacles(owner, np.concatenate(ways_x), np.concatenate(ways_y), np.full(len(owner), -np.inf))
 
 
@@ -140,6 +145,7 @@ def _steered(everyone: Crowd, own_x: Floats, own_y: Floats, lead: Floats, yields
     return MovingDiscs(
         positions[:, 0] + lead * own_x,
         positions[:, 1] + lead * own_y,
+        # The velocity of a point ahead of the middle: that of the middle, and its turn about it.
         velocities[:, 0] - lead * turns * own_y,
         velocities[:, 1] + lead * turns * own_x,
         everyone.radii + lead,

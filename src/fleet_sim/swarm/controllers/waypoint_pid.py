@@ -54,6 +54,7 @@ class WaypointPIDController(Configured, Controller):
         lost_mask = np.isnan(x) | np.isnan(y)
         x, y = np.where(lost_mask, 0.0, x), np.where(lost_mask, 0.0, y)
         distances = np.sqrt(x * x + y * y)
+        # At the waypoint there is no bearing; that of a rounding error would make the agent spin.
         bearings = np.where(distances > 0.0, wrapped(trig.arctan2(y, x) - group.headings), 0.0)
         speeds, turns = (self.column(group, name, (2,), default=_EMPTY) for name in ("speed", "steer"))
         dt = group.world.dt

@@ -50,6 +50,7 @@ def read_expression(text: object) -> Expression:
         return text
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f'must be an expression such as "x > 3 and touching", got {text!r}')
+    # Their names without "agent." are those that `KNOWN` has.
     expression = Expression(_OF_AGENT.sub("", text))
     expression.check_names(KNOWN)
     return expression
@@ -97,6 +98,7 @@ class AnyAgent(SelectiveMetric):
         for members, crowd in ((world.population, world.everyone), (world.objects, world.things)):
             for member, chosen in zip(members, self.selection.mask(world, crowd).tolist(), strict=True):
                 if not chosen or not isinstance(member, SwarmAgent):
+                    # The first in the order of spawning counts, so that the same agent is found in each run.
                     continue
                 found = self._value(member)
                 if holds(found):
@@ -108,6 +110,7 @@ class AnyAgent(SelectiveMetric):
     def _value(self, agent: SwarmAgent) -> Any:
         expression: Expression = self.expression
         try:
+            # Only what the expression asks for: some values, such as readings, take long to make.
             return expression.value({name: KNOWN[name](agent) for name in expression.names if name in KNOWN})
         except InvalidValueError:
             if self.error == "raise":

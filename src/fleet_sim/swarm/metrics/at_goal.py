@@ -59,6 +59,7 @@ class PercentageAtGoal(CrowdMetric):
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
+        # Counted up to the step of success and not beyond: that number is the value from then on.
         self._steps += self._found == 0
         if not self._found and at_goal(crowd.positions, self.watched.goals).mean() >= self.percentage:
             self._found = self._steps

@@ -63,6 +63,7 @@ def _algebraic(positions: Floats, *, is_taubin: bool, radius_term: float) -> Cir
 
     `radius_term` times the root is added to the square of the radius.
     """
+    # About the centroid: far from the origin the fourth powers of moments would lose all digits.
     middle = positions.mean(axis=0)
     x, y = (positions - middle).T
     z = x * x + y * y
@@ -78,6 +79,7 @@ def _algebraic(positions: Floats, *, is_taubin: bool, radius_term: float) -> Cir
     if is_taubin:
         root = _least_root((4.0 * mean_square, second, first, constant))
     else:
+        # Pratt's constraint adds a term of fourth degree to the same polynomial.
         root = _least_root((4.0, 0.0, second + 4.0 * spread, first, constant))
     across = root * root - root * mean_square + spread
     # The best of all circles is then a line.
@@ -112,12 +114,14 @@ def least_squares(positions: Floats) -> Circle | None:
     circle = taubin(positions)
     if circle is None:
         return None
+    # Levenberg and Marquardt: little damping makes it a Newton step, much makes it a short step downhill.
     damping = 1e-3
     error, jacobian, gaps = _linearised(circle, positions)
     for _ in range(MOST_ROUNDS):
         normal = jacobian.T @ jacobian
         step = np.linalg.solve(normal + damping * np.trace(normal) * np.eye(2), jacobian.T @ gaps)
         moved = Circle(circle.x - float(step[0]), circle.y - float(step[1]), circle.radius)
+        # For a given middle, the best radius is the mean distance: two unknowns are left, not three.
         moved = moved._replace(radius=float(moved.distances(positions).mean()))
         new_error, new_jacobian, new_gaps = _linearised(moved, positions)
         if new_error < error:

@@ -23,6 +23,7 @@ def fatness(positions: Floats) -> float:
     """
     _, distances = centred(positions)
     largest = float(distances.max())
+    # All agents in one place are no circle.
     return 1.0 - float(distances.min()) ** 2 / largest**2 if largest > 0.0 else 1.0
 
 

@@ -39,6 +39,7 @@ def instant_circularity(positions: Floats, fit: Fit) -> float:
     circle = fit(positions)
     if circle is None:
         return float("nan")
+    # N c in place of c is RobotSwarmSimulator's own formula; its files expect its numbers.
     return float(np.linalg.norm(positions - len(positions) * np.array([circle.x, circle.y])) / circle.radius)
 
 

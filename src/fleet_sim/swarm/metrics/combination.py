@@ -50,6 +50,7 @@ class Combination(NestedMetric):
         if self.eval_condition is not None and not holds(self.eval_condition.value(self._names())):
             return
         self.measure_inner()
+        # Asked again: the inner metrics have new values now.
         names = self._names()
         value = self.expression.value(names)
         if self.save_condition is not None and not holds(self.save_condition.value(names)):
@@ -60,6 +61,7 @@ class Combination(NestedMetric):
 
     def _names(self) -> Any:
         values = self.inner_values
+        # Where there is one metric, expressions may call it `metric`, whatever its name.
         one = {"metric": values[0]} if len(values) == 1 else {}
         return self.names(metrics=values, **one)
 
@@ -78,5 +80,6 @@ class AndMetrics(NestedMetric):
 
     def calculate(self) -> None:
         """Take an observation."""
+        # Raises before the world is attached, with the same words as other metrics do.
         _ = self.watched
         self.set_value(float(all(map(holds, self.measure_inner()))))

@@ -80,6 +80,28 @@ class ScaledMetric(CrowdMetric):
         return self.scale * self.unscaled(crowd)
 
 
+class CountingMetric(CrowdMetric):
+    """Base of metrics that count from the beginning of a run. Override `begin` beside `measure`."""
+
+    def __post_init__(self) -> None:
+        """Check the parameters; raises InvalidValueError."""
+        super().__post_init__()
+        self.begin()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Count from here on."""
+
+    def steps_counted(self) -> int | None:
+        """Return None: each step adds to the value, so none can be left out."""
+        return None
+
+    def reset(self) -> None:
+        """Forget the history, and count from here on."""
+        super().reset()
+        self.begin()
+
+
 class Ledger:
     """Numbers per agent that outlive changes of the population: kept by object id, ascending."""
 

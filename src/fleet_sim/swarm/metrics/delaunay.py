@@ -18,6 +18,7 @@ def delaunay_edges(positions: Floats) -> Ints:
     There are none for fewer than three points, or all on one line; of points in one place all but the first are left
     out. Where four points or more lie on one circle, any of the triangulations that are right. Time goes with N^2.
     """
+    # Equal points would make triangles without area; one of each stands for all.
     _, first = np.unique(positions, axis=0, return_index=True)
     keep = np.sort(first)
     triangles = _triangles(positions[keep])
@@ -37,10 +38,12 @@ def _triangles(points: Floats) -> Ints:
     if start is None:
         return np.empty((0, 3), np.int64)
     a, b, c = start
+    # Three triangles outside close the hull, so that a point beyond it is inserted as any other.
     triangles = np.array([(a, b, c), (b, a, OUTSIDE), (c, b, OUTSIDE), (a, c, OUTSIDE)], np.int64)
     for index in range(len(points)):
         if index in start:
             continue
+        # All triangles whose circle holds the new point go, and the hole is filled with a fan about the point.
         hit_mask = _holds(points, triangles, points[index])
         border = _border(triangles[hit_mask])
         fan = np.column_stack((border, np.full(len(border), index)))
@@ -58,6 +61,7 @@ def _first_triangle(points: Floats) -> tuple[int, int, int] | None:
     # The widest triangle on the longest side is the safest start.
     areas = _cross(points[b] - points[a], points - points[a])
     c = int(np.argmax(np.abs(areas)))
+    # All points are on one line, as near as rounding can tell: there is no triangle.
     if abs(areas[c]) <= FLAT * float(((points[b] - points[a]) ** 2).sum()):
         return None
     return (a, b, c) if areas[c] > 0.0 else (b, a, c)
@@ -83,6 +87,7 @@ def _holds(points: Floats, triangles: Ints, point: Floats) -> Bools:
 def _border(hole: Ints) -> Ints:
     """Return the directed sides (K, 2) of the triangles `hole` (T, 3) that no two of them share."""
     sides = np.concatenate((hole[:, [0, 1]], hole[:, [1, 2]], hole[:, [2, 0]]))
+    # Directed: two triangles pass a shared side in opposite directions.
     known = set(map(tuple, sides.tolist()))
     return np.array([side for side in sides.tolist() if (side[1], side[0]) not in known], np.int64).reshape(-1, 2)
 

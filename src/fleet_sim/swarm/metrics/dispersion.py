@@ -42,11 +42,14 @@ def nearest_neighbour_distances(positions: Floats) -> Floats:
     """Return min_{j != i} |x_i - x_j| of two `positions` (N, 2) or more: (N,), in m."""
     count = len(positions)
     spread = positions.max(axis=0) - positions.min(axis=0)
+    # Such that a handful is within reach where agents are spread evenly, or along a line; the bound is for all in one
+    # place.
     reach = max(float(np.sqrt(4.0 * spread[0] * spread[1] / count)), float(spread.max()) / count, 1e-9)
     nearest = np.full(count, np.inf)
     left = np.arange(count)
     while len(left):
         local, other = targets_within(positions[left], positions, reach)
+        # Nobody is a neighbour of its own.
         kept = np.flatnonzero(left[local] != other)
         one, other = left[local[kept]], other[kept]
         offsets = positions[one] - positions[other]

@@ -10,7 +10,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
+from fleet_sim.swarm.metrics.crowd_metric import CountingMetric, Ledger
 from fleet_sim.swarm.parameters import documented
 
 
@@ -22,18 +22,13 @@ def distances_moved(before: Floats, after: Floats) -> Floats:
 
 @documented
 @dataclass(eq=False, repr=False)
-class DistanceTravelled(CrowdMetric):
+class DistanceTravelled(CountingMetric):
     """The mean length of the agents' ways since the metric began: 1/N sum_i sum_t |x_i(t) - x_i(t - 1)|, in m.
 
     N are the agents there are now; with `total` the sum over all agents there ever were, instead.
     """
 
     total: bool = setting(False, doc="Return the sum instead of the mean.")
-
-    def __post_init__(self) -> None:
-        """Check the parameters; raises InvalidValueError."""
-        super().__post_init__()
-        self.reset()
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
@@ -46,13 +41,8 @@ class DistanceTravelled(CrowdMetric):
         self._sum += float(moved.sum())
         return self._sum if self.total else float(ways.mean())
 
-    def steps_counted(self) -> int | None:
-        """Return None: it counts from the beginning."""
-        return None
-
-    def reset(self) -> None:
-        """Forget the history, and measure from here on."""
-        super().reset()
+    def begin(self) -> None:
+        """Count from here on."""
         self._places = Ledger(2)
         self._ways = Ledger(1)
         self._sum = 0.0

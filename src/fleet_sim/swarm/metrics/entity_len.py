@@ -49,6 +49,7 @@ class EntityLen(DeclaredMetric):
             if not hasattr(entity, part):
                 raise InvalidValueError(f"metric {self.name}: {entity!r} has no attribute {part!r}")
             entity = getattr(entity, part)
+        # Asked before `len`, whose error would not name the metric.
         if not isinstance(entity, Sized):
             what = self.attribute or self.target_name
             raise InvalidValueError(f"metric {self.name}: {what!r} has no length; name a list in `attribute`")

@@ -22,6 +22,7 @@ def genes_of(controller: object) -> list[float]:
 
     Parameters that are text, true or false, or null are left out. A controller that can be indexed gives its items.
     """
+    # Controllers of users' own may be a sequence of numbers, as RobotSwarmSimulator's are.
     if hasattr(controller, "__getitem__") and hasattr(controller, "__len__"):
         return _numbers(list(controller))  # type: ignore[call-overload]  # it can be indexed
     if not isinstance(controller, Configured):
@@ -32,6 +33,7 @@ def genes_of(controller: object) -> list[float]:
 def _numbers(value: Any) -> list[float]:
     if isinstance(value, (list, tuple, np.ndarray)):
         return [number for item in value for number in _numbers(item)]
+    # True is an int in Python, but no gene.
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     return [float(value)] if is_number else []
 
@@ -44,6 +46,7 @@ class GeneMetric(CrowdMetric):
     def gene(self, crowd: Crowd, index: int) -> float:
         """Return the number with this index; raises InvalidValueError where there is none."""
         population = self.watched.population
+        # By row: agents may have been removed or put in another order since.
         agent = next(agent for agent in population if agent.row == crowd.rows[0])
         known = genes_of(agent.controller) if isinstance(agent, SwarmAgent) else []
         if index >= len(known):

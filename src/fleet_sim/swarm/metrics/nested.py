@@ -53,6 +53,7 @@ class NestedMetric(DeclaredMetric):
     def attach_world(self, world: SwarmState) -> None:
         """Observe `world` from now on, with the inner metrics. Raises InvalidValueError and UnknownNameError."""
         super().attach_world(world)
+        # Only now: what is named may be a metric of the world itself.
         self._inner = [world.contents.make_metric(spec) for spec in self.inner_specs]
 
     @property
@@ -74,6 +75,7 @@ class NestedMetric(DeclaredMetric):
     def names(self, **more: object) -> Mapping[str, Any]:
         """Return what expressions know: the world's values, the inner metrics by name, and `more`."""
         own = {metric.name: metric.value for metric in self._inner}
+        # Own metrics win over those of the world with the same name: they are nearer to the expression.
         return {**self.watched.contents.values(), **own, **more}
 
     def reset(self) -> None:

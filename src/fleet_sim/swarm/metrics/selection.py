@@ -35,6 +35,7 @@ class Selection:
         for names, wanted in ((self.include_names, True), (self.exclude_names, False)):
             if names is not None:
                 known = world.columns.index.names
+                # Names are kept per row and change by `rename`, so they are looked up each time.
                 chosen &= np.array([(known[row] in names) == wanted for row in crowd.rows.tolist()], np.bool_)
         return chosen
 

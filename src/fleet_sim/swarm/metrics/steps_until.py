@@ -58,6 +58,7 @@ class StepsUntil(NestedMetric):
     def calculate(self) -> None:
         """Take an observation, until the metric holds."""
         world = self.watched
+        # What it waited for has come; the value is final, and the inner metric need not be measured any more.
         if self.value_history:
             return
         (value,) = self.measure_inner()
@@ -69,6 +70,7 @@ class StepsUntil(NestedMetric):
             reached = holds(value)
         if reached:
             self.set_value(self._steps)
+        # After the comparison: a condition that holds after the first step counts 0 steps.
         self._steps += 1
 
     def reset(self) -> None:

@@ -37,6 +37,7 @@ class SubGroup(SelectiveMetric):
 
     def calculate(self) -> None:
         """Take an observation."""
+        # Raises before the world is attached, with the same words as other metrics do.
         _ = self.watched
         self._inner.calculate()
         self.set_value(self._inner.value)

@@ -9,7 +9,7 @@ from fleet_sim.arrays import Bools
 from fleet_sim.settings import setting
 from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.metrics.at_goal import at_goal
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
+from fleet_sim.swarm.metrics.crowd_metric import CountingMetric, Ledger
 from fleet_sim.swarm.parameters import documented
 
 
@@ -20,18 +20,13 @@ def arrivals(inside: Bools, inside_before: Bools) -> int:
 
 @documented
 @dataclass(eq=False, repr=False)
-class Throughput(CrowdMetric):
+class Throughput(CountingMetric):
     """Arrivals at goals per second: those of the last `window` s over `window`, or over the time so far where shorter.
 
     An arrival is an agent that comes from outside all goals to inside one.
     """
 
     window: float = setting(60.0, low=1e-6, unit="s", doc="Time window in which arrivals are counted.")
-
-    def __post_init__(self) -> None:
-        """Check the parameters; raises InvalidValueError."""
-        super().__post_init__()
-        self.reset()
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
@@ -42,6 +37,7 @@ class Throughput(CrowdMetric):
         self._steps += 1
         # Who is spawned inside a goal did not come from outside.
         count = arrivals(inside[known_mask], before[known_mask, 0] > 0.0)
+        # Steps without an arrival are left out: the list stays short where the window is long.
         if count:
             self._arrived.append((self._steps, count))
         span = max(1, round(self.window / world.dt))
@@ -49,13 +45,8 @@ class Throughput(CrowdMetric):
             self._arrived.popleft()
         return sum(count for _, count in self._arrived) / (min(span, self._steps) * world.dt)
 
-    def steps_counted(self) -> int | None:
-        """Return None: it counts from the beginning."""
-        return None
-
-    def reset(self) -> None:
-        """Forget the history, and count from here on."""
-        super().reset()
+    def begin(self) -> None:
+        """Count from here on."""
         self._inside = Ledger(1)
         self._arrived: deque[tuple[int, int]] = deque()
         self._steps = 0

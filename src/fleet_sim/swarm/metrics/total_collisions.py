@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fleet_sim.arrays import Bools
 from fleet_sim.settings import setting
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, Ledger
+from fleet_sim.swarm.metrics.crowd_metric import CountingMetric, Ledger
 from fleet_sim.swarm.parameters import documented
 
 
@@ -18,18 +18,13 @@ def collisions_begun(touching: Bools, touching_before: Bools) -> int:
 
 @documented
 @dataclass(eq=False, repr=False)
-class TotalCollisions(CrowdMetric):
+class TotalCollisions(CountingMetric):
     """The number of times an agent began to touch another, a wall or an object, since the start.
 
     Two agents that meet are two times. With `each_step` every step of a touch counts, as in RobotSwarmSimulator.
     """
 
     each_step: bool = setting(False, doc="Count every step of a contact, not only its first.")
-
-    def __post_init__(self) -> None:
-        """Check the parameters; raises InvalidValueError."""
-        super().__post_init__()
-        self.reset()
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
@@ -40,12 +35,7 @@ class TotalCollisions(CrowdMetric):
         self._total += begun
         return float(self._total)
 
-    def steps_counted(self) -> int | None:
-        """Return None: it counts from the beginning."""
-        return None
-
-    def reset(self) -> None:
-        """Forget the history, and count from 0."""
-        super().reset()
+    def begin(self) -> None:
+        """Count from here on."""
         self._total = 0
         self._before = Ledger(1)

@@ -25,6 +25,7 @@ FEW_PAIRS = 64
 
 def read_walls(value: object) -> Floats | bool | None:
     """Return what was given, two opposite corners as the sides (4, 4) of their rectangle; raises ValueError."""
+    # An array of this shape are sides already: settings are read again when an agent is copied.
     if value is None or isinstance(value, bool) or (isinstance(value, np.ndarray) and value.shape == (4, 4)):
         return value
     return _sides(value)
@@ -79,6 +80,7 @@ class BinaryFOVSensor(BinarySensor):
         """Return which agents (N,) have somebody, or a wall, in their sector."""
         walls = self._detectable_walls(group)
         plain = group.world.squares == 1 and not self.occlusion and not len(walls)
+        # Neither hiding nor walls: what is left can be said about a pair of agents alone.
         if plain and len(group) * len(group.world.population) <= FEW_PAIRS:
             return self._see_few(group)
         team = group.world.team_code(self.target_team)
@@ -102,6 +104,7 @@ class BinaryFOVSensor(BinarySensor):
             mask = sector.of(agent).sees_discs(ahead, aside, candidates.radii.take(candidate))
             if self.occlusion:
                 some = mask.nonzero()
+                # Looking along lines is the slow part, so only for who is in the sector at all.
                 agent, candidate = (np.broadcast_to(index, mask.shape)[some] for index in (agent, candidate))
                 mask[some] = self._in_sight(group, candidates, blockers, agent, candidate)
             return mask
@@ -121,6 +124,7 @@ class BinaryFOVSensor(BinarySensor):
         places, radii = columns.position.take(everyone.rows, axis=0).tolist(), everyone.radii.tolist()
         others = list(zip(everyone.rows.tolist(), places, radii, everyone.teams.tolist(), strict=True))
 
+        # Plain functions of numbers, with the same operations in the same order as those on arrays: equal to the bit.
         def sees(row: int) -> bool:
             x, y, _ = columns.position[row].tolist()
             sine, cosine = trig.sin_cos_of(quaternions.yaw_of(columns.orientation, row) + self.bias)
@@ -154,8 +158,10 @@ class BinaryFOVSensor(BinarySensor):
             return None
         half = min(self.theta, math.pi)
         angles = group.headings[:, None] + self.bias + np.linspace(-half, half, _ARC)
+        # Deeper than the world's diagonal there is nothing, and infinity cannot be drawn.
         depth = min(self.distance, float(trig.hypot(*group.world.size)))
         arcs = group.positions[:, None, :] + depth * np.stack(trig.sin_cos(angles)[::-1], axis=2)
+        # A full circle has no corner at the agent.
         if half >= math.pi:
             return np.asarray(arcs)
         return np.concatenate((group.positions[:, None, :], arcs), axis=1)
@@ -163,6 +169,7 @@ class BinaryFOVSensor(BinarySensor):
     def _sector_now(self) -> Sector:
         """Return the sector: of many worlds, its edges are computed once for all steps."""
         known = self._sector
+        # By identity: settings are replaced, not changed in place.
         if known is None or known.half_angle is not self.theta or known.reach is not self.distance:
             known = self._sector = Sector(self.theta, self.distance)
         return known
@@ -197,5 +204,6 @@ def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats,
     for x1, y1, x2, y2 in walls.tolist():
         begin = np.stack(in_frame(x1 - origins[:, 0], y1 - origins[:, 1], cosines, sines))
         end = np.stack(in_frame(x2 - origins[:, 0], y2 - origins[:, 1], cosines, sines))
+        # A distance to a wall outside of the sector is infinite.
         seen_mask |= np.isfinite(sector.segment_distances(begin, end))
     return seen_mask

@@ -49,6 +49,7 @@ class BinaryLOSSensor(BinarySensor):
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody on their line."""
+        # None for RobotSwarmSimulator's files, where it means straight ahead.
         looks = group.headings + (0.0 if self.angle is None else self.angle)
         sines, cosines = trig.sin_cos(looks)
         reach = np.asarray(self.distance)
@@ -63,9 +64,11 @@ class BinaryLOSSensor(BinarySensor):
                 cosines.take(agent),
                 sines.take(agent),
             )
+            # As far as the middle, as the range is measured, although the disc begins nearer.
             mask = ray_meets_discs(ahead, aside, candidates.radii.take(candidate)) & (
                 ahead <= (reach.take(agent) if reach.ndim else reach)
             )
+            # A disc whose middle is behind a wall is hidden, even where its rim stands out.
             if limits is not None:
                 mask &= ahead <= limits.take(agent)
             return mask

@@ -59,6 +59,7 @@ class BinarySensor(Configured, Sensor):
         """Take the readings of this world out of the histories of `wholes`."""
         histories = [whole.history for whole in wholes if isinstance(whole, BinarySensor)]
         # Agents that take turns look one after the other, so the history has a reading of each in turn.
+        # All have as many entries: sensors of one board are stepped in the same steps.
         for readings in zip(*histories, strict=True):
             self.history.extend(values[index * count : (index + 1) * count].copy() for values in readings)
 
@@ -74,6 +75,7 @@ class BinarySensor(Configured, Sensor):
         """Return the readings (N,): 0, 1, or 2 for an added state."""
         due_mask = self._due(group)
         last = self.column(group, "last", dtype=np.int64)
+        # Nobody is due: looking is the expensive part.
         if due_mask is None or due_mask.any():
             fresh = self._observe(group)
             last[:] = fresh if due_mask is None else np.where(due_mask, fresh, last)
@@ -99,6 +101,7 @@ class BinarySensor(Configured, Sensor):
             looks += 1
             detected = np.where(detected, luck >= self.false_negative, luck < self.false_positive)
         if self.invert:
+            # Mistakes come first, so that inverting a sensor swaps the two kinds of them, too.
             detected = ~detected
         added_mask = self.added_state(group)
         state = detected.astype(np.int64)

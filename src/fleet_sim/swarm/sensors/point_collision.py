@@ -49,6 +49,7 @@ class PointCollisionSensor(BinarySensor):
             radii = candidates.radii.take(candidate)
             return np.asarray(x * x + y * y <= radii * radii)
 
+        # The point of one agent is inside another at most this far from its middle.
         reach = float(candidates.radii.max()) if len(candidates) else 0.0
         return any_hit(points, candidates, reach, covered)
 

@@ -46,6 +46,7 @@ class RegionalSensor(Configured, Sensor):
                 f"{_WHAT}: world_object_index {self.world_object_index} does not exist; the world has {len(objects)}"
                 " objects, which count from 0"
             )
+        # Looked at anew in each step: objects may move, and the list may change.
         thing = objects[self.world_object_index]
         outline = thing.outline
         region = Region(center=thing.position, radius=thing.radius) if outline is None else Region(outline)

@@ -45,6 +45,7 @@ class Candidates:
     @property
     def nobody(self) -> bool:
         """Whether there is nobody but the observers, each alone in a world of its own."""
+        # Then nothing can be hit, and the search would only find that out.
         return len(self.rows) == self.squares and np.array_equal(self.rows, self.own_rows)
 
     def others(self, agent: Rows, candidate: Rows) -> tuple[Rows, Rows]:
@@ -68,6 +69,7 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
     if len(origins) * len(candidates) <= _FEW_PAIRS:
         _look_everywhere(left, candidates, test, hit_mask)
         return hit_mask
+    # From near to far; with few candidates all of this costs more than it saves.
     radius = _first_radius(candidates.positions)
     # Most agents see somebody near, so a small circle answers for most of them. It grows for those who are left.
     while len(left) and radius < reach and is_limited(radius, candidates.positions):
@@ -81,6 +83,7 @@ def any_hit(origins: Floats, candidates: Candidates, reach: float, test: Test) -
 
 
 def _look_near(left: Rows, origins: Floats, radius: float, candidates: Candidates, test: Test, hit_mask: Bools) -> Rows:
+    # "A little more": candidates come in grid cells, and the test itself knows the exact reach.
     """Mark the agents of `left` with a hit within `radius`, or a little more; return those without one."""
     local, candidate = targets_about(origins.take(left, axis=0), candidates.positions, radius)
     agent, candidate = candidates.others(left.take(local), candidate)
@@ -122,6 +125,7 @@ def _own_candidates(count: int, total: int, squares: int) -> tuple[Rows, Rows]:
 
 def _first_radius(positions: Floats) -> float:
     spread = (positions.max(axis=0) - positions.min(axis=0)).tolist()
+    # Agents on one line, or in one place, have no area; the bound keeps the first radius above 0.
     area = max(spread[0] * spread[1], 1e-12)
     return float(np.sqrt(_NEIGHBOURS * area / (np.pi * len(positions))))
 
@@ -134,6 +138,7 @@ def visible(
     `ends` are the rows of the world, (M,) each, of who looks and who is looked at: their own discs hide nothing.
     """
     clear_mask = ~segments_hide(origins, targets, walls)
+    # Walls hide most, so discs are only asked about who is still seen.
     left = np.flatnonzero(clear_mask)
     if blockers is None or not len(left):
         return clear_mask
@@ -144,6 +149,7 @@ def visible(
     reach = 0.5 * float(np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2).max()) + float(blockers.radii.max())
     line, disc = targets_within(middles, blockers.positions, reach)
     row = blockers.rows.take(disc)
+    # Neither end of a line hides the other.
     kept = np.flatnonzero((row != ends[0][left].take(line)) & (row != ends[1][left].take(line)))
     line, disc = line.take(kept), disc.take(kept)
     hides_mask = discs_hide(begin[line], end[line], blockers.positions[disc], blockers.radii[disc])

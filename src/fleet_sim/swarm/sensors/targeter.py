@@ -61,6 +61,7 @@ class Targeter(Configured, Sensor):
         """Return the readings of agents that have not looked yet: no target."""
         if self.attribute == "id":
             return np.full(count, _NOBODY, np.int64)
+        # NaN as position: a controller that steers to it knows that there is nothing.
         return np.full((count, 2) if self.attribute in ("position", "velocity") else count, np.nan)
 
     def sense(self, group: Group) -> AnyArray:
@@ -88,6 +89,7 @@ class Targeter(Configured, Sensor):
         allowed = (squares <= self.distance * self.distance) & (rows[None, :] != group.rows[:, None])
         best = self._best(ids, squares, allowed)
         if self.hold == "holdfirst":
+            # A target that was removed can be held no longer; the best one takes its place.
             alive_mask = np.isin(target, columns.object_id[columns.rows])
             chosen = np.where(alive_mask, target, best)
             return chosen, chosen
@@ -99,6 +101,7 @@ class Targeter(Configured, Sensor):
         looks += 1
         seen = np.where(missed_mask, _NOBODY, chosen)
         if self.hold == "holdlost":
+            # While nobody is seen, what was shown last goes on being shown.
             seen = np.where(seen == _NOBODY, shown, seen)
         return chosen, seen
 
@@ -107,6 +110,7 @@ class Targeter(Configured, Sensor):
         world, columns = group.world, group.columns
         rows = np.concatenate((world.everyone.rows, world.things.rows))
         if self.target_name is not None:
+            # A name nobody has yet is no mistake: its agent may be spawned later.
             named = columns.index.row_named(self.target_name) if columns.index.has_name(self.target_name) else _NOBODY
             rows = rows[rows == named]
         if self.target_team is not None:

@@ -62,6 +62,7 @@ class PointAgentSpawner(AgentSpawner):
         super().__post_init__()
         if self.position is not None and self._agent_has_position:
             raise self.refuse("position: is given twice, here and as agent.position; leave one of them out")
+        # The radius that positions are drawn within grows from call to call, as `choose_positions` says.
         self._spread = 0.0
 
     @property
@@ -83,6 +84,7 @@ class PointAgentSpawner(AgentSpawner):
 
     def spawn(self) -> None:
         """Spawn `n` agents now."""
+        # A spawner that spawns again begins at the point again.
         self._spread = 0.0
         super().spawn()
 
@@ -141,10 +143,12 @@ class GridAgentSpawner(ListedAgentSpawner):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
+        # Nearly square where nothing is said.
         wide = self.columns or max(1, int(np.ceil(np.sqrt(self.n))))
         index = np.arange(self.n)
         cells = np.stack((index % wide, index // wide), axis=1) * self.spacing
         center = 0.5 * self.world.size if self.center is None else np.array(self.center)
+        # About its own middle, with `initial` for a grid of nobody.
         self.listed = center + cells - 0.5 * cells.max(axis=0, initial=0.0)
 
 
@@ -169,6 +173,7 @@ class CsvAgentSpawner(Configured, Spawner):
         super().__post_init__()
         agent, world = self.agent, self.world
         plain = {"type": agent} if isinstance(agent, (str, type)) else agent
+        # A type alone is the short form of a mapping with a type only.
         if not isinstance(plain, Mapping):
             raise InvalidValueError(f"agent: must be a name or a mapping with a type, got {agent!r}")
         if plain.get("position") is not None:
@@ -179,6 +184,7 @@ class CsvAgentSpawner(Configured, Spawner):
                 raise InvalidValueError(f"{self.file}: the column {key!r} is missing")
         self._batches: list[tuple[Recipe, list[Floats], list[float]]] = []
         last: dict[str, Any] | None = None
+        # The first line is the header, and people count from 1.
         for number, line in enumerate(lines, start=2):
             # As in a YAML file: `true` and `[1, 2]` in a column mean what they mean there.
             settings = {key: parse_value(text) for key, text in line.items() if text}
@@ -204,6 +210,7 @@ class CsvAgentSpawner(Configured, Spawner):
 def _read_table(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(newline="", encoding="utf-8") as stream:
+            # Fields beyond the header go under one key, so that too many of them can be seen and refused.
             lines = list(csv.DictReader(stream, restkey="", strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidValueError(f"{path}: cannot be read: {error}") from error

@@ -72,6 +72,7 @@ class UniformAgentSpawner(AgentSpawner):
         super().__post_init__()
         corners = self.region
         if corners is None:
+            # So far inside of the border that nobody overlaps it; half of a small world, at most.
             inset = np.minimum(self.recipe.config.disc, 0.5 * self.world.size)
             corners = rectangle(inset, self.world.size - 2.0 * inset)
         self.region = Region(corners)
@@ -87,6 +88,7 @@ class UniformAgentSpawner(AgentSpawner):
         """Return `count` positions (count, 2); raises InvalidValueError where the region has no area."""
         lower, upper = self.region.bounds
         found = np.empty((0, 2))
+        # A bound, not a while: a region that is all holes would draw for ever.
         for _ in range(MOST_DRAWS):
             # Drawn in the box around the region, and kept where they are inside: even over any shape.
             drawn = self.rng.uniform(lower, upper, (count - len(found), 2))

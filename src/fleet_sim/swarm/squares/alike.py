@@ -41,6 +41,7 @@ def why_alone(world: RectangularWorld) -> str | None:
 def _in_the_simulation(world: RectangularWorld) -> str | None:
     sim, columns = world.sim, world.columns
     motion = columns.motion
+    # The cheapest to say first: the first reason that holds is the one users read.
     for found, reason in (
         (type(world) is not RectangularWorld, f"{type(world).__name__} is a world of your own"),
         (not world.is_plain, "its simulation is not its own, is closed, or has systems or collision rules of yours"),
@@ -62,6 +63,7 @@ def _in_the_world(world: RectangularWorld) -> str | None:
         (world.spawners, "spawners go on while it runs"),
         (world.subscribers, "it has subscribers"),
         (np.isnan(world.steps_to_stop), "`stop_at` has to be asked after each step"),
+        # Beyond that, arrays of one world are long enough to be fast by themselves.
         (len(world.collidable_rows) > FEW, f"more than {FEW} bodies collide; arrays of one world are long enough"),
         (not len(world.population), "nobody is in it"),
         (any(not type(goal).__module__.startswith(PACKAGE) for goal in world.goals), "it has goals of your own"),
@@ -97,6 +99,7 @@ def _in_the_metrics(world: RectangularWorld) -> str | None:
         name = type(metric).__name__
         if not type(metric).__module__.startswith(PACKAGE):
             if not vars(type(metric)).get("only_looks"):
+                # Metrics of ours look at crowds and nothing else, or are none of these classes.
                 return f"{name} is code of your own; it can say that it changes nothing by `only_looks`"
         elif not isinstance(metric, CrowdMetric):
             return f"{name} looks at more than a crowd"
@@ -105,11 +108,13 @@ def _in_the_metrics(world: RectangularWorld) -> str | None:
 
 def likeness(world: RectangularWorld) -> str:
     """Return a text that is equal for worlds that can be squares of one board."""
+    # Whether they stop in the same step counts, too: a board ends for all of its worlds at once.
     whole = [world.steps, world.columns.clock.tick, world.columns.capacity, world.steps_to_stop, world.team_order]
     whole += [getattr(world.config, name) for name in _OF_WORLD]
     whole += [vars(goal) for goal in world.goals]
     rows = np.concatenate([world.collidable_rows, world.everyone.rows])
     # Whose turn it is, who is of which team, and what stands in the way.
+    # Only of bodies that collide or belong: other rows may differ as they like.
     arrays = [world.swarm.group[rows], world.swarm.team[rows], world.swarm.grounded[rows], *world.polygons]
     numbers = [agent.group.number_of(agent.row) for agent in world.population]
     return _content([whole, arrays, numbers, [_of_group(group) for group in world.groups if not group.is_object]])
@@ -131,6 +136,7 @@ def _of_part(part: Component | None) -> list[Any]:
     if not part.serves_squares:
         return [name]
     free = part.per_square or ()
+    # Without settings of its own, whatever it holds may matter.
     names = fields_of(type(part)) if isinstance(part, Configured) else set(vars(part)) - _BOOKKEEPING
     values = {field: getattr(part, field) for field in sorted(names)}
     # Null among numbers is no number.
@@ -149,4 +155,5 @@ def _content(value: Any) -> str:
         return f"{value.dtype}{value.shape}{value.tolist()}"
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
+    # Two objects that are not known to be alike are treated as different, which is slower but never wrong.
     return f"{type(value).__name__} {id(value)}"

@@ -36,6 +36,7 @@ class Board(SwarmState):
         self.capacity = first.columns.capacity
         self.config, self.goals, self.keys, self.steps = first.config, first.goals, set(), first.steps
         self._cached = {}
+        self.forget_cached()
         self._codes: dict[Team | None, int] = {None: NO_TEAM}
         clock = Clock(first.dt)
         clock.tick = first.columns.clock.tick

@@ -33,6 +33,7 @@ class BoardGroup(Group):
         """The number of its agents in each world."""
         rows = board.rows_of([member.rows[self._slice] for member in members])
         GroupMemory.__init__(self, board.columns, board.swarm, rows)
+        # No handles: nobody may ask an agent of a board for anything, as it is one of many worlds.
         self.world, self.origin, self.agents, self.is_object = board, self, [], False
         self.index, self.kind, self.config = first.index, first.kind, first.config
         self.readings = {index: self._joined([m.readings[index] for m in members]) for index in first.readings}
@@ -54,6 +55,7 @@ class BoardGroup(Group):
     @property
     def numbers(self) -> Ints:
         """The number of each agent in the group of its own world (N,)."""
+        # Numbers count within a world, so that who is first in its own world is first here too.
         own = np.arange(self.count) if self._number is None else np.array([self._number])
         return np.tile(own, len(self.members))
 
@@ -70,6 +72,7 @@ class BoardGroup(Group):
         for square, member in enumerate(self.members):
             own = slice(square * self.count, (square + 1) * self.count)
             for name, values in self.state.items():
+                # Through the group's own `column`, which makes what did not exist when the board was made.
                 kept = member.column(name, values.shape[1:], dtype=values.dtype, default=self.default_of(name))
                 kept[self._slice] = values[own]
             group = member if self._number is None else member.only(self._number)
@@ -92,5 +95,6 @@ def give_back_parts(groups: Sequence[BoardGroup], members: Sequence[Group]) -> N
 
 def _one_for(first: Part, parts: Sequence[Part | None], count: int) -> Part:
     whole = first.for_squares([part for part in parts if part is not None], count)
+    # `for_squares` of users' own could return anything.
     assert isinstance(whole, type(first))
     return whole

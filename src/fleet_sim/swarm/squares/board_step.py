@@ -50,6 +50,7 @@ class BoardStepper:
     def _make_groups(self) -> None:
         first = self._worlds[0]
         groups = {group.index: [world.groups[group.index] for world in self._worlds] for group in first.groups}
+        # In turn, agent 1 of every world moves before agent 2 of any: one group for each place in the order.
         if self._in_turn:
             for agent in first.population:
                 number = agent.group.number_of(agent.row)
@@ -74,6 +75,7 @@ class BoardStepper:
         found = []
         for world in self._worlds:
             for metric in world.metrics:
+                # As in a step of one world: a metric that was appended to the list by hand has not met its world yet.
                 if metric.world is None:
                     metric.attach_world(world)
                 counted = metric.steps_counted()
@@ -83,16 +85,19 @@ class BoardStepper:
     def _step(self, metrics: Sequence[Metric]) -> None:
         board, columns = self._board, self._board.columns
         columns.moved[:] = False
+        # Parts that are asked world by world may look at the time of their world.
         if self._each:
             self._tell()
         if self._in_turn:
             for one in self._together:
+                # The order of `Stepper.take_turn`: who comes later sees where the earlier ones are now.
                 move(columns, command(one, _called), board.dt)
                 self._settle(one.rows)
                 sense(one, _called)
         for group in self._groups():
             command(group, _called)
         self._motion.run(columns, board.dt)
+        # In turn, everybody was kept apart after his own move.
         if not self._in_turn:
             self._settle(self._movers)
         for group in self._groups():
@@ -120,6 +125,7 @@ class BoardStepper:
 
     def _tell(self) -> None:
         """Tell the worlds which step it is: parts of one world ask it."""
+        # Counted from the board, so that telling twice in a step does no harm.
         made = self._board.steps - self._worlds[0].steps
         if made:
             for world in self._worlds:
@@ -130,6 +136,8 @@ class BoardStepper:
         self._tell()
         for group in self._together:
             group.give_back()
+        # A group of one world may stand in several groups here, one for each of its agents; its parts are given back
+        # once.
         for members in {group.index: group.members for group in self._together}.values():
             groups = [group for group in self._together if group.index == members[0].index]
             give_back_parts(groups, members)

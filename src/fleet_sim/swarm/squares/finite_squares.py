@@ -18,6 +18,7 @@ class FiniteSquares:
     def __init__(self, board: Board, worlds: Sequence[RectangularWorld]) -> None:
         self._board = board
         self._worlds = worlds
+        # Rows beyond the last living one hold nothing, so looking at them would only take time.
         self._top = 1 + max(int(world.columns.rows.max()) for world in worlds)
         self._good: tuple[Floats, Floats] | None = None
 
@@ -33,6 +34,7 @@ class FiniteSquares:
         if np.count_nonzero(good_mask) < squares:
             tell()
             for square in (~good_mask).nonzero()[0].tolist():
+                # The guard goes back to the last good pose it knows, which has been written down here meanwhile.
                 self._give(square)
                 self._worlds[square].sim.finite.run()
         if columns.clock.tick % PERIOD == 0:

@@ -40,6 +40,7 @@ class Squares:
         """Why a world would now be stepped alone, by its number from 0; others are stepped together."""
         reasons = {index: why_alone(world) for index, world in enumerate(self.worlds) if not world.stopped}
         found = {index: reason for index, reason in reasons.items() if reason is not None}
+        # Only worlds that could be together are on boards at all, so these are left without one like them.
         for indices in self._boards():
             if len(indices) == 1:
                 found[indices[0]] = (
@@ -84,8 +85,10 @@ class Squares:
     def _step(self, worlds: list[RectangularWorld], steps: int) -> None:
         stepper = BoardStepper(worlds)
         try:
+            # Alike worlds stop in the same step, so the first one speaks for all.
             stepper.run(int(min(steps, worlds[0].steps_to_stop)))
         finally:
+            # Also after an exception: worlds are left in a state that can be looked at.
             stepper.finish()
         for world in worlds:
             world.check_stop()

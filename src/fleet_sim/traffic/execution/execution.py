@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Bytes, Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Bytes, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.components import gather_quaternions, scatter, to_body, vector_index
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import ARRIVED, MOVED, OPEN, SHUT, TURNED, Drivers, Limits, advance
+from fleet_sim.traffic.execution.law import ARRIVED, OPEN, SHUT, TURNED, Drivers, Limits, Stride, advance
+from fleet_sim.traffic.execution.poses import poses_of, write_poses
 from fleet_sim.traffic.execution.tracks import Tracks
 
 
@@ -66,7 +66,7 @@ class Execution:
             held[rows] = np.where(unfit_mask, held[rows] | UNFIT, held[rows] & ~np.uint8(UNFIT))
 
     def advance(self, dt: float) -> Rows:
-        """Move the robots by one step; return those that stand at their goals and did not before."""
+        """Move the robots, inside a step of the world; return those that stand at their goals and did not before."""
         rows, table, motion = self.rows, self._table, self._world.motion
         if not len(rows):
             return NO_ROWS
@@ -90,9 +90,7 @@ class Execution:
                 motion.angular_accels,
             ),
         )
-        self._write_turns(rows[step.motions & TURNED != 0])
-        moved_mask = step.motions & MOVED != 0
-        self._write_places(rows[moved_mask], step.velocities[moved_mask])
+        self._write(step)
         arrived: Rows = rows[step.motions & ARRIVED != 0]
         return arrived
 
@@ -107,29 +105,10 @@ class Execution:
         self.renew()
         self.graph.place(table, self.rows, rows, nodes)
 
-    def _write_places(self, rows: Rows, velocities: Floats) -> None:
-        if not len(rows):
-            return
-        world = self._world
-        world.position[rows, :2] = self._table.place[rows]
-        world.velocity[rows, :2] = velocities
-        flat = np.zeros((3, len(rows)))
-        flat[:2] = velocities.T
-        scatter(
-            world.motion.body_linear, vector_index(rows), to_body(gather_quaternions(world.orientation, rows), flat)
-        )
-        world.touch(rows)
-
-    def _write_turns(self, rows: Rows) -> None:
-        if not len(rows):
-            return
-        world, table = self._world, self._table
-        turns = quaternions.from_yaws(table.yaw[rows])
-        world.orientation[rows] = quaternions.normalized(quaternions.multiply(turns, table.tilt[rows]))
-        world.angular_velocity[rows, 2] = table.spin[rows]
-        flat = np.zeros((3, len(rows)))
-        flat[2] = table.spin[rows]
-        scatter(
-            world.motion.body_angular, vector_index(rows), to_body(gather_quaternions(world.orientation, rows), flat)
-        )
-        world.touch(rows)
+    def _write(self, step: Stride) -> None:
+        """Write where the robots have come to in this step."""
+        rows, table, world = self.rows, self._table, self._world
+        yaws = table.yaw[rows[step.motions & TURNED != 0]]
+        sines, cosines = trig.sin_cos(0.5 * yaws)
+        poses = poses_of(world)
+        write_poses(rows, step.motions, table.place, step.velocities, table.spin, sines, cosines, table.tilt, poses)

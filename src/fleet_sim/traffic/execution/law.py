@@ -12,13 +12,12 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.kernels import compiled
+from fleet_sim.motion.profile import ROUNDING, SLACK, TINY
 from fleet_sim.traffic.execution.tracks import Tracks
 from fleet_sim.traffic.execution.ways import Marks, Uses, Ways
 
 STRAIGHT = 1e-9
 """A heading that is off by less (rad) is right."""
-SLACK = 1.0 + 1e-9
-TINY = 1e-300
 WHOLE_TURN = 2.0 * np.pi
 BACKWARD, EITHER = 1, 2
 MOVED, TURNED, ARRIVED = 1, 2, 4
@@ -132,7 +131,7 @@ def _can_stop(distance: float, speed: float, limit: float, accel: float, dt: flo
     most = accel * dt
     rate = speed * speed / max(most * most, TINY)
     offset = distance - 0.5 * speed * dt
-    spare = 0.25 * dt * most * max(1.0 - rate, 0.0) + 1e-9 * dt * min(most, 1.0)
+    spare = 0.25 * dt * most * max(1.0 - rate, 0.0) + ROUNDING * dt * min(most, 1.0)
     return rate <= SLACK and offset * offset <= spare * spare
 
 

@@ -7,8 +7,10 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.errors import MissingDependencyError
 from fleet_sim.kernels import compiled
+from fleet_sim.saved_classes import saved
 
 
+@saved
 class Closest:
     """Keeps the smallest distance between the middles of two robots. Exact at each call, and cheap for small moves.
 
@@ -25,6 +27,7 @@ class Closest:
         """Take the distances between `points` (N, 2) into account."""
         if len(points) < 2:
             return
+        # Sorted anew only when robots came or went; else the order of the last step is nearly right.
         if len(self._order) != len(points):
             self._order = np.argsort(points[:, 0], kind="stable")
         if self._compiled:
@@ -43,6 +46,7 @@ def nearest(points: Floats, order: Ints, best: float) -> float:
     `order` (N,) is a permutation, in which the points are nearly sorted along x; it is sorted in place.
     """
     for place in range(1, len(order)):
+        # Insertion sort: of what is nearly sorted it takes one look at each.
         one = order[place]
         x = points[one, 0]
         before = place - 1
@@ -68,6 +72,7 @@ def nearest_by_arrays(points: Floats, order: Ints, best: float) -> float:
     """Return what `nearest` does, without numba."""
     order[:] = order[np.argsort(points[order, 0], kind="stable")]
     x, y = points[order, 0], points[order, 1]
+    # Neighbours along x first, then those two apart, and so on until nobody is near enough.
     for offset in range(1, len(order)):
         across = x[offset:] - x[:-offset]
         near = np.flatnonzero(across < best)

@@ -65,6 +65,7 @@ class FigureCollector:
 
         `levels` are what the quantities of that name were.
         """
+        # Numbers are ascending, so the last one tells how many there are.
         if len(robots) and int(robots[-1]) >= len(self._driven):
             self._grow(int(robots[-1]) + 1)
         waits_mask = self._waits[codes]
@@ -104,6 +105,7 @@ class FigureCollector:
         """Add what the robots drove since the last step; one that was not there then has driven nothing."""
         steps = points - self._points[robots]
         lengths = np.sqrt(steps[:, 0] ** 2 + steps[:, 1] ** 2)
+        # A robot that was not there before would seem to have driven from its last place, or from the origin.
         self._driven[robots] += np.where(self._present[robots], lengths, 0.0)
         self._points[robots] = points
         self._present[:] = False

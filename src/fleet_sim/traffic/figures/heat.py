@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.saved_classes import saved
 from fleet_sim.sites.grid import Grid
 
 SMALLEST = 0.5
@@ -14,6 +15,7 @@ SMALLEST = 0.5
 MOST_SQUARES = 250_000
 
 
+@saved
 class HeatMap:
     """Counts over the squares of a site: its cells, or several cells together where those are small.
 

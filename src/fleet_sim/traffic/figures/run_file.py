@@ -80,8 +80,10 @@ def run_of(
         title,
         figures,
         times,
+        # Taken out, so that what is left are the states.
         columns.pop(TASKS),
         columns,
+        # A quantity nobody had has no percentiles; it is left out, as zeros would look like values.
         {name: np.percentile(values, PERCENTS) for name, values in distributions.items() if len(values)},
         RunHeat(heat.grid.cell, heat.free_mask, heat.passages.reshape(shape), heat.waited.reshape(shape)),
         about,
@@ -107,6 +109,7 @@ def write_run(path: str | Path, run: Run) -> None:
     if run.heat is not None:
         content["heat"] = {
             "cell_m": run.heat.cell,
+            # The letters of MovingAI maps, so that people can see the map in the file.
             "rows": ["".join(".@"[not free] for free in row) for row in run.heat.free_mask.tolist()],
             "passages": _sparse(run.heat.passages),
             "waited_s": _sparse(run.heat.waited),
@@ -117,6 +120,7 @@ def write_run(path: str | Path, run: Run) -> None:
 
 
 def _rounded(values: Floats) -> list[float]:
+    # Six digits are more than a figure of a run is exact to, and keep files small.
     return [float(f"{value:.6g}") for value in values.tolist()]
 
 
@@ -135,6 +139,7 @@ def read_run(path: str | Path) -> Run:
     try:
         content = json.loads(read_text(file))
     except (ValueError, RecursionError) as error:
+        # A ConfigError is a ValueError as well; it knows better what is wrong.
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"is not valid JSON: {str(error)[:200]}", source=str(file)) from error
@@ -150,6 +155,7 @@ def read_run(path: str | Path) -> Run:
     about = reader.mapping(content, "about")
     return Run(
         str(content.get("title", file.stem)),
+        # Keys of figures stand beside those of the format, so numbers are told by being numbers.
         {name: _number(value) for name, value in content.items() if value is None or _is_number(value)},
         times,
         reader.numbers(series, TASKS, "series", len(times)),
@@ -165,6 +171,7 @@ def read_run(path: str | Path) -> Run:
 
 
 def _is_number(value: object) -> bool:
+    # True is an int in Python, but no figure.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
@@ -202,6 +209,7 @@ class _RunReader:
         if not isinstance(rows, list) or not rows or not all(isinstance(row, str) and row for row in rows):
             raise self.refuse("heat.rows", "must be a list of rows of letters")
         width = len(rows[0])
+        # Before the array is made, which a file could ask to be as large as memory.
         if any(len(row) != width or row.strip(".@") for row in rows) or width * len(rows) > MOST_SQUARES:
             raise self.refuse("heat.rows", f"must be rows of {width} letters . and @, at most {MOST_SQUARES} in all")
         cell = content.get("cell_m")
@@ -221,6 +229,7 @@ class _RunReader:
         places = self.numbers({key: found[0]}, key, "heat")
         values = self.numbers({key: found[1]}, key, "heat", len(places))
         count = shape[0] * shape[1]
+        # As floats so far: a number that is not whole must not be cut to one.
         if ((places != np.floor(places)) | (places < 0) | (places >= count)).any():
             raise self.refuse(f"heat.{key}", f"numbers of squares must be whole and below {count}")
         out = np.zeros(count)

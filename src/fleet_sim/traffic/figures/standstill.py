@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.figures.states import Role
 
 _ROLES = list(Role)
 MOVES, WAITS, WORKS = (_ROLES.index(role) for role in (Role.MOVES, Role.WAITS, Role.WORKS))
 
 
+@saved
 class Standstill:
     """Counts deadlocks: for `after` s robots stood on their way, and none moved or was at work at a goal.
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from fleet_sim.saved_classes import saved
 
+
+@saved
 class Role(Enum):
     """What a state means for the flow of traffic."""
 
@@ -15,6 +18,7 @@ class Role(Enum):
     RESTS = "rests"
 
 
+@saved
 class StateKind(NamedTuple):
     """A state of robots: its name in tables and plots, and what it means."""
 

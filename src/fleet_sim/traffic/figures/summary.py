@@ -18,6 +18,7 @@ def summary_of(found: FigureCollector, count: int, radius: float) -> dict[str, f
     `radius` in m is the largest one: the two with the largest footprints may never have met, so the gap is at least
     what is told.
     """
+    # Without robots all sums are 0, and so are the shares; 1 only avoids the division.
     robots = max(count, 1)
     simulated = found.simulated
     closest = float(found.closest.distance)
@@ -31,6 +32,7 @@ def summary_of(found: FigureCollector, count: int, radius: float) -> dict[str, f
         "throughput_per_s": rate,
         "throughput_per_h": rate * 3600.0,
         "closest_m": None if lone else closest,
+        # From rim to rim, as people measure what is left between two robots.
         "closest_gap_m": None if lone else closest - 2.0 * radius,
         "deadlocks": found.standstill.deadlocks,
         "stuck_robots": found.standstill.stuck(),

@@ -14,6 +14,7 @@ SOLUTION = "solution="
 
 def recognises(text: str) -> bool:
     """Return whether a line begins the solution, or says how many agents there are."""
+    # Within the first lines: a map of another format may have such a word far down.
     return any(line.startswith((SOLUTION, "agents=")) for line in text.splitlines()[:1000])
 
 
@@ -29,6 +30,7 @@ def parse(text: str, path: Path) -> Points:
             break
         if equals:
             header[key.strip()] = (index + 1, value.strip())
+    # Without the line, a solution is there to be read.
     if header.get("solved", (0, "1"))[1] == "0":
         fail(path, f"line {header['solved'][0]}: it says that no solution was found")
     steps = [(index + 1, line) for index, line in enumerate(lines) if index >= first and line.strip()]
@@ -40,6 +42,7 @@ def parse(text: str, path: Path) -> Points:
         if len(row) != robots or not row:
             fail(path, f"line {number}: expected the cells of {max(robots, 1)} robots, got {len(row)}")
     number, said = header.get("agents", (0, str(robots)))
+    # The header is compared with what follows: a file that was cut off is refused.
     if said != str(robots):
         fail(path, f"line {number}: it says {said[:20]} agents, but has the paths of {robots}")
     if robots * len(rows) > MOST:

@@ -46,10 +46,12 @@ def read_paths(path: str | Path, grid: Grid, starts: Ints | None = None) -> Cell
     if starts is not None and len(points.robots) > len(starts):
         fail(file, f"it has the paths of {len(points.robots)} robots, but there are {len(starts)} starts")
     longest = max(map(len, points.robots))
+    # Before the array is made, which one long path could make too large.
     if len(points.robots) * longest > MOST:
         fail(file, f"it has {len(points.robots)} robots and {longest} steps; at most {MOST} cells are read")
     by_columns = _order(points, grid, starts)
     cells = np.empty((len(points.robots), max(longest, 2)), np.int64)
+    # Who has arrived stays there, as plans have it.
     for robot, pairs in enumerate(points.robots):
         found = _cells(pairs, robot, grid, by_columns, file)
         cells[robot, : len(found)] = found
@@ -64,6 +66,7 @@ def _order(points: Points, grid: Grid, starts: Ints | None) -> bool:
     if points.by_columns is not None:
         return points.by_columns
     if starts is None:
+        # Nothing to compare with; most programs write x before y.
         return True
     first = np.array([pairs[0] for pairs in points.robots])
     rows, columns = np.divmod(starts[: len(first)], grid.width)
@@ -71,6 +74,7 @@ def _order(points: Points, grid: Grid, starts: Ints | None) -> bool:
         int(np.count_nonzero((first == np.stack(order, axis=1)).all(axis=1)))
         for order in ((columns, rows), (rows, columns))
     ]
+    # Equal for both only on a symmetrical map; then x comes first, as in most files.
     return fits[0] >= fits[1]
 
 
@@ -104,11 +108,13 @@ def check_steps(cells: Ints, grid: Grid, file: Path) -> None:
     rows, columns = np.divmod(cells, grid.width)
     jumps = np.abs(np.diff(rows, axis=1)) + np.abs(np.diff(columns, axis=1)) > 1
     if jumps.any():
+        # The first in time is shown: what follows from one jump is not of interest.
         step, robot = divmod(int(np.flatnonzero(jumps.T.ravel())[0]), len(cells))
         begin, end = (_place(int(cells[robot, at]), grid) for at in (step, step + 1))
         fail(file, f"robot {robot}, step {step + 1}: it jumps from {begin} to {end}, which are no neighbours")
     for step in range(cells.shape[1]):
         here = cells[:, step]
+        # Sorted, two equal cells are neighbours; comparing all pairs would take far longer.
         order = np.argsort(here, kind="stable")
         same = np.flatnonzero(np.diff(here[order]) == 0)
         if len(same):
@@ -121,6 +127,7 @@ def check_steps(cells: Ints, grid: Grid, file: Path) -> None:
 def _check_swaps(before: Ints, here: Ints, step: int, grid: Grid, file: Path) -> None:
     """Raise ConfigError where two robots change places between `before` (R,) and `here` (R,)."""
     moved = np.flatnonzero(before != here)
+    # A move as one number, and its reverse: who makes the reverse of another's move exchanges places with it.
     forth, back = (begin[moved] * grid.count + end[moved] for begin, end in ((before, here), (here, before)))
     _, ones, others = np.intersect1d(forth, back, return_indices=True)
     if len(ones):

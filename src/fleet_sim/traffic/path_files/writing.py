@@ -29,6 +29,7 @@ def write_paths(
     if form == "smart":
         lines = _smart(columns.tolist(), rows.tolist(), steps_to_rest(cells).tolist())
     else:
+        # Without goals, where robots are at the end is where they wanted to be.
         ends = np.asarray(cells[:, -1] if goals is None else goals, np.int64)
         lines = _lacam(np.asarray(cells), columns, rows, ends, grid, map_name)
     with replacing(path) as part:

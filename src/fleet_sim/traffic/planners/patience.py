@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Ints
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.problem import Problem
 
 
+@saved
 class Patience:
     """Counts the calls in which robots started away from their goals, by their ids; robots not asked for are forgotten.
 

@@ -77,6 +77,10 @@ class Pibt(Planner):
             return np.concatenate((problem.starts[:, None], columns), axis=1)
         return self._to_end(problem, waited)
 
+    def window_for(self, least: int) -> int:
+        """Return `least`: the rule looks one step ahead, and what is planned later knows more."""
+        return least
+
     def figures(self) -> Mapping[str, float]:
         """Return how many steps were planned."""
         return {"steps_planned": float(self._steps_planned)}

@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes, Ints
 from fleet_sim.kernels import compiled
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go
@@ -16,6 +17,7 @@ FIRST = 1e9
 """Beyond all waiting: by how much wide robots on their way are more urgent than others."""
 
 
+@saved
 class PibtStep:
     """The arrays that a step works on, kept from call to call."""
 

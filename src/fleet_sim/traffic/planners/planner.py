@@ -15,6 +15,8 @@ from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.problem import Problem
 
 NO_BARS = "does not keep robots that carry something wide away from what stands in their way; use pibt"
+USUAL_WINDOW = 10
+"""Steps that are enough for most planners to see who is in the way."""
 
 
 @dataclass
@@ -52,6 +54,10 @@ class Planner(ABC):
         T is at least 1, and at least the window unless all robots have arrived before. Raises PlanError where there is
         no plan, or none is found in time.
         """
+
+    def window_for(self, least: int) -> int:
+        """Return how many steps to plan where no window is set; robots drive `least` until the next plan, at most."""
+        return max(least, USUAL_WINDOW)
 
     def figures(self) -> Mapping[str, float]:
         """Return what the planner counts, such as how often it had to fall back, since it was made."""

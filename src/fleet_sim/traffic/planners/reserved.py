@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.kernels import compiled
+from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.tables import Links, Steps, Words
 
@@ -14,6 +15,7 @@ MOST_SEARCHES = 1 << 30
 """Before their numbers begin again."""
 
 
+@saved
 class Reservations:
     """Who holds what at which step: `held` (T + 1, resources), NOBODY where it is free; and scratch for searches.
 

@@ -34,6 +34,7 @@ def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficS
         seed=seed,
         collision_margin=fleet.margin,
         ignore_static_collision=False,
+        # A run goes on to its end; going back to its start would only take memory.
         keep_initial_state=False,
     )
     sim = MultiRobotSimulationCore(params)

@@ -62,10 +62,12 @@ class GoalGiver:
         crew, tick = self.crew, self._world.clock.tick
         crew.renew()
         until = self._until[crew.robots]
+        # Who stays already, and who has no task, has not just arrived.
         arrived_mask = crew.table.arrived[crew.rows] & self._active[crew.robots] & (until < 0)
         if arrived_mask.any():
             until[arrived_mask] = tick + self._dwell_ticks
             self._until[crew.robots] = until
+            # Without a stay nobody has to be held, as the next goal comes in the same step.
             if self._dwell_ticks:
                 self._traffic.pause_rows(crew.rows[arrived_mask])
         done_mask = (until >= 0) & (until <= tick)
@@ -80,6 +82,7 @@ class GoalGiver:
         goals = self._tasks.next(robots, cells)
         now = self._world.clock.time
         ended = robots[goals.done_mask]
+        # From when a robot had the task until now; the first goals have ended none.
         self.collector.tasks_ended(now - self._since[ended])
         self._since[ended] = now
         going_mask = goals.cells >= 0
@@ -87,6 +90,7 @@ class GoalGiver:
         if not going_mask.any():
             return
         nodes = self._node_of[goals.cells[going_mask]]
+        # Not left to the traffic, which would name a node and not the cell of the task.
         if (nodes < 0).any():
             cell = int(goals.cells[going_mask][nodes < 0][0])
             raise InvalidValueError(f"there is no room for a robot at the goal in cell {cell}; choose a smaller radius")
@@ -104,6 +108,7 @@ class GoalGiver:
         crew, arrays, tasks, figures = saved
         self.crew.restore(crew)
         self._until, self._since, self._active = (array.copy() for array in arrays)
+        # In place: the giver is held by others, and so are tasks and collector.
         vars(self._tasks).update(deepcopy(tasks))
         vars(self.collector).update(deepcopy(figures))
 

@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.costs import sum_of_costs
 from fleet_sim.traffic.figures import FigureCollector, run_of
@@ -25,6 +26,9 @@ from fleet_sim.traffic.runs.settings import FleetSettings
 from fleet_sim.traffic.runs.stepping import step_to, warm_up
 from fleet_sim.traffic.runs.watch import Watch
 from fleet_sim.traffic.settings import TrafficSettings
+
+PLANNING_TIMES = ("planning_ms_p50", "planning_ms_p99", "planning_ms_max")
+"""Figures that are one and the same where there is one plan."""
 
 
 def drive_paths(
@@ -46,44 +50,57 @@ def drive_paths(
     simulated time. Raises PlanError for paths that robots of this size may not drive.
     """
     robots = fleet or FleetSettings()
+    # Before the clock of the run starts: compiling is no part of it.
     warm_up()
     made = make_fleet(site, cells[:, 0], robots, TrafficSettings(policy="given", network="grid"), seed)
     with made.sim:
         crew = Crew(made.sim.world, made.traffic)
-        rows, table = crew.rows, crew.table
-        made.traffic.drive_rows(rows, _nodes(made.traffic.network, cells))
+        made.traffic.drive_rows(crew.rows, _nodes(made.traffic.network, cells))
         collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
         watch = Watch(made.sim, made.traffic, crew, collector)
-        nobody: Bools = np.zeros(len(rows), bool)
-        there: Bools = np.zeros(len(rows), bool)
-        rests = 0.0
-
-        def look(dt: float) -> None:
-            nonlocal rests
-            came_mask = table.arrived[rows] & ~there
-            if came_mask.any():
-                there[came_mask] = True
-                rests = made.sim.sim_time
-                right = np.flatnonzero(came_mask & (cells[:, -1] == goals))
-                collector.tasks_ended(np.full(len(right), rests))
-            watch.look(dt, nobody, ~there)
-
-        made.sim.pipeline.add(System("figures", Phase.OBSERVE, look))
-        over = lambda: bool(there.all()) or collector.standstill.deadlocks > 0  # noqa: E731  asked in every step
-        timing = step_to(made, seconds, over, lambda: collector.tasks_done, progress)
+        ends = _PathEnds(made.sim, crew, watch, cells[:, -1] == goals)
+        made.sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
+        timing = step_to(made, seconds, ends.are_over, lambda: collector.tasks_done, progress)
         figures = {
             **watch.figures(),
             **timing.figures(collector.simulated),
             "plans": 0 if planning_s is None else 1,
-            **dict.fromkeys(
-                ("planning_ms_p50", "planning_ms_p99", "planning_ms_max"),
-                None if planning_s is None else planning_s * 1e3,
-            ),
+            **dict.fromkeys(PLANNING_TIMES, None if planning_s is None else planning_s * 1e3),
             "sum_of_costs": sum_of_costs(cells),
-            "makespan_s": round(rests, 6) if there.all() else None,
+            "makespan_s": round(ends.last, 6) if ends.there_mask.all() else None,
         }
         run = run_of(title, figures, collector, about=about or {}, distributions=watch.distributions())
     return Outcome(run, timing.stopped)
+
+
+class _PathEnds:
+    """Notes in each step which robots have come to the ends of their paths."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, crew: Crew, watch: Watch, right_mask: Bools) -> None:
+        """`right_mask` (R,) tells whose path ends at its goal."""
+        self._sim = sim
+        self._crew = crew
+        self._watch = watch
+        self._right_mask = right_mask
+        self._nobody: Bools = np.zeros(len(right_mask), bool)
+        self.there_mask: Bools = np.zeros(len(right_mask), bool)
+        self.last = 0.0
+        """When the last one so far came, in s."""
+
+    def look(self, dt: float) -> None:
+        """Look at all robots, at the end of a step."""
+        # Counted once, at the first arrival: a robot that was pushed on is not counted again.
+        came_mask = self._crew.table.arrived[self._crew.rows] & ~self.there_mask
+        if came_mask.any():
+            self.there_mask |= came_mask
+            self.last = self._sim.sim_time
+            count = np.count_nonzero(came_mask & self._right_mask)
+            self._watch.collector.tasks_ended(np.full(count, self.last))
+        self._watch.look(dt, self._nobody, ~self.there_mask)
+
+    def are_over(self) -> bool:
+        """Return whether nothing more will happen: all have come, or nobody can go on."""
+        return bool(self.there_mask.all()) or self._watch.collector.standstill.deadlocks > 0
 
 
 def _nodes(network: Network, cells: Ints) -> Ints:

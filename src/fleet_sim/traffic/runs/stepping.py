@@ -48,9 +48,11 @@ def step_to(
     begin_cpu = time.process_time()
     stopped = False
     try:
+        # The tolerance is for times like 0.1 s, whose multiples fall just short.
         while sim.sim_time < seconds - 1e-9 and not done():
             sim.step_once()
             now = time.perf_counter()
+            # By wall time: a fast run has thousands of steps between two looks.
             if progress is not None and now - shown >= SHOWN_EACH:
                 shown = now
                 progress(sim.sim_time, seconds, tasks())
@@ -65,6 +67,7 @@ def warm_up(planner: str = "pibt", settings: Mapping[str, object] | None = None)
     Planners of other packages are left alone: they may not expect a problem that nobody asked for.
     """
     site = Site("yard", Grid(np.ones((2, 3), bool)))
+    # Robots in two corners that exchange places: that needs a plan, grants, and turns.
     fleet = make_fleet(site, np.array([0, 5]), FleetSettings(), TrafficSettings(), 0)
     with fleet.sim:
         nodes = fleet.traffic.nodes(fleet.traffic.rows)

@@ -26,6 +26,7 @@ class Watch:
         self._sim = sim
         self._traffic = traffic
         self._crew = crew
+        # The largest, so that a gap below 0 is an overlap for certain.
         self._radius = float(crew.table.radius[crew.rows].max(initial=0.0))
         collector.begin(crew.robots, sim.world.position[crew.rows, :2])
 
@@ -34,6 +35,7 @@ class Watch:
         rows, table = self._crew.rows, self._crew.table
         speeds = table.speed[rows]
         self.speed_max = max(self.speed_max, float(speeds.max(initial=0.0)))
+        # Turning on the spot is driving, too: the robot does what it was told.
         moves_mask = (speeds > 0.0) | (table.spin[rows] != 0.0)
         held_mask = (table.held[rows] & HELD) != 0
         stands = np.where(held_mask, BLOCKED, WAITING)

@@ -56,6 +56,7 @@ class Work:
         """Return the figures so far; see docs/reports.md."""
         collector = self.collector
         speed = float(self._sim.world.motion.linear_limit[self.traffic.rows].max(initial=0.0))
+        # A step of a plan is as long as it takes to cross a cell; sums of costs are counted in steps.
         step = self.traffic.site.grid.cell / speed if speed > 0.0 else 1.0
         return {
             **self._watch.figures(),

@@ -39,6 +39,7 @@ def drive_workload(
         timing = step_to(made, seconds, lambda: work.all_done, lambda: work.collector.tasks_done, progress)
         told = made.traffic.figures()
         refusal = str(told["last_refusal"])
+        # Some plans may fail; if none succeeded, figures of standing robots would mislead.
         if not told["plans"] and told["refusals"]:
             raise PlanError(f"no robot was moved, as all {told['refusals']} plans failed: {refusal}")
         title = f"{workload.name}, {len(workload.starts)} robots, {plans.planner}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import yaml
 from rosbags.rosbag2 import Reader, ReaderError
@@ -49,20 +50,31 @@ def _info(args: argparse.Namespace) -> str | None:
     return None
 
 
+def _metadata(path: Path) -> dict[str, Any]:
+    """What is said of a folder; of a single file, what is known without."""
+    if path.is_dir():
+        content = yaml.safe_load((path / "metadata.yaml").read_text())
+        found: dict[str, Any] = content["rosbag2_bagfile_information"]
+        return found
+    storage = "mcap" if path.suffix == ".mcap" else "sqlite3"
+    return {"relative_file_paths": [path.name], "storage_identifier": storage}
+
+
 def _print(path: Path, reader: Reader, only_names: bool) -> None:
     topics = sorted(reader.connections, key=lambda connection: connection.topic)
     if only_names:
         print(*(connection.topic for connection in topics), sep="\n")
         return
-    metadata = yaml.safe_load((path / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    metadata = _metadata(path)
     files: list[str] = metadata["relative_file_paths"]
+    folder = path if path.is_dir() else path.parent
     # An empty recording has neither a first nor a last message.
     duration = reader.duration if reader.message_count else 0
     start = reader.start_time if reader.message_count else 0
     print(f"\nFiles:             {files[0]}")
     for name in files[1:]:
         print(f"{_INDENT}{name}")
-    print(f"Bag size:          {_size(sum((path / name).stat().st_size for name in files))}")
+    print(f"Bag size:          {_size(sum((folder / name).stat().st_size for name in files))}")
     print(f"Storage id:        {metadata['storage_identifier']}")
     print(f"ROS Distro:        {metadata.get('ros_distro') or 'unknown'}")
     print(f"Duration:          {_seconds(duration)}s")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fleet_sim.core.clock import Clock, exact
-from fleet_sim.ros.conversions import NS_PER_S
+
+NS_PER_S = 1_000_000_000
 
 
 class RosTime:

@@ -1,0 +1,158 @@
+"""Messages of a fixed layout as bytes: serialised once, then only the numbers in them are written.
+
+The positions of the numbers are found by serialising twice, once with every number zero and once with every byte of
+every number nonzero: the bytes that differ are the numbers, in the order of the message. This works for any message
+type, and needs no knowledge of the wire format except the alignment of numbers. Messages and what serialises them are
+the caller's: those of rclpy, or those of recordings, which need no ROS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Ints
+
+HEADER_SIZE = 4
+"""Length of the encapsulation header in bytes, which names the kind of CDR."""
+
+# Of the widest numbers in CDR.
+ALIGNMENT = 8
+
+POSITION = ("position.x", "position.y", "position.z")
+ORIENTATION = ("orientation.x", "orientation.y", "orientation.z", "orientation.w")
+TWIST = ("linear.x", "linear.y", "linear.z", "angular.x", "angular.y", "angular.z")
+AXES = ("x", "y", "z")
+STAMP = {"sec": ("i4", ("header.stamp.sec",)), "nanosec": ("u4", ("header.stamp.nanosec",))}
+"""The stamp of a message with a header, as `numbers` of a template."""
+
+Numbers = Mapping[str, tuple[str, Sequence[str]]]
+"""By name: the NumPy type of the numbers, and the paths of the fields that hold them."""
+
+
+def the_message(message: Any) -> Sequence[Any]:
+    """Return the message as its only element."""
+    return (message,)
+
+
+@dataclass(frozen=True)
+class MessagePart:
+    """Numbers that every element of a message has, in the order of its fields.
+
+    `elements` returns the objects at which the paths begin: the message, or the items of an array in it.
+    """
+
+    numbers: Numbers
+    elements: Callable[[Any], Sequence[Any]] = the_message
+
+
+def under(path: str, fields: Sequence[str]) -> list[str]:
+    """Return the paths of `fields` in the field `path`."""
+    return [f"{path}.{field}" for field in fields]
+
+
+class ByteTemplate:
+    """Messages of one type that keep their layout: names and frames stay, numbers change.
+
+    A group of numbers has one row for each element of each message. `write` sets a group, `pieces` returns the
+    bytes of the messages. `serialize` returns the CDR of a message, with its header.
+    """
+
+    def __init__(
+        self, messages: Sequence[Any], parts: Sequence[MessagePart], serialize: Callable[[Any], bytes]
+    ) -> None:
+        self._slots: dict[str, tuple[AnyArray, Ints]] = {}
+        for part in parts:
+            _fill(messages, part, byte=0)
+        empty = [serialize(message) for message in messages]
+        self._lay_out(empty)
+        self._number_mask = np.zeros(len(self._bytes), np.bool_)
+        for part in parts:
+            _fill(messages, part, byte=1)
+            differing = np.flatnonzero(self._bytes != self._joined([serialize(m) for m in messages]))
+            _fill(messages, part, byte=0)
+            self._number_mask[differing] = True
+            self._find(part.numbers, differing)
+
+    def write(self, name: str, values: Any) -> None:
+        """Set the group `name` to `values`, (count, fields) or what broadcasts to it."""
+        view, index = self._slots[name]
+        view[index] = values
+
+    def write_stamp(self, nanoseconds: int) -> None:
+        """Set the groups of STAMP."""
+        sec, nanosec = divmod(nanoseconds, 1_000_000_000)
+        self.write("sec", sec)
+        self.write("nanosec", nanosec)
+
+    def pieces(self) -> list[bytes]:
+        """Return each message as CDR."""
+        data = self._bytes.tobytes()
+        return [data[start:end] for start, end in self._spans]
+
+    def fill(self, pieces: Sequence[bytes]) -> None:
+        """Take the numbers out of messages of this layout; raises ValueError for messages of another one."""
+        spans = self._spans
+        if list(map(len, pieces)) != [end - start for start, end in spans]:
+            raise ValueError("a message has another length than its layout")
+        taken = self._joined(pieces)
+        # What is no number says which robots and frames they are of.
+        if not np.array_equal(taken[~self._number_mask], self._bytes[~self._number_mask]):
+            raise ValueError("a message has other names than its layout")
+        self._bytes[:] = taken
+
+    def read(self, name: str) -> AnyArray:
+        """Return a copy of the group `name`, (count, fields)."""
+        view, index = self._slots[name]
+        return view[index]
+
+    # ---- building ----------------------------------------------------------------------------------------------------
+
+    def _lay_out(self, empty: Sequence[bytes]) -> None:
+        """Lay out the messages one after the other, each body aligned, so that NumPy views can write the numbers."""
+        self._spans: list[tuple[int, int]] = []
+        # CDR aligns numbers from the end of the header on, so bodies and not messages begin at multiples of 8.
+        cursor = ALIGNMENT - HEADER_SIZE
+        for data in empty:
+            self._spans.append((cursor, cursor + len(data)))
+            cursor += len(data) + -len(data) % ALIGNMENT
+        self._bytes = np.zeros(cursor + -cursor % ALIGNMENT, np.uint8)
+        self._bytes[:] = self._joined(empty)
+
+    def _joined(self, serialized: Sequence[bytes]) -> AnyArray:
+        joined = np.zeros(len(self._bytes), np.uint8)
+        for (start, end), data in zip(self._spans, serialized, strict=True):
+            joined[start:end] = np.frombuffer(data, np.uint8)
+        return joined
+
+    def _find(self, numbers: Numbers, differing: Ints) -> None:
+        # All bytes of all numbers differ, so each element contributes the same number of differing bytes, in the order
+        # of its fields.
+        width = sum(np.dtype(kind).itemsize * len(paths) for kind, paths in numbers.values())
+        starts = differing.reshape(-1, width)
+        column = 0
+        for name, (kind, paths) in numbers.items():
+            size = np.dtype(kind).itemsize
+            places = [column + index * size for index in range(len(paths))]
+            column += len(paths) * size
+            # A view as wider numbers needs a whole number of them.
+            whole = len(self._bytes) // size * size
+            view = self._bytes[:whole].view(np.dtype(kind).newbyteorder("<"))
+            self._slots[name] = (view, starts[:, places] // size)
+
+
+def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:
+    """Set every number of `part` to the value whose bytes are all `byte`."""
+    owners = [element for message in messages for element in part.elements(message)]
+    for kind, paths in part.numbers.values():
+        value = np.full(np.dtype(kind).itemsize, byte, np.uint8).view(kind)[0].item()
+        for path in paths:
+            *outer, field = path.split(".")
+            for owner in owners:
+                target = owner
+                for name in outer:
+                    target = getattr(target, name)
+                setattr(target, field, value)

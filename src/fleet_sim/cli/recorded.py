@@ -1,0 +1,95 @@
+"""Options of `fleet-sim run` that keep a run, and repeat it: recordings and inputs."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from typing import TYPE_CHECKING
+
+from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.paths import resolve_config
+
+if TYPE_CHECKING:
+    from fleet_sim.facade.recording import RunRecording
+    from fleet_sim.facade.run_inputs import InputRecorder, RecordedInputs
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--record",
+        metavar="FILE.mcap",
+        help="record the run; see `fleet-sim replay`, `fleet-sim film`, ros2 bag, Foxglove",
+    )
+    parser.add_argument(
+        "--record-rate", type=float, default=10.0, metavar="HZ", help="samples per simulated second (default: 10)"
+    )
+    parser.add_argument(
+        "--record-inputs", metavar="FILE.jsonl", help="keep what comes from outside, to repeat the run without it"
+    )
+    parser.add_argument(
+        "--replay-inputs",
+        metavar="FILE.jsonl",
+        help="repeat the run of a file of inputs, bit for bit, with its own scenario, as fast as possible",
+    )
+
+
+def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
+    """Return the inputs that the options name, with their scenario in `args.config`; raises ConfigError.
+
+    What would make another run of it is refused.
+    """
+    if not args.replay_inputs:
+        return None
+    changes = {
+        "CONFIG": args.config,
+        "--from-state": args.from_state,
+        "--set": args.set,
+        "--seed": args.seed,
+        "--seeds": args.seeds,
+        "--duration": args.duration,
+        "--rtf": args.rtf,
+        "--record-inputs": args.record_inputs,
+    }
+    for name, value in changes.items():
+        if value not in (None, []):
+            raise ConfigError(f"{name} cannot be used with --replay-inputs: the file says what is run")
+    from fleet_sim.facade.run_inputs import RecordedInputs
+
+    inputs = RecordedInputs.load(args.replay_inputs)
+    args.config = inputs.source or str(inputs.path)
+    return inputs
+
+
+class KeptRun:
+    """Keeps the run in its `with` block as the options say; `report` says what came of it, at the very end."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, args: argparse.Namespace) -> None:
+        self._recording: RunRecording | None = None
+        self._inputs: InputRecorder | None = None
+        if args.record_inputs:
+            from fleet_sim.facade.run_inputs import InputRecorder
+
+            self._inputs = InputRecorder(sim, args.record_inputs, source=str(resolve_config(args.config).resolve()))
+        if args.record:
+            self._recording = sim.record(args.record, rate=args.record_rate)
+
+    def __enter__(self) -> KeptRun:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for one in (self._inputs, self._recording):
+            # Raised by `report`, when the rest of what is known of the run is printed.
+            with contextlib.suppress(FleetSimError):
+                if one is not None:
+                    one.close()
+
+    def report(self) -> None:
+        """Print which files there are now; raises FleetSimError where one could not be written."""
+        for name, one in (("inputs", self._inputs), ("recording", self._recording)):
+            if one is None:
+                continue
+            if one.error is not None:
+                raise FleetSimError(f"the run went on to its end, its {name} did not: {one.error}")
+            print(f"{name}: {one.path}")

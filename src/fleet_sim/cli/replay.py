@@ -1,0 +1,96 @@
+"""`fleet-sim replay`: what a recording holds, on the screen or on ROS topics; makes whole what was cut off."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from fleet_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fleet_sim.record.recording import Recording
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("replay", help="show what a recording holds, publish it on ROS, repair it")
+    parser.add_argument(
+        "recording", metavar="FILE.mcap", help="made by `fleet-sim run --record`; or what it left: .part"
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--info", action="store_true", help="print what is in it (default)")
+    what.add_argument("--publish", action="store_true", help="publish it on ROS topics, with /clock")
+    what.add_argument("--repair", metavar="OUT.mcap", help="write all that can be read of it as a whole recording")
+    parser.add_argument("--speed", type=float, metavar="X", help="of --publish; 1 = as it was (default), 0 = at once")
+    parser.add_argument("--start", type=float, metavar="SECONDS", help="of --publish; from here on")
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Do what the options say; return 0."""
+    if not args.publish and (args.speed is not None or args.start is not None):
+        raise ConfigError("--speed and --start are for --publish")
+    if args.repair:
+        from fleet_sim.record.repair import repair
+
+        count = repair(args.recording, args.repair)
+        print(f"{args.repair}: {count} messages")
+        return 0
+    from fleet_sim.record.recording import Recording
+
+    with Recording(args.recording) as recording:
+        if args.publish:
+            publish(recording, 1.0 if args.speed is None else args.speed, args.start or 0.0)
+        else:
+            print("\n".join(description(recording)))
+    return 0
+
+
+def publish(recording: Recording, speed: float, start: float) -> None:
+    """Publish the messages of `recording` in their order; raises ConfigError for a negative speed."""
+    if not speed >= 0.0:
+        raise ConfigError(f"--speed: expected 0 or more, got {speed}")
+    try:
+        from fleet_sim.ros.playback import play
+    except ModuleNotFoundError as error:
+        raise ConfigError("--publish needs ROS 2, or pocket_ros: see docs/ros.md") from error
+    index = recording.index
+    latched = {name for name, topic in index.topics.items() if "transient_local" in str(topic.metadata)}
+    kinds = {name: topic.kind for name, topic in index.topics.items()}
+    messages = ((topic.name, place.time, index.message(place)) for topic, place in index.messages())
+    count = play(kinds, latched, messages, speed=speed, start=recording.times[0] + start)
+    print(f"{count} messages published")
+
+
+def description(recording: Recording) -> list[str]:
+    """Return what is in a recording, in lines."""
+    index, about = recording.index, recording.about
+    state = recording.snapshot_at(float(recording.times[-1]))
+    scenario = "the scenario is in it"
+    if not recording.scenario:
+        scenario = f"no scenario: {about.get('scenario', 'made in Python')}"
+    robots = int(state.agent_mask.sum())
+    lines = [
+        f"{recording.path}: {recording.duration:g} s of simulated time from {recording.times[0]:g} s on, "
+        f"{len(recording.times)} samples, {index.message_count} messages",
+        f"  made by fleet_sim {about.get('version')}, seed {about.get('seed')}, step {about.get('timestep')} s",
+        f"  {robots} robots and {len(state.names) - robots} objects at the end",
+        f"  {scenario}",
+    ]
+    if not recording.whole:
+        lines.append("  it was cut off; --repair makes it whole, without what followed the last second")
+    lines += [f"  note: {note}" for note in recording.notes]
+    # Topics of many robots are one line.
+    kinds: dict[tuple[str, str], list[int]] = {}
+    for topic in index.topics.values():
+        robot, slash, rest = topic.name[1:].partition("/")
+        name = f"/<robot>/{rest}" if slash and robot in state.names else topic.name
+        counts = kinds.setdefault((name, topic.kind), [0, 0])
+        counts[0] += 1
+        counts[1] += len(topic.places)
+    width = max(len(name) for name, _ in kinds)
+    lines += [
+        f"  {name:<{width}}  {kind:<36} {messages:>8}" + (f"  of {topics} robots" if topics > 1 else "")
+        for (name, kind), (topics, messages) in kinds.items()
+    ]
+    return lines

@@ -1,0 +1,79 @@
+"""World AABBs by compiled code, with the bits of `spatial.aabbs`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Bytes, Floats
+from fleet_sim.kernels import compiled
+from fleet_sim.spatial.shapes import ShapeKind
+
+_NONE, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
+    int(kind) for kind in (ShapeKind.NONE, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE, ShapeKind.PLANE)
+)
+
+
+@compiled
+def write_bounds(
+    behind_mask: Bools,
+    kinds: Bytes,
+    positions: Floats,
+    orientations: Floats,
+    half_extents: Floats,
+    radii: Floats,
+    lower: Floats,
+    upper: Floats,
+) -> int:
+    """Write the corners (N, 3) of the rows in `behind_mask` (N,), and clear it; return how many these are.
+
+    The arguments between are the columns of `ShapeArrays`.
+    """
+    count = 0
+    for row in range(len(behind_mask)):
+        if not behind_mask[row]:
+            continue
+        behind_mask[row] = False
+        count += 1
+        kind = kinds[row]
+        x, y, z, w = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
+        hx, hy, hz = half_extents[row, 0], half_extents[row, 1], half_extents[row, 2]
+        if kind in (_CYLINDER, _CAPSULE):
+            reach = _round_reach(kind == _CYLINDER, x, y, z, w, hz, radii[row])
+        elif kind == _SPHERE:
+            reach = (radii[row], radii[row], radii[row])
+        elif kind == _PLANE:
+            reach = (np.inf, np.inf, np.inf)
+        elif kind == _NONE:
+            reach = (0.0, 0.0, 0.0)
+        else:
+            reach = _box_reach(x, y, z, w, hx, hy, hz)
+        for axis in range(3):
+            lower[row, axis] = positions[row, axis] - reach[axis]
+            upper[row, axis] = positions[row, axis] + reach[axis]
+        if kind == _PLANE and x == 0.0 and y == 0.0:
+            upper[row, 2] = positions[row, 2]
+    return count
+
+
+@compiled
+def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz: float) -> tuple[float, float, float]:
+    return (
+        abs(1.0 - 2.0 * (y * y + z * z)) * hx + abs(2.0 * (x * y - z * w)) * hy + abs(2.0 * (x * z + y * w)) * hz,
+        abs(2.0 * (x * y + z * w)) * hx + abs(1.0 - 2.0 * (x * x + z * z)) * hy + abs(2.0 * (y * z - x * w)) * hz,
+        abs(2.0 * (x * z - y * w)) * hx + abs(2.0 * (y * z + x * w)) * hy + abs(1.0 - 2.0 * (x * x + y * y)) * hz,
+    )
+
+
+@compiled
+def _round_reach(
+    cylinder: bool, x: float, y: float, z: float, w: float, half_height: float, radius: float
+) -> tuple[float, float, float]:
+    along = (abs(2.0 * (x * z + y * w)), abs(2.0 * (y * z - x * w)), abs(1.0 - 2.0 * (x * x + y * y)))
+    if cylinder:
+        return (
+            along[0] * half_height + np.sqrt(max(1.0 - along[0] * along[0], 0.0)) * radius,
+            along[1] * half_height + np.sqrt(max(1.0 - along[1] * along[1], 0.0)) * radius,
+            along[2] * half_height + np.sqrt(max(1.0 - along[2] * along[2], 0.0)) * radius,
+        )
+    core = half_height - radius
+    return (along[0] * core + radius, along[1] * core + radius, along[2] * core + radius)

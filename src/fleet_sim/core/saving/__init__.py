@@ -1,0 +1,1 @@
+"""States as files: values written as JSON and arrays, the forms of what is no plain value, and the file itself."""

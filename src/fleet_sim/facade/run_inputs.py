@@ -1,0 +1,240 @@
+"""InputRecorder and recorded inputs: what came into a run from outside, to repeat the run without those who sent it.
+
+A file has a line of JSON for each command, with the step in which it was applied. The first line is of the run: its
+scenario and the hash of its beginning; the last one of its end. Both hashes are compared when it is repeated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TextIO
+
+from fleet_sim.core.command_log import Recordable
+from fleet_sim.core.commands import Command
+from fleet_sim.core.events import EventBus
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
+from fleet_sim.output import check_target, part_beside, refusals
+
+logger = logging.getLogger(__name__)
+
+FORMAT = "fleet_sim inputs 1"
+LARGEST_FILE = 2**31
+"""Bytes of a file of inputs."""
+HEAD, ENTRY, END = {"format", "scenario", "source", "hash"}, {"tick", "in_step", "command"}, {"end", "hash"}
+
+
+class RepeatableRun(Recordable, Protocol):
+    """The parts of a simulation that recording and repeating a run use."""
+
+    @property
+    def population(self) -> Any: ...
+
+    @property
+    def events(self) -> EventBus: ...
+
+    def state_hash(self) -> str: ...
+
+
+class InputRecorder:
+    """Writes the commands that a simulation applies, from its first step to `close`, to a file; one per line.
+
+    Everything that comes from outside is a command: topics, services and actions of ROS, clicks, and what Python puts
+    into `sim.inbox`. Calls of handles in Python are part of a program, and not recorded. As with recordings, the file
+    has its name when it is whole, and is beside it until then. Raises StateError where a run cannot be repeated from
+    its beginning, and InvalidValueError where nothing can be written.
+    """
+
+    def __init__(self, sim: RepeatableRun, path: str | Path, *, source: str = "") -> None:
+        scenario = sim.population.scenario
+        if sim.clock.tick or not scenario:
+            what = f"it is at step {sim.clock.tick}" if sim.clock.tick else "it was made in Python, without one"
+            raise StateError(f"inputs are recorded from the beginning of a scenario on, to be repeated with it; {what}")
+        self.error: FleetSimError | None = None
+        self.path, self._part = Path(path), part_beside(path)
+        self._sim = sim
+        try:
+            head = {"format": FORMAT, "scenario": scenario, "source": source, "hash": sim.state_hash()}
+            line = json.dumps(head)
+        except (TypeError, ValueError) as error:
+            raise InvalidValueError(f"inputs: the scenario has a value that no file can hold: {error}") from error
+        check_target(path)
+        with refusals(path):
+            self._stream: TextIO | None = self._part.open("x", encoding="utf-8")
+        self._write(line)
+        sim.inbox.on_apply.append(self._note)
+        sim.events.on("closed", self._on_closed)
+
+    def close(self) -> None:
+        """Write the end and give the file its name; may be called again. Raises `error` if there is one."""
+        if self._stream is not None:
+            self._write(json.dumps({"end": self._sim.clock.tick, "hash": self._sim.state_hash()}))
+            self._finish()
+        if self.error is not None:
+            raise self.error
+
+    def __enter__(self) -> InputRecorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(FleetSimError):
+            self.close()
+
+    def _note(self, command: Command) -> None:
+        if self._stream is None:
+            return
+        sim = self._sim
+        try:
+            # Written as values right away, as an action changes while it runs.
+            plain = sim.dispatcher.described(command).to_dict()
+            self._write(json.dumps({"tick": sim.clock.tick, "in_step": sim.world.in_step, "command": plain}))
+        except (FleetSimError, TypeError, ValueError) as error:
+            self._fail(InvalidValueError(f"inputs: {type(command).__name__} of step {sim.clock.tick}: {error}"))
+
+    def _write(self, line: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(line + "\n")
+            # Each at once: it is what is left of a run that is killed.
+            self._stream.flush()
+        except OSError as error:
+            self._fail(InvalidValueError(f"{self.path}: cannot be written: {error.strerror or error}"))
+
+    def _fail(self, error: FleetSimError) -> None:
+        self.error = error
+        logger.error("the inputs are recorded up to here, the run goes on: %s; they are in %s", error, self._part)
+        self._finish(whole=False)
+
+    def _finish(self, *, whole: bool = True) -> None:
+        stream, self._stream = self._stream, None
+        sim = self._sim
+        sim.inbox.on_apply.remove(self._note)
+        sim.events.off("closed", self._on_closed)
+        if stream is None:
+            return
+        with contextlib.suppress(OSError):
+            stream.close()
+        if whole:
+            with refusals(self.path):
+                os.replace(self._part, self.path)
+
+    def _on_closed(self) -> None:
+        with contextlib.suppress(FleetSimError):
+            self.close()
+
+
+@dataclass(frozen=True)
+class RecordedInputs:
+    """The inputs of a run, read from a file; `end` is the step it ended at and its hash, None where it was cut off."""
+
+    path: Path
+    scenario: Mapping[str, Any]
+    source: str
+    begin_hash: str
+    entries: tuple[tuple[int, bool, Command], ...]
+    end: tuple[int, str] | None
+
+    @classmethod
+    def load(cls, path: str | Path) -> RecordedInputs:
+        """Return the inputs in a file; raises ConfigError naming file and line."""
+        entries: list[tuple[int, bool, Command]] = []
+        head: dict[str, Any] = {}
+        end: tuple[int, str] | None = None
+        for number, data in _lines(path):
+            where = f"line {number}"
+            if number == 1:
+                if set(data) != HEAD or data["format"] != FORMAT or not isinstance(data["scenario"], dict):
+                    raise ConfigError(f"expected the head of {FORMAT!r}, got {brief(data)}", source=str(path))
+                head = data
+            elif end is not None:
+                raise ConfigError("there is something after its end", source=str(path), path=where)
+            elif set(data) == END:
+                end = _tick(data["end"], path, where), str(data["hash"])
+            elif set(data) == ENTRY and isinstance(data["in_step"], bool):
+                try:
+                    command = Command.from_dict(data["command"])
+                except FleetSimError as error:
+                    raise ConfigError(str(error), source=str(path), path=where) from error
+                entries.append((_tick(data["tick"], path, where), data["in_step"], command))
+            else:
+                raise ConfigError(f"expected a command and its step, got {brief(data)}", source=str(path), path=where)
+        if not head:
+            raise ConfigError("it is empty", source=str(path))
+        source, begin = str(head["source"]), str(head["hash"])
+        return cls(Path(path), head["scenario"], source, begin, tuple(entries), end)
+
+    def replay(self, sim: RepeatableRun) -> None:
+        """Run `sim`, new from the scenario, to the end of these inputs, each applied as it was.
+
+        A run that was cut off ends with the step of its last command. Raises StateError where the run begins or ends in
+        another state than the recorded one.
+        """
+        begin = sim.state_hash()
+        if begin != self.begin_hash or sim.clock.tick:
+            raise StateError(
+                f"{self.path}: the scenario makes another world here (hash {begin}, recorded {self.begin_hash}): its "
+                "files have changed since, or fleet_sim is another version"
+            )
+        for tick, in_step, command in self.entries:
+            self._run_to(sim, tick)
+            # What failed then fails now; the sender is not here to be told.
+            sim.inbox.put(command)
+            # Applied right now, as it was; the others wait for their turn inside the next step.
+            if not in_step:
+                sim.inbox.drain(sim.dispatcher)
+        if len(sim.inbox):
+            sim.step_once()
+        if self.end is None:
+            return
+        self._run_to(sim, self.end[0])
+        if sim.state_hash() != self.end[1]:
+            raise StateError(
+                f"{self.path}: the run ended in another state (hash {sim.state_hash()}, recorded {self.end[1]}): "
+                "something changed it that is no command, such as Python code that called handles"
+            )
+
+    def _run_to(self, sim: RepeatableRun, tick: int) -> None:
+        while sim.clock.tick < tick:
+            sim.step_once()
+        # Commands that wait for the next step when time goes back are of that time.
+        if sim.clock.tick > tick:
+            raise StateError(f"{self.path}: a command was applied at step {tick}, and the run is at {sim.clock.tick}")
+
+
+def _lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the content of each whole line; the last one may have been cut off."""
+    try:
+        if os.path.getsize(path) > LARGEST_FILE:
+            raise ConfigError(f"it is larger than {LARGEST_FILE} bytes", source=str(path))
+        with open(path, encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.endswith("\n"):
+                    return
+                yield number, _mapping(line, path, number)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+
+
+def _mapping(line: str, path: str | Path, number: int) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"not JSON: {str(error)[:200]}", source=str(path), path=f"line {number}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"expected a mapping, got {brief(data)}", source=str(path), path=f"line {number}")
+    return data
+
+
+def _tick(value: object, path: str | Path, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
+        raise ConfigError(f"expected a step from 0 on, got {brief(value)}", source=str(path), path=where)
+    return value

@@ -1,0 +1,126 @@
+"""The forms of what every simulation has in its checkpoints: entities, actions, controllers, models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.registry import ACTIONS
+from fleet_sim.arrays import Bools
+from fleet_sim.core.clock import Clock
+from fleet_sim.core.entity_ids import BodyId, ObjectId
+from fleet_sim.core.faults import GuardedPart
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.saving.forms import Form
+from fleet_sim.core.saving.objects import refusal
+from fleet_sim.core.world import World
+from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.handle import Handle, handle_of
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import StateFileError, brief
+from fleet_sim.motion.controller import AgentController
+from fleet_sim.motion.controllers.registry import CONTROLLERS
+from fleet_sim.registry import Registry
+
+ENTITIES: dict[str, type[SimObject]] = {"Agent": Agent, "SimObject": SimObject}
+"""Classes of entities in state files. Those of users have code that a file does not hold."""
+
+
+class WorldForms:
+    """How the entities of `world`, and what they do, are written and read."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.kept_mask: Bools = np.zeros(0, np.bool_)
+        """Which rows hold the same entity in the file that is read and here."""
+        self._made: dict[tuple[int, int], Handle] = {}
+
+    def begin(self, kept_mask: Bools) -> None:
+        """Begin to read a file."""
+        self.kept_mask, self._made = kept_mask, {}
+
+    def forms(self) -> Iterator[Form[Any]]:
+        """Yield all forms."""
+        yield Form("world", World, lambda world: None, lambda nothing: self._world)
+        yield Form("clock", Clock, lambda clock: None, lambda nothing: self._world.clock)
+        yield Form("entity", Handle, self._of_entity, self._entity)
+        yield Form("model", RobotModel, self._of_model, self._model)
+        yield Form("object_id", ObjectId, int, ObjectId)
+        yield Form("body_id", BodyId, _of_body_id, _body_id)
+        yield Form("action", Action, lambda action: _name(ACTIONS, action, "register_action"), _blank_action)
+        yield Form("controller", AgentController, _of_controller, _blank_controller)
+        yield Form("part", GuardedPart, GuardedPart.state_of, self._world.guard.part_of)
+
+    # ---- entities ----------------------------------------------------------------------------------------------------
+
+    def _of_entity(self, handle: Handle) -> object:
+        name = type(handle).__name__
+        if ENTITIES.get(name) is not type(handle):
+            raise StateFileError(f"{handle!r}: {refusal(handle).partition(';')[0]}: its code is your own")
+        if handle.world is not self._world:
+            raise StateFileError(f"{handle!r} is of another simulation")
+        return name, *handle.place, None if handle.is_alive else getattr(handle, "last_label", "")
+
+    def _entity(self, saved: tuple[str, int, int, str | None]) -> Handle:
+        name, row, generation, label = saved
+        cls = ENTITIES.get(name)
+        if cls is None or type(row) is not int or type(generation) is not int or not 0 <= row < len(self.kept_mask):
+            raise StateFileError(f"{brief(saved)} is no entity")
+        known = self._world.handles[row] if self.kept_mask[row] else None
+        if type(known) is cls and known.place == (row, generation):
+            return known
+        place = row, generation
+        if place not in self._made:
+            self._made[place] = handle_of(cls, self._world, row, generation, label)
+        return self._made[place]
+
+    # ---- models ------------------------------------------------------------------------------------------------------
+
+    def _of_model(self, model: RobotModel) -> object:
+        return next(number for number, known in enumerate(self._world.models) if known is model)
+
+    def _model(self, number: int) -> RobotModel:
+        return self._world.models[number]
+
+
+# ---- what entities do ------------------------------------------------------------------------------------------------
+
+
+def _name(registry: Registry[Any], thing: object, advice: str) -> str:
+    """Return the name that the class of `thing` is registered by; raises StateFileError."""
+    cls = type(thing)
+    for name, known in registry.registered().items():
+        if known is cls:
+            return name
+    raise StateFileError(
+        f"the {registry.noun} {cls.__module__}.{cls.__qualname__} cannot be saved: it has no name by which another "
+        f"process finds it; give it one with {advice}()"
+    )
+
+
+def _blank_action(name: str) -> Action:
+    # Without its constructor: the scheduler gives it its attributes.
+    cls: type[Action] = ACTIONS.get(name)
+    return object.__new__(cls)
+
+
+def _of_controller(controller: AgentController) -> str:
+    return _name(CONTROLLERS, controller, "register_controller")
+
+
+def _blank_controller(name: str) -> AgentController:
+    cls: type[AgentController] = CONTROLLERS.get(name)
+    return object.__new__(cls)
+
+
+def _of_body_id(body: BodyId) -> object:
+    if body.object_id < 0:
+        raise StateFileError(f"{body!r} is the number of a body of the engine, which is another one next time")
+    return int(body), body.object_id
+
+
+def _body_id(saved: tuple[int, int]) -> BodyId:
+    return BodyId(*saved)

@@ -1,0 +1,138 @@
+"""McapFile: a recording while it is written, beside its name, in chunks that are whole at any moment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import part_beside, refusals
+from fleet_sim.record.message_types import definition
+
+if TYPE_CHECKING:
+    from mcap.writer import Writer
+
+CHUNK = 4_000_000
+"""Bytes before compression after which a chunk is written, also when it is young."""
+PROFILE = "ros2"
+
+
+@dataclass(frozen=True)
+class Qos:
+    """The quality of service that a topic is played back with."""
+
+    depth: int = 10
+    latched: bool = False
+    """Whether who subscribes later gets the last message at once."""
+
+    def as_yaml(self) -> str:
+        """Return it as recordings of rosbag2 have it, in the metadata `offered_qos_profiles` of a channel."""
+        lines = (
+            "- history: keep_last",
+            f"  depth: {self.depth}",
+            "  reliability: reliable",
+            f"  durability: {'transient_local' if self.latched else 'volatile'}",
+            *(f"  {name}: {{sec: 9223372036, nsec: 854775807}}" for name in ("deadline", "lifespan")),
+            "  liveliness: automatic",
+            "  liveliness_lease_duration: {sec: 9223372036, nsec: 854775807}",
+            "  avoid_ros_namespace_conventions: false",
+        )
+        return "\n".join(lines) + "\n"
+
+
+STATE, LATCHED = Qos(), Qos(depth=1, latched=True)
+
+
+class McapFile:
+    """An MCAP file of ROS 2 messages. It has its name from `finish` on; until then it is beside it, ending in `.part`.
+
+    After `flush`, whatever was written survives the end of the process. For one thread. Raises InvalidValueError where
+    the system refuses to write, MissingDependencyError without the extra `record`.
+    """
+
+    def __init__(self, path: str | Path, *, part: Path | None = None) -> None:
+        """Begin the file; `part` is another name for what is written until `finish`."""
+        try:
+            from mcap.writer import Writer
+        except ModuleNotFoundError as error:
+            raise missing_extra("mcap", "record", "recordings") from error
+        self.path, self.part = Path(path), part or part_beside(path)
+        self._check()
+        with refusals(path):
+            # Never one that is there: it may be all that is left of a run that was killed, or another's at work.
+            self._stream = self.part.open("xb")
+        self._writer: Writer = Writer(self._stream, chunk_size=CHUNK)
+        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, int] = {}
+        self._whole = 0
+        with refusals(path):
+            self._writer.start(profile=PROFILE, library="fleet_sim")
+
+    def _check(self) -> None:
+        if self.path.is_dir():
+            raise InvalidValueError(f"{self.path}: cannot be written: it is a folder")
+        if self.part.exists():
+            raise InvalidValueError(
+                f"{self.part} is there: another recording is at work, or a run was killed. What it has so far can be "
+                f"read: make it whole with `fleet-sim replay {self.part} --repair {self.path}`, or remove it"
+            )
+
+    def channel(self, topic: str, kind: str, qos: Qos) -> int:
+        """Return the number of the channel of `topic`, made at the first call."""
+        known = self._channels.get(topic)
+        if known is not None:
+            return known
+        return self.copied_channel(topic, kind, definition(kind).encode(), {"offered_qos_profiles": qos.as_yaml()})
+
+    def copied_channel(self, topic: str, kind: str, text: bytes, about: Mapping[str, str]) -> int:
+        """Return the number of the channel of `topic`, as it is in another file; `text` describes its type."""
+        if topic not in self._channels:
+            if kind not in self._schemas:
+                self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text)
+            self._channels[topic] = self._writer.register_channel(topic, "cdr", self._schemas[kind], dict(about))
+        return self._channels[topic]
+
+    def write(self, channel: int, now: int, data: bytes) -> None:
+        """Add a message of the time `now` in ns; raises InvalidValueError where a full chunk cannot be written."""
+        with refusals(self.path):
+            self._writer.add_message(channel, now, data, now)
+
+    def describe(self, name: str, values: Mapping[str, str]) -> None:
+        """Add texts about the recording."""
+        with refusals(self.path):
+            self._writer.add_metadata(name, dict(values))
+
+    def attach(self, name: str, media_type: str, data: bytes) -> None:
+        """Add a whole file."""
+        with refusals(self.path):
+            self._writer.add_attachment(0, 0, name, media_type, data)
+
+    def flush(self) -> None:
+        """Write what was added since the last call as a chunk."""
+        with refusals(self.path):
+            self._writer.flush()  # type: ignore[no-untyped-call]  # of mcap
+            self._stream.flush()
+            self._whole = self._stream.tell()
+
+    def finish(self) -> None:
+        """Write the index and give the file its name."""
+        with refusals(self.path):
+            self._writer.finish()  # type: ignore[no-untyped-call]  # of mcap
+            self._stream.close()
+            os.replace(self.part, self.path)
+
+    def abandon(self) -> None:
+        """Leave what was flushed beside the name, after an error; whatever follows the last whole chunk is cut off."""
+        with refusals(self.path):
+            try:
+                self._stream.close()
+            except OSError:
+                # What was left to write does not fit; it is what is cut off.
+                pass
+            finally:
+                os.truncate(self.part, self._whole)
+        if not self._whole:
+            self.part.unlink(missing_ok=True)

@@ -1,0 +1,188 @@
+"""McapRecording: samples of a simulation on their way into an MCAP file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.core.stamps import RosTime
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.facade.recording import RunRecording
+from fleet_sim.record.mcap_file import McapFile
+from fleet_sim.record.queue import SampleQueue
+from fleet_sim.record.settings import RecordParams
+from fleet_sim.record.topic import Sample
+from fleet_sim.record.writing import WriterThread
+from fleet_sim.simulation import MultiRobotSimulationCore
+
+FORMAT = "fleet_sim recording 1"
+SCENARIO, ABOUT = "scenario.json", "fleet_sim"
+_RUNS_BACK = ("reset", "cleared")
+
+
+class McapRecording:
+    """A recording under way, see RunRecording. A run is the same with and without it."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, path: Path, params: RecordParams) -> None:
+        self.path, self.params = path, params
+        self._sim = sim
+        self._closed = False
+        self._file = McapFile(path)
+        self._describe()
+        self._queue = SampleQueue(params.on_full)
+        self._time = RosTime(sim.clock)
+        self._orders: dict[str, None] = {}
+        self._last_tick = -1
+        # Not the checkpointed schedule of a callback: what is recorded must not depend on what is restored.
+        self._schedule = sim.clock.schedule(params.rate)
+        # Unique, as a run may have several recordings.
+        self._system = f"record {path}"
+        self._writer = WriterThread(self._file, self._queue, Frames(params.map_frame, params.namespace))
+        sim.control.between_steps(self._begin).result()
+
+    @property
+    def error(self) -> FleetSimError | None:
+        """What ended the recording before its end."""
+        return self._writer.error
+
+    @property
+    def dropped(self) -> int:
+        """How many samples were left out because writing was too slow."""
+        return self._queue.dropped
+
+    @property
+    def written(self) -> int:
+        """How many samples are in the file."""
+        return self._writer.written
+
+    def close(self) -> None:
+        """Write the rest and give the file its name; may be called again. Raises `error` if there is one."""
+        if not self._closed:
+            self._closed = True
+            control = self._sim.control
+            if not control.runs_elsewhere and not self._sim.world.in_step:
+                self._sample_now()
+            self._queue.close()
+            # Not waited for: it may be called from inside a step.
+            control.between_steps(self._end)
+            self._writer.finish()
+        if self.error is not None:
+            raise self.error
+
+    def __enter__(self) -> McapRecording:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+            return
+        # The error under way is the one to see; that of the recording was logged.
+        with contextlib.suppress(FleetSimError):
+            self.close()
+
+    # ---- in the simulation's thread ----------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        sim = self._sim
+        self._sample_now()
+        sim.pipeline.add(System(self._system, Phase.OBSERVE, self._run))
+        for event in _RUNS_BACK:
+            sim.events.on(event, self._time.on_reset)
+        sim.events.on("order_changed", self._note_order)
+        sim.events.on("closed", self._on_closed)
+
+    def _end(self) -> None:
+        sim = self._sim
+        sim.pipeline.remove(self._system)
+        for event in _RUNS_BACK:
+            sim.events.off(event, self._time.on_reset)
+        sim.events.off("order_changed", self._note_order)
+        sim.events.off("closed", self._on_closed)
+
+    def _on_closed(self) -> None:
+        # What went wrong was logged when it did.
+        with contextlib.suppress(FleetSimError):
+            self.close()
+
+    def _note_order(self, order: str, **_: Any) -> None:
+        self._orders[order] = None
+
+    def _run(self, dt: float) -> None:
+        if self._schedule.poll() is not None and not self._closed:
+            self._put(self._time.now(ticks_ahead=1), self._sim.clock.tick + 1)
+
+    def _sample_now(self) -> None:
+        # Without a step since the last sample there is nothing new.
+        if self._sim.clock.tick != self._last_tick:
+            self._put(self._time.now(), self._sim.clock.tick)
+
+    def _put(self, now: int, tick: int) -> None:
+        board = self._sim.snapshots
+        shared = board.latest
+        # That of this step, where somebody else had it taken.
+        snapshot = shared if board.has_readers and shared is not None and shared.tick == tick else board.take()
+        self._last_tick = tick
+        self._queue.put(Sample(now, snapshot, self._changed_orders()))
+
+    def _changed_orders(self) -> tuple[Any, ...]:
+        if not self._orders:
+            return ()
+        names, self._orders = list(self._orders), {}
+        orders = self._sim.features.use("orders").orders
+        return tuple(orders.status(name) for name in names)
+
+    # ---- about the run -----------------------------------------------------------------------------------------------
+
+    def _describe(self) -> None:
+        """Write what the recording is of: before the first message, so that a cut off file has it too."""
+        sim = self._sim
+        about = {
+            "format": FORMAT,
+            "version": _version(),
+            "timestep": repr(sim.params.timestep),
+            "seed": str(sim.params.seed),
+            "map_frame": self.params.map_frame,
+            "namespace": self.params.namespace,
+        }
+        scenario = sim.population.scenario
+        if scenario:
+            try:
+                # JSON is YAML too: `fleet-sim run` takes it as it is.
+                self._file.attach(SCENARIO, "application/json", json.dumps(scenario, indent=1).encode())
+            except (TypeError, ValueError) as error:
+                about["scenario"] = f"not recorded, as it has values that no file can hold: {error}"
+        self._file.describe(ABOUT, about)
+        self._file.flush()
+
+
+def _version() -> str:
+    try:
+        return metadata.version("fleet_sim")
+    except metadata.PackageNotFoundError:
+        return "of a checkout that is not installed"
+
+
+class McapRecorder:
+    """Recordings in MCAP, with the messages of ROS 2."""
+
+    def start(self, sim: Any, path: Path, settings: Mapping[str, Any]) -> RunRecording:
+        """Begin a recording of `sim` in the file `path`."""
+        known = RecordParams.__dataclass_fields__
+        for name in settings:
+            if name not in known:
+                raise InvalidValueError(f"record: unknown setting {name!r}; known: {', '.join(known)}")
+        if not path.parent.is_dir():
+            raise InvalidValueError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
+        return McapRecording(sim, path, RecordParams(**settings))
+
+
+MCAP = McapRecorder()

@@ -1,0 +1,178 @@
+"""Recording: what a recording holds, read back as snapshots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.record.entities import RecordedRoster, read_roster
+from fleet_sim.record.mcap_index import McapIndex, Place, Topic, count_until
+from fleet_sim.record.message_types import NS_PER_S
+from fleet_sim.record.recorder import ABOUT, FORMAT, SCENARIO
+from fleet_sim.record.topics import bodies
+from fleet_sim.record.unpacking import (
+    FleetReader,
+    read_collisions,
+    read_details,
+    read_object_poses,
+    read_path,
+    string_of,
+)
+
+Read = TypeVar("Read")
+
+
+class Recording:
+    """A recording made by `sim.record`, also one that was cut off; for one thread at a time.
+
+    `times` are those of its samples in s, never less than the one before; `duration` is the last of them less the
+    first. `whole` tells whether it was closed, `notes` what of it cannot be shown here. `folders` are those that models
+    and meshes may be read from, besides the folders of models. Raises InvalidValueError for a file that is no recording
+    of ours, or broken, also while it is read.
+    """
+
+    def __init__(self, path: str | Path, *, folders: Sequence[str | Path] = ()) -> None:
+        self.path = Path(path)
+        self._folders = tuple(folders)
+        self.index = McapIndex(path)
+        try:
+            self._read_head()
+        except BaseException:
+            self.index.close()
+            raise
+        self._kept: dict[tuple[str, int], Any] = {}
+        self._readers: dict[int, FleetReader] = {}
+        self._objects: tuple[int, int, dict[str, Floats]] = (-1, -1, {})
+
+    def _read_head(self) -> None:
+        path = self.path
+        self.about: Mapping[str, str] = self.index.metadata.get(ABOUT, {})
+        if self.about.get("format") != FORMAT:
+            given = self.about.get("format")
+            raise InvalidValueError(
+                f"{path}: expected the format {FORMAT!r}, got {given!r}; other MCAP files have none"
+            )
+        self.whole = self.index.whole
+        self._states = self._topic("/fleet/states").places
+        if not self._states:
+            raise InvalidValueError(f"{path}: there is no sample in it: the run was over, or killed, before the first")
+        self.times: Floats = np.array([place.time for place in self._states], np.float64) / NS_PER_S
+        if (np.diff(self.times) < 0.0).any():
+            raise InvalidValueError(f"{path}: its times go back")
+
+    @property
+    def duration(self) -> float:
+        """Simulated time from the first sample to the last, in s."""
+        return float(self.times[-1] - self.times[0])
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario of the run; empty where it was built in Python, or cannot be written."""
+        text = self.index.attachments.get(SCENARIO)
+        if text is None:
+            return {}
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InvalidValueError(f"{self.path}: {SCENARIO} in it is no JSON: {str(error)[:200]}") from error
+        if not isinstance(content, dict):
+            raise InvalidValueError(f"{self.path}: {SCENARIO} in it is no mapping")
+        return content
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the entities met so far cannot be shown here, and why."""
+        return tuple(dict.fromkeys(note for reader in self._readers.values() for note in reader.roster.notes))
+
+    def snapshot_at(self, time: float) -> Snapshot:
+        """Return the state of the last sample that is not after `time` in s; before the first, that one.
+
+        Poses, joints and paths are as recorded, bit for bit; paths are looked at twice a second. Not recorded are
+        `blockers` (-1), velocities of objects (0) and the columns of features (none).
+        """
+        number = max(int(np.searchsorted(self.times, time, side="right")) - 1, 0)
+        try:
+            return self._snapshot(self._states[number])
+        except (ValueError, KeyError, IndexError, TypeError, AssertionError) as error:
+            # Decoders and layouts say so of bytes that are no message of that type.
+            raise InvalidValueError(f"{self.path}: broken at {self.times[number]:g} s: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self.index.close()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    # ---- one sample --------------------------------------------------------------------------------------------------
+
+    def _topic(self, name: str) -> Topic:
+        return self.index.topics.get(name) or Topic(name, "", {})
+
+    def _snapshot(self, sample: Place) -> Snapshot:
+        now = sample.time
+        entities = self._topic(bodies.ENTITIES).places
+        newest = count_until(entities, now) - 1
+        if newest < 0:
+            raise InvalidValueError("there is no list of entities before it")
+        reader = self._readers.get(newest)
+        if reader is None:
+            text = string_of(self.index.message(entities[newest]))
+            reader = FleetReader(read_roster(text, self._folders), self.about.get("map_frame", "map"))
+            self._readers = {newest: reader}
+        since = entities[newest].time
+        reader.take_states(self.index.message(sample))
+        reader.take_joints(self._joint_messages(reader.roster, now))
+        reader.take_objects(self._objects_at(since, now))
+        reader.take_details(self._last(bodies.DETAILS, now, read_details) or {})
+        reader.take_paths({name: self._last(f"/{name}/plan", now, read_path, since) for name in reader.robots})
+        pairs = self._last("/fleet/collisions", now, read_collisions) or []
+        time = now / NS_PER_S
+        timestep = float(self.about.get("timestep", "1"))
+        return reader.snapshot(time, round(time / timestep) if timestep > 0.0 else 0, pairs)
+
+    def _last(self, topic: str, now: int, read: Callable[[bytes], Read], since: int = 0) -> Read | None:
+        """Return what the newest message of `topic` says, read once; None without one from `since` on."""
+        places = self._topic(topic).places
+        newest = count_until(places, now) - 1
+        if newest < 0 or places[newest].time < since:
+            return None
+        key = (topic, newest)
+        if key not in self._kept:
+            if len(self._kept) > 100_000:
+                self._kept.clear()
+            self._kept[key] = read(self.index.message(places[newest]))
+        found: Read = self._kept[key]
+        return found
+
+    def _joint_messages(self, roster: RecordedRoster, now: int) -> dict[str, bytes]:
+        found = {}
+        for name, count in zip(roster.names, roster.joint_counts.tolist(), strict=True):
+            places = self._topic(f"/{name}/joint_states").places if count else []
+            newest = count_until(places, now) - 1
+            if newest >= 0 and places[newest].time == now:
+                found[name] = self.index.message(places[newest])
+        return found
+
+    def _objects_at(self, since: int, now: int) -> dict[str, Floats]:
+        """Return the poses (7,) of objects, from where they were written all at once, at `since` or after, on."""
+        places = self._topic("/tf").places
+        end = count_until(places, now)
+        known_since, known, poses = self._objects
+        if known_since != since or known > end:
+            # All are written at the beginning, and at keyframes; from the former on is right, from the latter faster.
+            known, poses = count_until(places, since - 1), {}
+        for place in places[known:end]:
+            read_object_poses(self.index.message(place), poses)
+        self._objects = (since, end, poses)
+        return poses

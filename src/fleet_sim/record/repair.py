@@ -1,0 +1,43 @@
+"""Makes a recording that was cut off whole again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fleet_sim.record.mcap_file import McapFile
+from fleet_sim.record.mcap_index import McapIndex
+
+CHUNK_TIME = 1_000_000_000
+"""In ns of simulated time, of a chunk."""
+
+
+def repair(source: str | Path, target: str | Path) -> int:
+    """Write all that can be read of the recording `source` to `target`; return the number of messages.
+
+    `source` stays as it is. Raises InvalidValueError for what is no MCAP file, and where `target` cannot be written.
+    """
+    index = McapIndex(source)
+    # Its own unfinished file is what is in the way of a recording that is repaired under its own name.
+    file = McapFile(target, part=Path(f"{target}.repair"))
+    try:
+        for name, data in index.attachments.items():
+            file.attach(name, "application/json", data)
+        for name, values in index.metadata.items():
+            file.describe(name, values)
+        begin = 0
+        for topic, place in index.messages():
+            if place.time - begin > CHUNK_TIME:
+                file.flush()
+                begin = place.time
+            text = index.definition_of(topic.kind)
+            file.write(
+                file.copied_channel(topic.name, topic.kind, text, topic.metadata), place.time, index.message(place)
+            )
+        file.finish()
+    except BaseException:
+        file.abandon()
+        file.part.unlink(missing_ok=True)
+        raise
+    finally:
+        index.close()
+    return index.message_count

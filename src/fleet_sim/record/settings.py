@@ -1,0 +1,20 @@
+"""RecordParams: the settings of a recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fleet_sim.record.queue import OnFull
+from fleet_sim.settings import Checked, setting
+
+
+@dataclass(frozen=True)
+class RecordParams(Checked):
+    """What a recording holds, and what it does when writing is slower than the run. Checked when constructed."""
+
+    rate: float | None = setting(10.0, above=0, unit="Hz", doc="Samples per simulated second; null: at each step.")
+    on_full: OnFull = setting(
+        "wait", doc="Where writing is too slow: the run waits, or samples are dropped and counted."
+    )
+    map_frame: str = setting("map", doc="Name of the fixed frame.")
+    namespace: str = setting("/", doc="What the names of frames begin with, as those of a node in a namespace do.")

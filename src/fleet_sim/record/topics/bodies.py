@@ -1,0 +1,81 @@
+"""/fleet/entities and /fleet/details: what there is, who carries what and given colours, as JSON, for `Recording`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.core.shapes import BodyShape
+from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.record.mcap_file import LATCHED, McapFile
+from fleet_sim.record.message_types import make, serializer
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
+
+ENTITIES, DETAILS, KIND = "/fleet/entities", "/fleet/details", "std_msgs/msg/String"
+
+
+def entities_to_json(snapshot: Snapshot) -> str:
+    """Return what the entities of `snapshot` are made of; equal shapes and models are written once."""
+    bodies = snapshot.bodies
+    shapes: dict[BodyShape, int] = {}
+    models: dict[str, int] = {}
+    entities: list[dict[str, Any]] = []
+    for index, name in enumerate(snapshot.names):
+        shape, model = bodies.shapes[index], bodies.models[index]
+        entity: dict[str, Any] = {"name": name, "id": int(snapshot.object_ids[index])}
+        entity["robot"] = bool(snapshot.agent_mask[index])
+        entity["half_extents"] = bodies.half_extents[index].tolist()
+        entity["centre"] = bodies.centres[index].tolist()
+        entity["motors"] = bool(bodies.motor_mask[index])
+        entity["joints"] = [] if model is None else list(model.movable_names)
+        if shape is not None:
+            entity["shape"] = shapes.setdefault(shape, len(shapes))
+        if model is not None:
+            entity["model"] = models.setdefault(model.path, len(models))
+        entities.append(entity)
+    content = {"entities": entities, "shapes": [asdict(shape) for shape in shapes], "models": list(models)}
+    return json.dumps(content, separators=(",", ":"))
+
+
+def details_to_json(snapshot: Snapshot) -> str:
+    """Return who carries what, and the colours given at run time, by name."""
+    names = snapshot.names
+    carried = {names[index]: names[snapshot.carriers[index]] for index in np.flatnonzero(snapshot.carriers >= 0)}
+    painted = np.flatnonzero(snapshot.colors[:, 0] >= 0.0).tolist()
+    content = {
+        "carried": carried,
+        "colors": {names[index]: snapshot.colors[index].tolist() for index in painted},
+        "link_colors": {names[index]: dict(colors) for index, colors in snapshot.link_colors.items()},
+    }
+    return json.dumps(content, separators=(",", ":"))
+
+
+class RecordedBodies(RecordedTopic):
+    """Records the entities when some were spawned, removed or renamed, and details when they changed."""
+
+    def __init__(self, file: McapFile, frames: Frames) -> None:
+        super().__init__(file, frames)
+        self._entities = RecordedChannel(file, ENTITIES, KIND, LATCHED)
+        self._details = RecordedChannel(file, DETAILS, KIND, LATCHED)
+        self._last: Snapshot | None = None
+
+    def on_bodies_changed(self, sample: Sample) -> None:
+        text = entities_to_json(sample.snapshot)
+        self._entities.send(sample.now, serializer(KIND)(make(KIND, data=text)))
+        self._last = None
+
+    def write(self, sample: Sample) -> None:
+        last, now = self._last, sample.snapshot
+        if last is not None and _same_details(last, now):
+            return
+        self._last = now
+        self._details.send(sample.now, serializer(KIND)(make(KIND, data=details_to_json(now))))
+
+
+def _same_details(one: Snapshot, other: Snapshot) -> bool:
+    arrays = ((one.carriers, other.carriers), (one.colors, other.colors))
+    return one.link_colors == other.link_colors and all(np.array_equal(a, b) for a, b in arrays)

@@ -1,0 +1,44 @@
+"""/fleet/collisions: the pairs in collision, recorded when they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.record.mcap_file import LATCHED, McapFile
+from fleet_sim.record.message_types import make, stamped
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
+
+KIND = "fleet_sim_msgs/msg/Collisions"
+Pair = tuple[str, str]
+
+
+class RecordedCollisions(RecordedTopic):
+    """Records which pairs are in collision, and which of them began or ended since the last message."""
+
+    def __init__(self, file: McapFile, frames: Frames) -> None:
+        super().__init__(file, frames)
+        self._channel = RecordedChannel(file, "/fleet/collisions", KIND, LATCHED)
+        self._active: dict[Pair, None] | None = None
+
+    def write(self, sample: Sample) -> None:
+        snapshot, before = sample.snapshot, self._active
+        active = {(snapshot.names[a], snapshot.names[b]): None for a, b in snapshot.collisions.tolist()}
+        # The first sample says that there are none yet.
+        if active == before:
+            return
+        known = before or {}
+        message = make(
+            KIND,
+            header=stamped(self.frames.map, sample.now),
+            active=_messages(active),
+            started=_messages(pair for pair in active if pair not in known),
+            ended=_messages(pair for pair in known if pair not in active),
+        )
+        self._active = active
+        self._channel.send_message(sample.now, message)
+
+
+def _messages(pairs: Iterable[Pair]) -> list[Any]:
+    return [make("fleet_sim_msgs/msg/CollisionPair", first=first, second=second) for first, second in pairs]

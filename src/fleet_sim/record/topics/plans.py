@@ -1,0 +1,70 @@
+"""<robot>/plan: the path each robot follows, recorded when it changed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from fleet_sim.cdr import ORIENTATION, POSITION, ByteTemplate, under
+from fleet_sim.core.ros_names import Frames, is_ros_name
+from fleet_sim.record.mcap_file import LATCHED, McapFile
+from fleet_sim.record.message_types import make, stamped
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, template
+
+KIND = "nav_msgs/msg/Path"
+PERIOD = 500_000_000
+"""In ns, between two looks at the paths."""
+
+
+@lru_cache(maxsize=64)
+def path_template(frame: str, count: int) -> ByteTemplate:
+    """Return the template of a path of `count` waypoints in `frame`."""
+    poses = [make("geometry_msgs/msg/PoseStamped", header=stamped(frame)) for _ in range(count)]
+    numbers = {"position": ("f8", under("pose", POSITION)), "orientation": ("f8", under("pose", ORIENTATION))}
+    return template(KIND, [make(KIND, header=stamped(frame), poses=poses)], numbers, "poses")
+
+
+class RecordedPlans(RecordedTopic):
+    """Records the waypoints of paths in the map frame, an empty path at the end of one."""
+
+    def __init__(self, file: McapFile, frames: Frames) -> None:
+        super().__init__(file, frames)
+        self._channels: dict[str, RecordedChannel] = {}
+        self._recorded: dict[str, bytes] = {}
+        self._looked = -PERIOD
+
+    def on_bodies_changed(self, sample: Sample) -> None:
+        self._looked = -PERIOD
+        # Who is spawned again under the name of one that was removed has another path.
+        names = set(sample.snapshot.names)
+        self._recorded = {name: points for name, points in self._recorded.items() if name in names}
+
+    def write(self, sample: Sample) -> None:
+        if sample.now - self._looked < PERIOD:
+            return
+        self._looked = sample.now
+        snapshot = sample.snapshot
+        starts = snapshot.path_starts.tolist()
+        paths = set(np.flatnonzero(np.diff(snapshot.path_starts)).tolist())
+        # Those whose path has just ended, too: an empty one is recorded.
+        paths.update(snapshot.index_of(name) for name, points in self._recorded.items() if points)
+        for index in sorted(paths):
+            name = snapshot.names[index]
+            own = slice(starts[index], starts[index + 1])
+            points, turns = snapshot.path_positions[own], snapshot.path_orientations[own]
+            content = points.tobytes() + turns.tobytes()
+            if content == self._recorded.get(name, b"") or not is_ros_name(name):
+                continue
+            self._recorded[name] = content
+            path = path_template(self.frames.map, len(points))
+            path.write_stamp(sample.now)
+            if len(points):
+                path.write("position", points)
+                path.write("orientation", turns)
+            self._channel(name).send(sample.now, path.pieces()[0])
+
+    def _channel(self, name: str) -> RecordedChannel:
+        if name not in self._channels:
+            self._channels[name] = RecordedChannel(self.file, f"/{name}/plan", KIND, LATCHED)
+        return self._channels[name]

@@ -1,0 +1,121 @@
+"""Writes where robots have come to in the columns of a world, by compiled code."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Bytes, Floats, Rows
+from fleet_sim.core.world import World
+from fleet_sim.kernels import compiled
+from fleet_sim.traffic.execution.law import MOVED, TURNED
+
+
+class Poses(NamedTuple):
+    """The columns of a world that have the poses and velocities of robots, and who has to hear of changes."""
+
+    position: Floats
+    orientation: Floats
+    velocity: Floats
+    angular_velocity: Floats
+    body_linear: Floats
+    body_angular: Floats
+    moved: Bools
+    bullet_behind: Bools
+    bounds_behind: Bools
+
+
+def poses_of(world: World) -> Poses:
+    """Return the columns of `world`; they are valid until it grows."""
+    motion = world.motion
+    return Poses(
+        world.position,
+        world.orientation,
+        world.velocity,
+        world.angular_velocity,
+        motion.body_linear,
+        motion.body_angular,
+        world.moved,
+        world.bullet_behind,
+        world.bounds_behind,
+    )
+
+
+@compiled
+def write_poses(
+    rows: Rows,
+    motions: Bytes,
+    places: Floats,
+    velocities: Floats,
+    spins: Floats,
+    sines: Floats,
+    cosines: Floats,
+    tilts: Floats,
+    poses: Poses,
+) -> None:
+    """Write the poses of those `rows` (n,) that moved or turned, by their `motions` (n,), and touch them.
+
+    By row: `places`, `spins`, and `tilts`, the orientations at yaw 0. By place in `rows`: `velocities` (n, 2). One for
+    each that turned, in their order: the `sines` and `cosines` of half their yaws.
+    """
+    turned = 0
+    for index in range(len(rows)):
+        row = rows[index]
+        if not motions[index] & (MOVED | TURNED):
+            continue
+        poses.moved[row] = poses.bullet_behind[row] = poses.bounds_behind[row] = True
+        if motions[index] & TURNED:
+            x, y, z, w = tilts[row, 0], tilts[row, 1], tilts[row, 2], tilts[row, 3]
+            turn = _normalized(_turned(sines[turned], cosines[turned], x, y, z, w))
+            turned += 1
+            spin = spins[row]
+            body = _to_body(turn, 0.0, 0.0, spin)
+            poses.angular_velocity[row, 2] = spin
+            for part in range(4):
+                poses.orientation[row, part] = turn[part]
+            for axis in range(3):
+                poses.body_angular[row, axis] = body[axis]
+        if motions[index] & MOVED:
+            x, y = poses.orientation[row, 0], poses.orientation[row, 1]
+            z, w = poses.orientation[row, 2], poses.orientation[row, 3]
+            body = _to_body((x, y, z, w), velocities[index, 0], velocities[index, 1], 0.0)
+            for axis in range(2):
+                poses.position[row, axis], poses.velocity[row, axis] = places[row, axis], velocities[index, axis]
+            for axis in range(3):
+                poses.body_linear[row, axis] = body[axis]
+
+
+# The products and sums of `spatial`, in its order, so that the bits are those of its functions.
+
+
+@compiled
+def _turned(sine: float, cosine: float, x: float, y: float, z: float, w: float) -> tuple[float, float, float, float]:
+    """Return the orientation (x, y, z, w), turned about the vertical by the angle of whose half these are."""
+    return (
+        cosine * x + 0.0 * w + 0.0 * z - sine * y,
+        cosine * y - 0.0 * z + 0.0 * w + sine * x,
+        cosine * z + 0.0 * y - 0.0 * x + sine * w,
+        cosine * w - 0.0 * x - 0.0 * y - sine * z,
+    )
+
+
+@compiled
+def _normalized(turn: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    norm = np.sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2] + turn[3] * turn[3])
+    if abs(norm - 1.0) < 1e-12:
+        return turn
+    return (turn[0] / norm, turn[1] / norm, turn[2] / norm, turn[3] / norm)
+
+
+@compiled
+def _to_body(turn: tuple[float, float, float, float], vx: float, vy: float, vz: float) -> tuple[float, float, float]:
+    """Return a vector of the world as the body sees it."""
+    x, y, z, w = turn
+    tx, ty, tz = y * vz - z * vy, z * vx - x * vz, x * vy - y * vx
+    tx, ty, tz = tx + tx, ty + ty, tz + tz
+    return (
+        vx - w * tx + (y * tz - z * ty),
+        vy - w * ty + (z * tx - x * tz),
+        vz - w * tz + (x * ty - y * tx),
+    )

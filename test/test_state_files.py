@@ -1,0 +1,387 @@
+"""States on disk: whoever reads a file goes on with the same run, bit for bit; anything else is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import state_hall
+from state_hall import SteadyPlugin
+
+import fleet_sim as fs
+from fleet_sim.actions.registry import ACTIONS
+from fleet_sim.cli.main import main
+from fleet_sim.core.saving.archive import read_archive, write_archive
+from fleet_sim.settings import load_mapping
+from fleet_sim.verification import table
+from fleet_sim.verification.trace import STRIDE, Trace, quiet, trace
+
+Sim = fs.MultiRobotSimulationCore
+MakeSim = Callable[..., Sim]
+PROGRAM = Path(__file__).parent / "support" / "state_program.py"
+EXPECTED = table.load()
+
+
+def elsewhere(jobs: list[list[Any]]) -> list[Any]:
+    """Let another process do `jobs`, see the program."""
+    path = os.pathsep.join(filter(None, (str(PROGRAM.parent), os.environ.get("PYTHONPATH", ""))))
+    command = [sys.executable, str(PROGRAM), json.dumps(jobs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+    answer: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def run(sim: Sim, steps: int) -> list[str]:
+    hashes = []
+    for _ in range(steps):
+        sim.step_once()
+        hashes.append(sim.state_hash())
+    return hashes
+
+
+# ---- the same run in another process ---------------------------------------------------------------------------------
+
+
+def verified(names: list[str], folder: Path, first: int, steps: int) -> None:
+    """Run scenarios for `first` steps, save them, and go on elsewhere: with the hashes of runs that went through."""
+    names = [name for name in names if not table.hindrance(EXPECTED[name])]
+    files = {name: str(folder / f"{number}.state") for number, name in enumerate(names)}
+    for name in names:
+        source = table.shipped()[name]
+        with Sim.from_dict(quiet(load_mapping(source)), source=str(source)) as sim:
+            trace(sim, first)
+            sim.save_state(files[name])
+    answers = elsewhere([[name, files[name], first, steps] for name in names])
+    for name, answer in zip(names, answers, strict=True):
+        found = Trace(tuple(answer["states"]), {part: tuple(values) for part, values in answer["parts"].items()})
+        assert table.difference(later(EXPECTED[name], first, steps), found) is None, name
+
+
+def later(whole: Trace, first: int, steps: int) -> Trace:
+    """Return what a trace says of the steps from `first` on."""
+    parts = {}
+    for name, hashes in whole.parts.items():
+        chosen = hashes if len(hashes) == 1 else hashes[first // STRIDE : (first + steps) // STRIDE]
+        parts[name] = chosen if len(set(chosen)) > 1 else chosen[:1]
+    return Trace(whole.states[first : first + steps], parts)
+
+
+SHORT = ["milling.yaml", "sites/warehouse.yaml"]
+
+
+def test_scenarios_go_on_in_another_process(tmp_path: Path) -> None:
+    verified(SHORT, tmp_path, 20, 10)
+
+
+@pytest.mark.slow
+def test_every_shipped_scenario_goes_on_in_another_process(tmp_path: Path) -> None:
+    verified(list(EXPECTED), tmp_path, 40, 60)
+
+
+def hall(make_sim: MakeSim) -> Sim:
+    sim = make_sim()
+    state_hall.fill(sim)
+    sim.register_plugin(SteadyPlugin)
+    run(sim, 20)
+    state_hall.change(sim)
+    run(sim, 5)
+    return sim
+
+
+def test_all_that_code_did_to_a_simulation_is_in_the_file(make_sim: MakeSim, tmp_path: Path) -> None:
+    sim = hall(make_sim)
+    sim.save_state(tmp_path / "hall.state")
+    entities = {obj.name: type(obj).__name__ for obj in sim.sim_objects}
+    hashes = run(sim, 40)
+    (answer,) = elsewhere([["", str(tmp_path / "hall.state"), 0, 40]])
+    assert answer == {"hashes": hashes, "counted": 65, "entities": entities}
+
+
+def test_a_simulation_goes_back_to_a_file(make_sim: MakeSim, tmp_path: Path) -> None:
+    sim = hall(make_sim)
+    a, late, file = sim.get_object("a"), sim.get_object("late"), tmp_path / "hall.state"
+    sim.save_state(file)
+    there, future = sim.state_hash(), run(sim, 20)
+    sim.remove_object(late)
+    state_hall.robot(sim, "newcomer", 70.0)
+    told: list[str] = []
+    sim.events.on("object_removed", lambda obj: told.append(f"-{obj.name}"))
+    sim.events.on("object_spawned", lambda obj: told.append(f"+{obj.name}"))
+    sim.load_state(file)
+    assert sim.state_hash() == there
+    assert told == ["-newcomer", "+late"]
+    assert sim.get_object("a") is a
+    assert sim.get_object("late").user_data == {"note": {"weight": 2.5, "tags": ["new", None, True]}}
+    assert [sensor.type for sensor in sim.get_object("late").sensors] == ["imu"]
+    sim.events.clear()
+    assert run(sim, 20) == future
+
+
+def test_reset_goes_back_to_how_the_scenario_begins(tmp_path: Path) -> None:
+    config = {"simulation": {"gui": False, "timestep": 0.1}, "robots": [{"name": "a", "velocity": [1, 0, 0]}]}
+    config["robots"] = [{"name": "a", "pose": [0, 0, 0], "actions": [{"type": "move_to", "target_pose": [3, 0, 0]}]}]
+    file = tmp_path / "a.state"
+    with Sim.from_dict(config) as sim:
+        sim.initialize_simulation()
+        begin = sim.state_hash()
+        run(sim, 10)
+        sim.save_state(file)
+        end = run(sim, 10)[-1]
+    with Sim.from_state(file, target_rtf=0.0) as sim:
+        assert sim.sim_time == 1.0
+        assert sim.params.target_rtf == 0.0
+        assert run(sim, 10)[-1] == end
+        sim.reset()
+        assert sim.state_hash() == begin
+    with pytest.raises(fs.StateFileError, match=r"another scenario.*simulation\.seed"):
+        Sim.from_state(file, seed=4)
+
+
+def test_equal_states_are_equal_files(make_sim: MakeSim, tmp_path: Path) -> None:
+    sim = hall(make_sim)
+    for name in ("a", "b"):
+        sim.save_state(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+
+class OwnAction(fs.Action):
+    """An action without a name."""
+
+
+class OwnAgent(fs.Agent):
+    """An agent with code of its own."""
+
+
+class ForgetfulPlugin(fs.SimPlugin):
+    """A plugin that says nothing of its state."""
+
+
+def note(**details: Any) -> None:
+    """Be a handler."""
+
+
+def robot(sim: Sim) -> fs.Agent:
+    return state_hall.robot(sim, "r", 0.0)
+
+
+CODE: dict[str, tuple[Callable[[Sim], object], str]] = {
+    "callback": (lambda sim: sim.register_callback(note), "callback .*note"),
+    "plugin": (lambda sim: sim.register_plugin(ForgetfulPlugin), "plugin .*ForgetfulPlugin"),
+    "handler": (lambda sim: sim.events.on("pre_step", note), "handler .*note of event 'pre_step'"),
+    "handler of a robot": (lambda sim: robot(sim).events.on("arrived", note), "handler .*note of event 'arrived'"),
+    "callback of a robot": (lambda sim: robot(sim).register_callback(note), "callback .*note"),
+    "action": (lambda sim: robot(sim).add_action(OwnAction()), r"action .*OwnAction.*register_action\(\)"),
+    "agent": (lambda sim: sim.spawn(fs.AgentSpawnParams(name="own"), OwnAgent), "OwnAgent"),
+    "user data": (lambda sim: robot(sim).user_data.update(hook=note), r"user_data\[0\].hook: the function .*note"),
+}
+
+
+@pytest.mark.parametrize("kind", CODE)
+def test_code_of_the_users_own_is_named_before_anything_is_written(kind: str, sim: Sim, tmp_path: Path) -> None:
+    add, message = CODE[kind]
+    add(sim)
+    with pytest.raises(fs.StateFileError, match=message):
+        sim.save_state(tmp_path / "a.state")
+    assert not list(tmp_path.iterdir())
+
+
+def test_code_is_left_out_where_that_is_asked_for(sim: Sim, tmp_path: Path) -> None:
+    robot(sim).register_callback(note)
+    sim.events.on("pre_step", note)
+    sim.save_state(tmp_path / "a.state", user_code=True)
+    sim.load_state(tmp_path / "a.state")
+
+
+def test_a_registered_action_is_found_by_its_name(sim: Sim, tmp_path: Path) -> None:
+    fs.register_action("own_of_state_files", OwnAction)
+    try:
+        robot(sim).add_action(OwnAction(timeout=0.5))
+        run(sim, 2)
+        sim.save_state(tmp_path / "a.state")
+        future = run(sim, 8)
+        sim.load_state(tmp_path / "a.state")
+        action = sim.get_object("r").get_current_action()
+        assert isinstance(action, OwnAction)
+        assert run(sim, 8) == future
+        assert action.cause is fs.ActionCause.TIMEOUT
+    finally:
+        ACTIONS.unregister("own_of_state_files")
+
+
+@pytest.fixture
+def kept(make_sim: MakeSim, tmp_path: Path) -> Iterator[tuple[Sim, Path]]:
+    """Return a simulation and a file of an earlier state of it; afterwards the simulation is as it was."""
+    sim = make_sim()
+    state_hall.fill(sim)
+    run(sim, 5)
+    file = tmp_path / "kept.state"
+    sim.save_state(file)
+    run(sim, 5)
+    before = sim.state_hash()
+    yield sim, file
+    assert sim.state_hash() == before
+    # It goes on, too.
+    run(sim, 2)
+
+
+def refused(sim: Sim, file: Path, message: str) -> None:
+    with pytest.raises(fs.StateFileError, match=message) as caught:
+        sim.load_state(file)
+    assert str(file) in str(caught.value)
+
+
+def test_a_file_that_is_not_as_it_was_written_is_refused(kept: tuple[Sim, Path]) -> None:
+    sim, file = kept
+    data = file.read_bytes()
+    for length in (0, 10, 60, 100, len(data) // 2, len(data) - 1):
+        file.write_bytes(data[:length])
+        refused(sim, file, "cut off|no state file")
+    for place in range(90, len(data), 4001):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        refused(sim, file, "damaged or was changed")
+    file.write_bytes(data.replace(b"state 1", b"state 9", 1))
+    refused(sim, file, "its format is version '9', and this fleet_sim reads version 1")
+    file.write_bytes(b"\x80\x04pickle")
+    refused(sim, file, "no state file")
+    refused(sim, file.with_name("none"), "No such file")
+
+
+def test_a_file_of_another_version_or_scenario_is_refused(kept: tuple[Sim, Path], make_sim: MakeSim) -> None:
+    sim, file = kept
+    other = make_sim(seed=3)
+    refused(other, file, r"another scenario \(made in code\).* simulation\.seed")
+    content, arrays = read_archive(file)
+    write_archive(file, {**content, "version": "0.0.9"}, arrays)
+    refused(sim, file, "written by fleet_sim 0.0.9")
+
+
+FORGED: dict[str, tuple[Any, Any, str]] = {
+    "an unknown form": ("entity", "os.system", "does not know what 'os.system' is"),
+    "an unknown class": ("Pose", "Popen", "no class 'Popen' is known"),
+    "an unknown action": ("move_to", "rm", "unknown action 'rm'"),
+    "an unknown law": ("differential", "nowhere", "unknown motion law 'nowhere'"),
+    "an attribute that is code": ("_position", "distance_to", "no attribute 'distance_to'"),
+    "another hash": ("hash", "hush", "not as it was written"),
+}
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_names_in_a_file_are_checked(kind: str, kept: tuple[Sim, Path]) -> None:
+    sim, file = kept
+    old, new, message = FORGED[kind]
+    content, arrays = read_archive(file)
+    text = json.dumps(content)
+    assert f'"{old}"' in text
+    write_archive(file, json.loads(text.replace(f'"{old}"', f'"{new}"')), arrays)
+    refused(sim, file, message)
+
+
+def test_numbers_in_a_file_are_checked(kept: tuple[Sim, Path]) -> None:
+    sim, file = kept
+    content, arrays = read_archive(file)
+    before = sim.save_state()
+    for number, array in list(enumerate(arrays))[::2]:
+        wrong = (array[:-1] if array.ndim else array[None], array.astype(np.float32), far(array))[number // 2 % 3]
+        write_archive(file, content, [*arrays[:number], wrong, *arrays[number + 1 :]])
+        try:
+            sim.load_state(file)
+        except fs.StateFileError:
+            continue
+        # What no step depends on may be anything.
+        assert sim.state_hash() == content["hash"]
+    sim.restore_state(before)
+
+
+def far(array: Any) -> Any:
+    """Return numbers far beyond all that is there."""
+    return ~array if array.dtype.kind == "b" else np.full_like(array, 100 if array.dtype.itemsize == 1 else 10**9 + 7)
+
+
+def test_pickled_objects_are_refused(kept: tuple[Sim, Path]) -> None:
+    sim, file = kept
+    content, arrays = read_archive(file)
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        write_archive(file, content, [np.array([print], object), *arrays[1:]])
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as archive:
+        archive.writestr("state.json", json.dumps(content))
+        for place in range(len(arrays)):
+            with archive.open(f"{place}.npy", "w") as member:
+                np.lib.format.write_array(member, np.array([Pickled()], object), allow_pickle=True)
+    data = body.getvalue()
+    file.write_bytes(b"fleet_sim state 1\n" + f"{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode() + data)
+    refused(sim, file, "is not what was written")
+
+
+class Pickled:
+    """Something whose reading would run code."""
+
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("it was unpickled",)
+
+
+def test_states_are_saved_and_loaded_between_steps(sim: Sim, tmp_path: Path) -> None:
+    sim.save_state(tmp_path / "a.state")
+    errors: list[str] = []
+
+    def inside(owner: Sim, dt: float) -> None:
+        for use in (sim.save_state, sim.load_state):
+            with pytest.raises(fs.StateError, match=r"_state\(\)") as caught:
+                use(tmp_path / "a.state")
+            errors.append(str(caught.value))
+
+    sim.register_callback(inside)
+    sim.step_once()
+    assert len(errors) == 2
+
+
+# ---- the command line ------------------------------------------------------------------------------------------------
+
+
+def printed(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, str]:
+    assert main(["run", "--headless", "--rtf", "0", "--hash", *args]) == 0
+    lines = [line.partition(": ") for line in capsys.readouterr().out.splitlines()]
+    return {name: value for name, _, value in lines}
+
+
+def test_a_run_is_saved_and_gone_on_with(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    end, middle = str(tmp_path / "end.state"), str(tmp_path / "middle.state")
+    whole = printed(capsys, "warehouse.yaml", "--duration", "1.2", "--save-state", middle, "--at", "0.5")
+    assert whole["state"] == middle
+    printed(capsys, "warehouse.yaml", "--duration", "0.5", "--save-state", end)
+    for file in (middle, end):
+        found = printed(capsys, "--from-state", file, "--duration", "0.7")
+        assert found["state hash"] == whole["state hash"]
+        assert any("0.70 s simulated" in line for line in found)
+
+
+WRONG = {
+    "neither": ([], "give a CONFIG to run, or --from-state"),
+    "both": (["demo.yaml", "--from-state", "a"], "one of them"),
+    "seed": (["--from-state", "a", "--seed", "3"], "leave --seed out"),
+    "at alone": (["demo.yaml", "--at", "3"], "--save-state"),
+    "at before": (["demo.yaml", "--save-state", "a", "--at", "-1"], "at least 0 s"),
+    "no folder": (["demo.yaml", "--save-state", "/none/a"], "there is no folder"),
+    "no file": (["--from-state", "/none/a"], "No such file"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_wrong_options_are_refused(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    args, message = WRONG[kind]
+    assert main(["run", *args]) == 1
+    assert message in capsys.readouterr().err
