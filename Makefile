@@ -8,6 +8,8 @@ CONSTRAINED_VENV ?= .venv-constrained
 CONSTRAINTS ?=
 EXTRAS ?= dev
 CONFIG ?= config/demo.yaml
+# Processes that run tests, each with whole files and a ROS domain of its own. JOBS=0: in this one, as --pdb needs.
+JOBS ?= 2
 ARGS ?=
 
 RUN := $(VENV)/bin/
@@ -23,7 +25,7 @@ POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) PEER_VENV=$(PEER_VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench, demo or run)"
+	@echo "Knobs: PYTHON=$(PYTHON) VENV=$(VENV) JOBS=$(JOBS) PEER_VENV=$(PEER_VENV) CONFIG=$(CONFIG) ARGS=\"$(ARGS)\" (arguments for pytest, bench, demo or run)"
 
 venv: $(RUN)python  ## Create the virtual environment
 
@@ -57,7 +59,7 @@ types: $(READY)  ## Check the types (mypy, strict)
 	$(POCKET) types
 
 test: $(READY)  ## Run every test but the slow ones, of fleet_sim and of pocket_ros
-	$(RUN)python -m pytest -m "not slow" $(ARGS)
+	$(RUN)python -m pytest -m "not slow" -n $(JOBS) --dist loadfile $(ARGS)
 	$(POCKET) test
 
 test-slow: $(READY)  ## Run the slow tests

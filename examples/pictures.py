@@ -16,6 +16,7 @@ import numpy.typing as npt
 import fleet_sim as fs
 from fleet_sim.images import write_png
 from fleet_sim.paths import data_file
+from fleet_sim.record.filming import film, moments_of_run, times_of
 from fleet_sim.sites import Warehouse, draw_site
 from fleet_sim.swarm import World_from_config
 from fleet_sim.swarm.pictures import picture
@@ -171,6 +172,18 @@ def milling(width: int) -> Image:
     return np.concatenate(pictures, axis=1)
 
 
+def warehouse_at_work(path: Path) -> None:
+    """Write a film of 100 robots that carry loads between the racks of a warehouse."""
+    with fs.MultiRobotSimulationCore.from_yaml(data_file("config", "sites/warehouse.yaml")) as sim:
+        # From the twentieth second on: before that, most robots are on their way to their first load.
+        times = times_of(20.0, 12.0, 2.0, 12.5)
+        # Into the aisles from above.
+        near = {"camera_mode": "manual", "camera_distance": 17.0, "camera_yaw": 24.0, "camera_pitch": -48.0}
+        size = (720, 406)
+        view = sim.view.framed(*size, {**near, "camera_target": [17.0, 12.0, 0.0]})
+        film(moments_of_run(sim, times), len(times), path, lambda sim, now: view, size, 12.5)
+
+
 def main() -> None:
     """Write all pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -191,6 +204,9 @@ def main() -> None:
         path = folder / f"{name}.png"
         write_png(path, rgb)
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+    moving = folder / "warehouse_at_work.gif"
+    warehouse_at_work(moving)
+    print(f"{moving}: {moving.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

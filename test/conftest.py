@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,9 +21,12 @@ from fleet_sim import (
     SimulationParams,
 )
 
-# How fast examples run depends on the machine, which no test may.
-settings.register_profile("fleet_sim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("fleet_sim")
+# How fast examples run depends on the machine, which no test may. The same examples in every run, so that only a change
+# of the sources can fail it; HYPOTHESIS_PROFILE=explore tries others.
+common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fleet_sim", derandomize=True, **common)
+settings.register_profile("explore", **common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fleet_sim"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -81,6 +81,7 @@ RESERVED = {
     "gymnasium": {"envs"},
     "pettingzoo": {"envs"},
     "tkinter": {"monitor", "viewer"},
+    "viser": {"viewer"},
 }
 # Strings that name a module of a floor above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}

@@ -54,6 +54,17 @@ def under(path: str, fields: Sequence[str]) -> list[str]:
     return [f"{path}.{field}" for field in fields]
 
 
+ROBOT_STATE: Numbers = {
+    "position": ("f8", under("pose", POSITION)),
+    "orientation": ("f8", under("pose", ORIENTATION)),
+    "twist": ("f8", under("twist", TWIST)),
+    "distance_left": ("f8", ("distance_left",)),
+    "mode": ("u1", ("mode",)),
+    "flags": ("?", ("moving", "busy", "blocked", "carrying")),
+}
+"""The numbers of a RobotState, as `numbers` of a template."""
+
+
 class ByteTemplate:
     """Messages of one type that keep their layout: names and frames stay, numbers change.
 

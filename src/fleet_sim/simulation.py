@@ -231,7 +231,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
         self.queries = SpatialQueries(world, self._queries.closest_distances, floor=params.enable_floor)
-        self.view = View(params, world, mirror, collisions, collision_color)
+        self.view = View(params, world, mirror, collisions, self, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
         self.state = State(
             world, self.checkpoints, control, mirror, collisions, self.sensors, self.extensions, self.snapshots
@@ -320,7 +320,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         if self.params.keep_initial_state and not self.state.has_initial:
             self.state.remember_initial()
         try:
-            self.pipeline.step(self.clock.dt)
+            with self.control.quiet:
+                self.pipeline.step(self.clock.dt)
         finally:
             self._mirror.end_step()
         self.profiler.end_step()

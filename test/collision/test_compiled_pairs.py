@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.compiled_bounds import write_bounds
+from fleet_sim.collision.compiled_narrow import may_touch
 from fleet_sim.collision.compiled_pairs import CompiledPairs
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.aabbs import world_aabbs
+from fleet_sim.spatial.distances import pair_distances
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 pytest.importorskip("numba")
@@ -110,3 +112,22 @@ def test_bounds_have_the_bits_of_the_reference(upright: bool) -> None:
     for corners, right in ((lower, expected[0]), (upper, expected[1])):
         assert corners[behind_mask].tobytes() == right[behind_mask].tobytes()
         assert (corners[~behind_mask] == 7.0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.02, 0.5]))
+def test_no_pair_within_the_margin_is_passed_over(seed: int, margin: float) -> None:
+    rng = np.random.default_rng(seed)
+    # Many discs touch exactly, or are as far apart as the margin, to the last bit.
+    places = np.round(rng.uniform(-2.0, 2.0, (40, 3)) * [2.0, 2.0, 0.5]) * np.array([0.3, 0.31, 0.2])
+    places[::3, 0] += margin
+    turns = np.eye(4)[rng.integers(0, 4, 40)]
+    kinds = rng.choice([ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.BOX, ShapeKind.CAPSULE], 40).astype(np.uint8)
+    shapes = ShapeArrays(kinds, places, turns, np.full((40, 3), 0.3), np.full(40, 0.3))
+    pairs = np.array([(one, other) for one in range(40) for other in range(one + 1, 40)])
+    distances, undecided_mask = pair_distances(pairs, shapes)
+    kept_mask = may_touch(pairs, kinds, np.ones(40, bool), places, turns, shapes.radii, margin)
+    with np.errstate(invalid="ignore"):
+        assert kept_mask[undecided_mask | (distances <= margin)].all()
+    # And it is of use.
+    assert not kept_mask.all()

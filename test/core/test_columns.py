@@ -46,6 +46,25 @@ def test_single_numbers_are_those_of_the_arrays_after_every_growth() -> None:
         _ = table.scalars.charg
 
 
+def test_a_table_on_demand_takes_memory_once_it_is_used() -> None:
+    class Rare(BatteryColumns):
+        on_demand = True
+
+    table = Rare(2)
+    table.grow(4)
+    table.clear_rows(np.array([0]))
+    assert table.cells.tolist() == [[3, 4]] * 4
+    assert table.nbytes == 0
+    with pytest.raises(ValueError, match="read-only"):
+        table.charge[1] = 2.0
+    table.use()
+    table.charge[1] = 2.0
+    table.use()
+    table.grow(5)
+    assert table.charge.tolist() == [1, 2, 1, 1, 1]
+    assert table.nbytes == 5 * 8 + 5 * 16
+
+
 def test_restoring_gives_rows_beyond_the_saved_ones_their_defaults() -> None:
     table = BatteryColumns(2)
     table.charge[:] = 5

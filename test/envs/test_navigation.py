@@ -196,7 +196,7 @@ def test_wrong_settings_are_refused_with_a_reason() -> None:
     with pytest.raises(ConfigError, match="do not fit"):
         NavigationEnv(num_robots=100, arena_size=3.0)
     with pytest.raises(InvalidValueError, match="render_mode"):
-        NavigationEnv(render_mode="human")
+        NavigationEnv(render_mode="ansi")
     with pytest.raises(InvalidValueError, match="multiple of 3"):
         NavigationVectorEnv(2, num_robots=3)
     with pytest.raises(InvalidValueError, match="reset"):

@@ -11,6 +11,7 @@ import fuzz_node
 import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
+import fuzz_states
 import fuzz_worlds
 from fuzz_target import Target
 
@@ -28,6 +29,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "api": fuzz_api.api_target,
     "machine": fuzz_machine.machine_target,
     "scenario": fuzz_scenarios.scenario_target,
+    "state": fuzz_states.states_target,
     "cdr": fuzz_ros.cdr_target,
     "node": fuzz_node.node_target,
 }

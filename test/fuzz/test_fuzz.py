@@ -28,11 +28,12 @@ TARGETS = (
     "api",
     "machine",
     "scenario",
+    "state",
     "cdr",
     "node",
 )
 NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "recording": "mcap", "xacro": "xacro"}
-MUTANTS = {"xacro": 3, "recording": 60, "cdr": 3000, "api": 10, "machine": 10, "scenario": 40, "node": 100}
+MUTANTS = {"xacro": 3, "recording": 60, "cdr": 3000, "api": 10, "machine": 10, "scenario": 40, "state": 60, "node": 100}
 """How many a short run feeds; 300 of the others."""
 
 

@@ -117,7 +117,7 @@ def test_what_cannot_be_recorded_is_named(tmp_path: Path, caplog: pytest.LogCapt
         ("{", "not JSON"),
         (json.dumps({"tick": -1, "in_step": True, "command": {"type": "stop"}}), "a step from 0 on"),
         (json.dumps({"tick": 1, "in_step": 1, "command": {"type": "stop"}}), "a command and its step"),
-        (json.dumps({"tick": 1, "in_step": True, "command": {"type": "stopp"}}), "stop"),
+        (json.dumps({"tick": 1, "in_step": True, "command": {"type": "halt"}}), "halt"),
     ],
 )
 def test_a_wrong_line_is_named(recorded: tuple[Path, str], line: str, reason: str) -> None:

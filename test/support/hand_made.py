@@ -6,8 +6,9 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.traffic.columns import TrafficColumns
+from fleet_sim.traffic.execution.drivers import Drivers, Limits
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import Drivers, Limits, advance
+from fleet_sim.traffic.execution.law import advance
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
 
@@ -49,7 +50,8 @@ class Runs:
         axes = np.full((count, 3), np.inf)
         self.speeds, self.accels = np.full(count, speed), np.full(count, accel)
         self.limits = Limits(self.speeds, axes, self.accels, axes, np.full(count, 2.0), axes, np.full(count, 4.0), axes)
-        self.open_mask = np.ones(len(network), np.uint8)
+        self.open_mask = np.ones(len(network), bool)
+        self.barred = np.zeros(len(network), bool)
 
     @property
     def drivers(self) -> Drivers:
@@ -64,10 +66,12 @@ class Runs:
             self.rows,
             self.dt,
             self.open_mask,
+            self.barred,
             self.tracks,
             marks_of(self.table),
             self.graph.ways,
             self.graph.uses,
+            self.graph.rounds,
             self.drivers,
             self.limits,
         )

@@ -13,6 +13,7 @@ PACKAGES = {
     "Xvfb": "xvfb",
     "xdotool": "xdotool",
     "tkinter": "python3-tk",
+    "chromium": "chromium",
     "EGL": "libegl1 libegl-mesa0 libgl1 libgl1-mesa-dri",
 }
 """The packages of Debian and Ubuntu, by what is missing."""

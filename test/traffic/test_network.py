@@ -5,10 +5,12 @@ from __future__ import annotations
 import networks
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites import Grid, Roadmap, Site, Zone, ZoneKind
-from fleet_sim.traffic import Network
+from fleet_sim.traffic import Network, Problem
 
 
 def moves(network: Network) -> set[tuple[int, int]]:
@@ -110,3 +112,41 @@ def test_lanes_that_are_too_narrow_are_left_out() -> None:
 def test_neighbours_that_are_none_are_refused(neighbours: list[list[int]]) -> None:
     with pytest.raises(InvalidValueError, match="neighbours"):
         Network(np.zeros((2, 2)), np.array(neighbours))
+
+
+@pytest.mark.parametrize("against", [1, 3])
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_tables_are_mended_where_nodes_are_blocked_and_free_again(against: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = one_way_network(rng)
+    tables = network.guided_tables(against)
+    goals = rng.permutation(len(network))[:8]
+    blocked = np.zeros(len(network), bool)
+    for _ in range(6):
+        tables.rows_of(goals)
+        blocked = blocked ^ (rng.random(len(network)) < 0.03)
+        tables.block(blocked)
+        fresh = Network(network.positions, network.neighbours, network.cells, grid=network.grid).guided_tables(against)
+        fresh.block(blocked)
+        for goal in goals.tolist():
+            assert tables.to(goal).tolist() == fresh.to(goal).tolist()
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None)
+def test_robots_without_a_way_are_those_whose_tables_say_so(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = one_way_network(rng)
+    starts, goals = rng.permutation(len(network))[:9], rng.integers(0, len(network), min(len(network), 9))
+    blocked = rng.random(len(network)) < 0.2
+    problem = Problem(network, starts, goals, blocked)
+    unreachable = problem.unreachable().tolist()
+    assert unreachable == [network.distances(goal)[start] < 0 for start, goal in zip(starts, goals, strict=True)]
+
+
+def one_way_network(rng: np.random.Generator) -> Network:
+    """Return a random grid from which some moves are left out."""
+    network = networks.random_network(rng, 9, 9)
+    neighbours = np.where(rng.random(network.neighbours.shape) < 0.2, -1, network.neighbours)
+    return Network(network.positions, neighbours, network.cells, grid=network.grid)

@@ -56,6 +56,7 @@ DISTURBANCES: list[dict[str, Any]] = [
     speed=st.sampled_from([0.5, 2.0, 4.0]),
     omni=st.booleans(),
     period=st.sampled_from([0.3, 1.0, 2.5]),
+    rotations=st.booleans(),
 )
 def test_no_two_robots_touch(
     seed: int,
@@ -65,13 +66,18 @@ def test_no_two_robots_touch(
     speed: float,
     omni: bool,
     period: float,
+    rotations: bool,
 ) -> None:
     robots = {
         "shape": {"shape_type": "box", "half_extents": [*half, 0.15]},
         "max_linear_vel": speed,
         "motion_mode": "omnidirectional" if omni else "differential",
     }
-    crowd = Crowd(SITES[place](seed), 14, seed=seed, robots=robots, disturbances=disturbances, period=period)
+    site = SITES[place](seed)
+    # Where robots have room they may move round in circles, too, also while some of these are slow or break down.
+    fits = 2.0 * float(np.hypot(*half)) + 0.02 <= site.grid.cell * np.sqrt(0.5)
+    planner = {"allow_rotations": rotations and fits}
+    crowd = Crowd(site, 14, seed=seed, robots=robots, disturbances=disturbances, period=period, settings=planner)
     crowd.roam()
     crowd.run(25.0)
     assert crowd.closest >= 2.0 * float(np.hypot(*half))
@@ -101,6 +107,28 @@ def test_robots_on_lanes_that_cross_and_meet_at_acute_angles_never_touch() -> No
         assert crowd.closest >= 2.0 * crowd.radius
         assert crowd.done >= 5
         assert crowd.traffic.figures()["refusals"] == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_robots_that_leave_or_stop_on_the_way_are_never_run_into(seed: int) -> None:
+    # Small ones, that follow each other closely and move round at once.
+    robots = {"shape": {"shape_type": "cylinder", "radius": 0.3, "height": 0.3}}
+    crowd = Crowd(site_of(HALL), 18, seed=seed, robots=robots, settings={"allow_rotations": True})
+    crowd.roam()
+    rng = np.random.default_rng(seed)
+    # In each step no pair collides, those that left included.
+    for _ in range(6):
+        crowd.run(2.0 + float(rng.uniform(0.0, 1.0)))
+        crowd.traffic.leave(crowd.traffic.robots[int(rng.integers(len(crowd.traffic.robots)))])
+        crowd.traffic.stop(crowd.traffic.robots[int(rng.integers(len(crowd.traffic.robots)))])
+    for agent in [agent for agent in crowd.agents if not crowd.traffic.takes_part(agent)]:
+        crowd.sim.remove_object(agent)
+    for agent in crowd.traffic.robots:
+        crowd.traffic.resume(agent)
+    before = crowd.done
+    crowd.run(40.0)
+    assert crowd.done > before + 5
+    assert crowd.closest >= 0.6
 
 
 @pytest.mark.parametrize("seed", range(2))

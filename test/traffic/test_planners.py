@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import networks
 import numpy as np
 import pytest
@@ -199,3 +201,19 @@ def test_roadmaps_with_claims_are_planned_on(name: str) -> None:
     for _ in range(40):
         starts = checked_plan(planner, Problem(network, starts, goals, window=6, time_limit=600.0))[:, -1]
     assert starts.tolist() == goals.tolist()
+
+
+@pytest.mark.parametrize("name", [*TEAMS, "astar"])
+def test_planners_in_two_threads_use_the_tables_of_a_network_one_after_the_other(name: str) -> None:
+    # One that was given up as late is still at work while the next one plans.
+    network = networks.grid_network()
+    planner, plans = make_planner(name, network), list[Ints]()
+    problem = Problem(network, np.array([0]), np.array([39]), window=4, time_limit=600.0)
+    expected = planner.plan(problem).tolist()
+    thread = Thread(target=lambda: plans.append(make_planner(name, network).plan(problem)))
+    with network.lock:
+        thread.start()
+        thread.join(0.2)
+        assert plans == []
+    thread.join()
+    assert plans[0].tolist() == expected

@@ -15,6 +15,7 @@ import fleet_sim as fs
 from fleet_sim.core.commands import Navigate, SetPoses, SetVelocity
 from fleet_sim.errors import ConfigError, InvalidValueError, StateError
 from fleet_sim.sites import Warehouse, write_site
+from fleet_sim.spatial import quaternions
 from fleet_sim.traffic import offer_traffic
 
 
@@ -320,3 +321,23 @@ def test_a_robot_that_wants_into_a_traffic_that_there_is_not_is_refused() -> Non
         with pytest.raises(InvalidValueError, match="no traffic to take part in"):
             sim.spawn(fs.AgentSpawnParams.from_dict({"name": "amr", "urdf_path": "diff_base", "traffic": {}}))
         assert not sim.agents
+
+
+def test_a_robot_that_had_to_give_way_comes_back_with_its_heading() -> None:
+    crowd = Crowd(site_of("....\n...."), 2, seed=3)
+    first, second = crowd.agents
+    goal = crowd.traffic.node_of((1.5, 0.5))
+    crowd.traffic.send(first, goal, 0.5)
+    crowd.run(15.0)
+    assert quaternions.yaws(crowd.sim.world.orientation)[first.row] == pytest.approx(0.5)
+    # Another one needs the place.
+    crowd.traffic.send(second, goal)
+    pushed = False
+    for _ in range(150):
+        crowd.run(0.1)
+        pushed |= bool(crowd.traffic.nodes(np.array([first.row]))[0] != goal)
+    assert pushed
+    crowd.traffic.send(second, (3.5, 0.5))
+    crowd.run(20.0)
+    assert crowd.traffic.nodes(np.array([first.row]))[0] == goal
+    assert quaternions.yaws(crowd.sim.world.orientation)[first.row] == pytest.approx(0.5)

@@ -170,6 +170,26 @@ def test_a_file_of_paths_is_executed(folder: Path) -> None:
     assert found["driven_m"] == pytest.approx(24.0)
 
 
+def test_paths_that_move_robots_round_at_once_are_executed_where_their_discs_have_room(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    square = [(2, 2), (3, 2), (3, 3), (2, 3)]
+    goals = square[1:] + square[:1]
+    lines = [f"0\troom.map\t8\t6\t{a}\t{b}\t{c}\t{d}\t1" for (a, b), (c, d) in zip(square, goals, strict=True)]
+    (folder / "round.scen").write_text("\n".join(["version 1", *lines]) + "\n")
+    paths = [
+        f"Agent {robot}:({a},{b})->({c},{d})->"
+        for robot, ((a, b), (c, d)) in enumerate(zip(square, goals, strict=True))
+    ]
+    (folder / "round.txt").write_text("\n".join(paths) + "\n")
+    given = ["execute", "--map", "room.map", "--scen", "round.scen", "--paths", "round.txt"]
+    found = run(*given)
+    assert (found["tasks_done"], found["collisions"], found["sum_of_costs"]) == (4, 0, 4)
+    assert 0.7071 < found["closest_m"] < 0.72
+    assert main(["traffic", *given, "--radius", "0.35"]) == 1
+    assert "have no room to move round at once" in capsys.readouterr().err
+
+
 def test_robots_that_end_elsewhere_have_done_no_task(folder: Path) -> None:
     (folder / "paths.txt").write_text("Agent 0:(0,0)->(1,0)->\nAgent 1:(7,5)->(7,4)->\n")
     found = run("execute", "--map", "room.map", "--scen", "room.scen", "--paths", "paths.txt")

@@ -12,6 +12,7 @@ import numpy as np
 from fleet_sim.actions.base import Action, Canceller, Until
 from fleet_sim.actions.columns import ARRIVAL, IDLE, JOINTS, OTHER, ActionColumns
 from fleet_sim.actions.registry import describe_action, parse_action_goal
+from fleet_sim.actions.saved_queues import check_queues
 from fleet_sim.actions.timers import ActionTimers
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
@@ -153,8 +154,7 @@ class ActionScheduler:
         self._wake(rows, JOINTS)
 
     def _wake(self, rows: Rows, event: int) -> None:
-        waiting = rows[self._columns.waiting[rows] & event != 0]
-        self._woken.update(waiting.tolist())
+        self._woken.update(rows[self._columns.waiting[rows] & event != 0].tolist())
 
     def has_work(self) -> bool:
         """Return whether some action is woken, is asked in each step, or waits for a time."""
@@ -267,7 +267,7 @@ class ActionScheduler:
 
     def save(self) -> dict[str, Any]:
         """Return queues, running actions and their inner state."""
-        actions = self._all()
+        actions = [action for _, action in self._with_rows()]
         # The list grows while it is walked: parts may have parts of their own.
         for action in actions:
             actions += action.parts()
@@ -280,14 +280,15 @@ class ActionScheduler:
             "states": [(action, {**vars(action), "_on_cancel": None}) for action in actions],
         }
 
-    def _all(self) -> list[Action]:
-        return [*self._running.values(), *(action for queue in self._queues.values() for action in queue)]
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError for what `save` never returns."""
+        check_queues(self._world, saved)
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore what `save` returned: the same action objects, in the state they had."""
         # Actions given since then will not run on, so they end here.
         kept = {id(action) for action, _ in saved["states"]}
-        for action in self._all():
+        for _, action in self._with_rows():
             if id(action) not in kept:
                 action._end(ActionStatus.CANCELLED, "the simulation was reset", ActionCause.SHUTDOWN)
         self._queues = {row: deque(queue) for row, queue in saved["queues"].items()}
@@ -305,5 +306,4 @@ class ActionScheduler:
 
     def _with_rows(self) -> list[tuple[int, Action]]:
         """Return all running and waiting actions with their rows."""
-        waiting = [(row, action) for row, queue in self._queues.items() for action in queue]
-        return [*self._running.items(), *waiting]
+        return [*self._running.items(), *((row, action) for row, queue in self._queues.items() for action in queue)]

@@ -30,6 +30,7 @@ class BulletColumns(ColumnTable):
     """The PyBullet body of each row. Not part of the state: bodies can be created again from the other columns."""
 
     transient = True
+    on_demand = True
 
     body: Ints = column(np.int64, default=NO_BODY, writer="bodies", doc="PyBullet body id, -1: none", hashed=False)
     adopted: Bools = column(bool, writer="bodies", doc="made by the user, kept on removal", hashed=False)
@@ -189,6 +190,7 @@ class BulletBodies:
     def _enter(self, rows: Rows, bodies: list[int], mass: float) -> None:
         self.version += 1
         table = self.table
+        table.use()
         table.clear_rows(rows)
         table.body[rows] = bodies
         table.owner[rows] = self.world.object_id[rows]

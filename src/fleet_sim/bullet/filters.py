@@ -23,6 +23,7 @@ class FilterColumns(ColumnTable):
     """The group and mask last written to the body of each row, and which body that was."""
 
     transient = True
+    on_demand = True
 
     group: Ints = column(np.int64, default=_UNWRITTEN, writer="filters", hashed=False)
     mask: Ints = column(np.int64, writer="filters", hashed=False)
@@ -105,6 +106,7 @@ class EngineFilters:
         grouped = world.collision_filters.grouped
         if not (self._written or grouped or disabled_mask.any()):
             return
+        table.use()
         groups = np.where(disabled_mask, 0, world.collision_group[rows])
         masks = np.where(disabled_mask, 0, world.collision_mask[rows])
         dynamic = bodies.mass[rows] > 0.0
@@ -138,6 +140,7 @@ class EngineFilters:
         world, table, bodies = self._world, self._table, self._bodies.table
         rows = world.rows[world.robots.self_collision[world.rows] & world.dynamic[world.rows]]
         for row in rows[(bodies.body[rows] != NO_BODY) & (table.linked[rows] != bodies.made[rows])].tolist():
+            table.use()
             body, table.linked[row] = int(bodies.body[row]), bodies.made[row]
             for one, other in self._self_contacts.exempt(row):
                 self._written = True

@@ -62,6 +62,7 @@ class JointReactions:
         """Read the wanted joints, after the engine's step."""
         if self._enabled or self._wrenches:
             world = self._bodies.world
+            # Of those that the engine did not move it would give what it measured last.
             keys = [key for key, made in self._enabled.items() if made >= 0 and world.dynamic[key.row]]
             self._wrenches = {key: tuple(self._read(key)) for key in keys}
 

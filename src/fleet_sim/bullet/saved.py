@@ -87,6 +87,11 @@ class BulletCheckpoints:
         """Yield how the engine's state is written in state files: as PyBullet writes it."""
         yield Form("engine", EngineState, self._written, _stored)
 
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError for what is no state of the engine."""
+        if saved is not None and not isinstance(saved, StoredEngine):
+            raise StateFileError("the engine's state is not as it was written")
+
     def _written(self, state: EngineState) -> object:
         """Return the engine's state, which must be that of `state`, as it is when this was saved just now."""
         mirror, world = self._mirror, self._mirror.world

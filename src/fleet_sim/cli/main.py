@@ -12,7 +12,23 @@ from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
-from fleet_sim.cli import bench, check, evolve, models, new, replay, report, run, schema, site, swarm, traffic, verify
+from fleet_sim.cli import (
+    bench,
+    check,
+    evolve,
+    film,
+    models,
+    new,
+    replay,
+    report,
+    run,
+    schema,
+    site,
+    swarm,
+    traffic,
+    verify,
+    view,
+)
 from fleet_sim.cli.arguments import CommandParser
 from fleet_sim.errors import FleetSimError
 from fleet_sim.registry import Registry, instances_of
@@ -36,7 +52,9 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
     built_in={
         "new": new,
         "run": run,
+        "view": view,
         "replay": replay,
+        "film": film,
         "swarm": swarm,
         "evolve": evolve,
         "models": models,
@@ -55,8 +73,11 @@ EXAMPLES = """examples:
   fleet-sim new my_fleet                           write a scenario to begin with, with comments
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
+  fleet-sim view demo.yaml                         watch it in a browser, click robots and send them elsewhere
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
-  fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim replay run.mcap --info says what is in it
+  fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim view run.mcap shows it
+  fleet-sim replay run.mcap --info                 say what a recording holds, publish or repair it
+  fleet-sim film demo.yaml --out demo.mp4          make a film of a scenario, or of a recording
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error

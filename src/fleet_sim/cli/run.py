@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli import recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
+from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
 from fleet_sim.images import write_png
@@ -20,6 +21,7 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
+    from fleet_sim.facade.run_inputs import RecordedInputs
     from fleet_sim.simulation import MultiRobotSimulationCore
     from fleet_sim.traffic.figures import RunSource
 
@@ -39,6 +41,10 @@ def add(commands: Any) -> None:
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
     parser.add_argument(
+        "--view", action="store_true", help="show the run in a browser, in real time unless --rtf says otherwise"
+    )
+    add_view_options(parser)
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
@@ -56,7 +62,7 @@ def add(commands: Any) -> None:
     )
     recorded.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
-    state_options.add(parser)
+    state_options.add_options(parser)
     parser.set_defaults(command=execute)
 
 
@@ -66,38 +72,23 @@ def execute(args: argparse.Namespace) -> int:
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
+    if not args.view:
+        check_unused(args)
     config = configuration(args, None if inputs is None else inputs.scenario)
-    if args.picture:
-        check_png(args.picture)
-    if args.figures:
-        check_target(args.figures)
-        # Exactly one: figures of both would be counted twice, of neither none.
-        if ("tasks" in config) == ("orders" in config):
-            raise ConfigError(
-                "--figures needs a scenario with a section `tasks` or `orders`, one",
-                source=source_of(args),
-            )
+    check_outputs(args, config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
 
     sim = simulation_of(args, config)
     if args.monitor:
         sim.setup_monitor(monitor_output())
+    if args.view:
+        announce(sim.view.show(**vars(view_params(args))))
     outcome = RunSummary(sim)
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
     kept = recorded.KeptRun(sim, args)
-    start = time.perf_counter()
-    try:
-        with kept:
-            sim.run_simulation() if inputs is None else inputs.replay(sim)
-    except KeyboardInterrupt:
-        print("stopped by Ctrl-C")
-    finally:
-        # Also after Ctrl-C or an error: the last figures are what the run ended with.
-        sim.update_monitor()
-        sim.close_monitor()
-    wall = time.perf_counter() - start
+    wall = run(sim, kept, inputs)
     print("\n".join(outcome.lines(wall)))
     if source is not None:
         write_figures(sim, source, args, wall)
@@ -111,6 +102,34 @@ def execute(args: argparse.Namespace) -> int:
     kept.report()
     sim.close()
     return 0
+
+
+def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
+    """Raise ConfigError where a file could not be written after the run, or would have nothing in it."""
+    if args.picture:
+        check_png(args.picture)
+    if args.figures:
+        check_target(args.figures)
+        # Exactly one: figures of both would be counted twice, of neither none.
+        if ("tasks" in config) == ("orders" in config):
+            raise ConfigError(
+                "--figures needs a scenario with a section `tasks` or `orders`, one", source=source_of(args)
+            )
+
+
+def run(sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None) -> float:
+    """Run `sim` to its end or to Ctrl-C, with recorded `inputs` where there are some; return how many s it took."""
+    start = time.perf_counter()
+    try:
+        with kept:
+            sim.run_simulation() if inputs is None else inputs.replay(sim)
+    except KeyboardInterrupt:
+        print("stopped by Ctrl-C")
+    finally:
+        # Also after Ctrl-C or an error: the last figures are what the run ended with.
+        sim.update_monitor()
+        sim.close_monitor()
+    return time.perf_counter() - start
 
 
 def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiRobotSimulationCore:
@@ -162,7 +181,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
@@ -219,4 +238,9 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
+    settings = (config.get("simulation") or {}) if section else config
+    if args.view and isinstance(settings, Mapping):
+        for name, value in watched(settings).items():
+            if options[name] is None:
+                set_key(config, section + name, value)
     return config

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fleet_sim.simulation import MultiRobotSimulationCore
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("saved states")
     group.add_argument("--save-state", metavar="FILE", help="write the state to a file, at the end or at --at")

@@ -58,6 +58,7 @@ class RunSummary:
     def _collisions(self) -> str:
         found = self._sim.collisions
         text = counted(found.count, "collision")
+        # Without walls there is nothing to say about them.
         if not self._sim.world.collision_rules.static_mask()[self._sim.world.rows].any():
             return text
         if found.ignore_static:

@@ -72,6 +72,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         )
         action.add_argument("--seed", type=not_negative, default=0, metavar="K", help="seed of all that is random (0)")
         action.add_argument("--json", metavar="FILE", help="write all figures; `fleet-sim report` makes a page of it")
+        action.add_argument(
+            "--out", metavar="FILE", help="write what robots did as the League of Robot Runners does, for its PlanViz"
+        )
         action.add_argument("--quiet", action="store_true", help="print no progress")
         add_options(action, FleetSettings, FLEET)
 
@@ -87,7 +90,7 @@ def _run(args: argparse.Namespace) -> int:
 
     for name, low, high in (("seconds", 0.0, 1e9), ("dwell", 0.0, 1e6)):
         _check_range(name, getattr(args, name), low, high)
-    _check_files(args, "json", "paths")
+    _check_files(args, "json", "out", "paths")
     fleet, traffic = read_options(args, FleetSettings, FLEET), read_options(args, TrafficSettings, TRAFFIC)
     PLANNERS.find(args.planner)
     traffic.planner, traffic.settings, traffic.network = args.planner, key_values(args.setting, "--setting"), "grid"
@@ -112,6 +115,7 @@ def _run(args: argparse.Namespace) -> int:
         seed=args.seed,
         about=about,
         progress=_progress(args),
+        out=args.out,
     )
     return _report(args, outcome)
 
@@ -145,6 +149,7 @@ def _plan(
         planning_s=took,
         about=about,
         progress=_progress(args),
+        out=args.out,
     )
     return _report(args, outcome)
 
@@ -159,7 +164,7 @@ def _execute(args: argparse.Namespace) -> int:
     from fleet_sim.traffic.runs.settings import FleetSettings
 
     _check_range("seconds", args.seconds, 0.0, 1e9)
-    _check_files(args, "json")
+    _check_files(args, "json", "out")
     fleet = read_options(args, FleetSettings, FLEET)
     site = read_site(args.map)
     starts, goals = read_ends(args.scen, site)
@@ -174,6 +179,7 @@ def _execute(args: argparse.Namespace) -> int:
         seed=args.seed,
         about=_about(args, "the plan of a file", fleet),
         progress=_progress(args),
+        out=args.out,
     )
     return _report(args, outcome)
 

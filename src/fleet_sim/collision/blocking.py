@@ -42,6 +42,8 @@ _FIRST_STEP = 1e-4
 # `_LEAST_STRIDE` of its whole motion if that is longer.
 _STRIDE = 0.25
 _LEAST_STRIDE = 1e-5
+# Where one body stops a rotating one, it may be inside a third whose corner it cut: so often it is stopped earlier.
+_MOST_STOPS = 50
 # A body that is near another for more measurements than these, moving hundreds of its sizes in a step, gets no farther.
 _MOST_STRIDES = 1000
 
@@ -66,9 +68,9 @@ def allowed_fractions(
     lowest row if several do), or -1 with fraction 1.
 
     Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
-    in strides of a quarter of its smallest half extent and may cut a corner by less than that; at most a thousand of
-    them, after which it is held. Pairs without a closed form (tilted boxes, meshes) are measured by `solve`; without it
-    they do not block. Raises InvalidValueError when `skin` is not a finite number >= 0.
+    in strides of a quarter of its smallest half extent and may cut a corner by less than that on its way, but not where
+    it stops; at most a thousand of them, after which it is held. Pairs without a closed form (tilted boxes, meshes) are
+    measured by `solve`; without it they do not block. Raises InvalidValueError when `skin` is not a finite number >= 0.
     """
     if not (np.isfinite(skin) and skin >= 0.0):
         raise InvalidValueError(f"skin: expected a finite number >= 0 in metres, got {skin!r}")
@@ -81,10 +83,16 @@ def allowed_fractions(
     rows = np.stack((movers[places], others), axis=1)
     start, ends = shapes.take(movers[places]), (end_positions[places], end_orientations[places])
     sweep = _Sweep(start, *ends, obstacles=shapes.take(others), rows=rows, solve=solve)
-    times = _contact_times(sweep, skin)
-    stopped = _first_of_each(places, times)
-    fractions[places[stopped]] = times[stopped]
-    blockers[places[stopped]] = others[stopped]
+    contacts = _contacts(sweep, skin)
+    for _ in range(_MOST_STOPS):
+        stopped = _first_of_each(places, contacts.times)
+        fractions[places[stopped]] = contacts.times[stopped]
+        blockers[places[stopped]] = others[stopped]
+        if not _stop_earlier(contacts, sweep, fractions[places]):
+            return fractions, blockers
+    # Held, as one that is near another for too many strides.
+    held = places[contacts.turning]
+    fractions[held[blockers[held] >= 0]] = 0.0
     return fractions, blockers
 
 
@@ -192,8 +200,21 @@ def _swept_pairs(
     return pairs
 
 
-def _contact_times(sweep: _Sweep, skin: float) -> Floats:
-    """Return the time (K,) of each pair's first contact, 1 where there is none."""
+@dataclass(frozen=True)
+class _Contacts:
+    """The first contact of each of K pairs."""
+
+    times: Floats
+    """1 where there is none."""
+    limits: Floats
+    """Distances at which contact begins."""
+    turning: Rows
+    """Pairs whose distance is not convex in time; those in between their strides may be nearer than seen."""
+    reach: float
+
+
+def _contacts(sweep: _Sweep, skin: float) -> _Contacts:
+    """Return the first contacts of the pairs."""
     travels = sweep.travels()
     times = np.ones(len(travels))
     # Twice: a pair that is near enough to be searched may also move apart by its travel, and its gaps must stay finite.
@@ -209,7 +230,31 @@ def _contact_times(sweep: _Sweep, skin: float) -> Floats:
             times[rows] = search(sweep.take(rows), travels[rows], gaps[rows], limits[rows], reach)
     # A pair in contact that may move less than `_EXACT` does not move at all: it would creep closer step by step.
     times[(gaps <= skin) & (times * travels < _EXACT)] = 0.0
-    return times
+    return _Contacts(times, limits, near[~convex_mask], reach)
+
+
+def _stop_earlier(contacts: _Contacts, sweep: _Sweep, fractions: Floats) -> bool:
+    """Give pairs that are too near where their mover (K,) is stopped an earlier contact; return whether any are."""
+    ends = fractions[contacts.turning]
+    # At its own contact a pair was measured, and at time 1 too.
+    unseen = contacts.turning[(ends < contacts.times[contacts.turning]) & (ends > 0.0)]
+    if not len(unseen):
+        return False
+    pairs, ahead = sweep.take(unseen), fractions[unseen]
+    near_mask = pairs.distances(ahead, contacts.reach) < contacts.limits[unseen]
+    near = np.flatnonzero(near_mask)
+    if not len(near):
+        return False
+    rows = unseen[near]
+    contacts.times[rows] = _halved(
+        sweep.take(rows),
+        np.zeros(len(rows)),
+        ahead[near],
+        sweep.take(rows).travels(),
+        contacts.limits[rows],
+        contacts.reach,
+    )
+    return True
 
 
 def _convex_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats, reach: float) -> Floats:
@@ -264,12 +309,19 @@ def _turning_times(sweep: _Sweep, travels: Floats, gaps: Floats, limits: Floats,
         keep = np.flatnonzero(~hit & (following < 1.0))
         live, gap = live[keep], gap[keep]
     hits = np.flatnonzero(hit_mask)
-    times[hits] = safe[hits]
     times[live] = safe[live]
-    while len(hits := hits[(ahead[hits] - safe[hits]) * travels[hits] > _EXACT]):
-        middle = 0.5 * (safe[hits] + ahead[hits])
-        clear_mask = sweep.take(hits).distances(middle, reach) >= limits[hits]
-        safe[hits[clear_mask]] = middle[clear_mask]
-        ahead[hits[~clear_mask]] = middle[~clear_mask]
-        times[hits] = safe[hits]
+    if len(hits):
+        times[hits] = _halved(sweep.take(hits), safe[hits], ahead[hits], travels[hits], limits[hits], reach)
     return times
+
+
+def _halved(sweep: _Sweep, safe: Floats, ahead: Floats, travels: Floats, limits: Floats, reach: float) -> Floats:
+    """Return times (K,) of contact between `safe`, which are clear, and `ahead`, which are too near, by bisection."""
+    safe, ahead = safe.copy(), ahead.copy()
+    live = np.arange(len(safe))
+    while len(live := live[(ahead[live] - safe[live]) * travels[live] > _EXACT]):
+        middle = 0.5 * (safe[live] + ahead[live])
+        clear_mask = sweep.take(live).distances(middle, reach) >= limits[live]
+        safe[live[clear_mask]] = middle[clear_mask]
+        ahead[live[~clear_mask]] = middle[~clear_mask]
+    return safe

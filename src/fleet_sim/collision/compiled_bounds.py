@@ -50,6 +50,7 @@ def write_bounds(
         for axis in range(3):
             lower[row, axis] = positions[row, axis] - reach[axis]
             upper[row, axis] = positions[row, axis] + reach[axis]
+        # A level plane ends at its own height: what is above does not touch it.
         if kind == _PLANE and x == 0.0 and y == 0.0:
             upper[row, 2] = positions[row, 2]
     return count
@@ -68,6 +69,7 @@ def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz:
 def _round_reach(
     cylinder: bool, x: float, y: float, z: float, w: float, half_height: float, radius: float
 ) -> tuple[float, float, float]:
+    # The axis of the body in the world, of which only the size counts.
     along = (abs(2.0 * (x * z + y * w)), abs(2.0 * (y * z - x * w)), abs(1.0 - 2.0 * (x * x + y * y)))
     if cylinder:
         return (
@@ -75,5 +77,6 @@ def _round_reach(
             along[1] * half_height + np.sqrt(max(1.0 - along[1] * along[1], 0.0)) * radius,
             along[2] * half_height + np.sqrt(max(1.0 - along[2] * along[2], 0.0)) * radius,
         )
+    # A capsule is a ball moved along its core.
     core = half_height - radius
     return (along[0] * core + radius, along[1] * core + radius, along[2] * core + radius)

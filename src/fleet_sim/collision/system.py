@@ -11,6 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.bounds import active_mask, refresh_bounds, refresh_by_kernels, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
+from fleet_sim.collision.compiled_narrow import may_touch
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
 from fleet_sim.config.modes import CollisionDetectionMethod, CollisionMode
@@ -52,6 +53,7 @@ class CollisionSystem:
         self._solve = solve
         self._contacts = contacts
         self._refresh: Callable[[World], object] = refresh_bounds
+        self._kernels = False
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
         self.due = False
@@ -66,6 +68,7 @@ class CollisionSystem:
         """Use compiled code from now on where it is faster; results are the same. Needs the extra `traffic`."""
         self.broad.use_kernels()
         self._refresh = refresh_by_kernels
+        self._kernels = True
 
     def set_frequency(self, frequency: float | None) -> None:
         """Check `frequency` times per simulated second; None: in each step; 0: never, which ends current collisions."""
@@ -189,9 +192,12 @@ class CollisionSystem:
         return hits
 
     def _narrow(self, pairs: Ints) -> tuple[Ints, int]:
+        world = self._world
+        if self._kernels and len(pairs):
+            columns = world.shape_kind, world.shape_centred, world.position, world.orientation, world.radius
+            pairs = pairs[may_touch(pairs, *columns, self.margin)]
         if not len(pairs):
             return pairs, 0
-        world = self._world
         if world.shape_centred.all():
             # All shapes sit at their bodies' origins: the columns can be used directly, without a copy.
             return contact_pairs(pairs, shape_arrays(world, slice(None)), self.margin, self._solve)

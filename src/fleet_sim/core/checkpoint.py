@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from fleet_sim.core.saving.alike import check_alike
 from fleet_sim.core.saving.forms import Form, Forms
 from fleet_sim.core.world import World
 from fleet_sim.core.world_state import restore_world, save_world
@@ -24,6 +25,14 @@ class Participant(Protocol):
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned; called after the world was restored."""
+
+
+@runtime_checkable
+class CheckedParticipant(Protocol):
+    """A part that checks by itself what is read from a state file."""
+
+    def check_saved(self, saved: Any) -> None:
+        """Raise StateFileError for what `save` never returns; errors of other kinds are reported, too."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +82,13 @@ class Checkpoints:
                 f"it is of a simulation with other parts: {shown} are in the file and not here"
                 + (f"; {', '.join(missing)} are here and not in the file" if missing else "")
             )
+        for name, saved in parts.items():
+            part = self._parts[name]
+            # What it holds is compared only where asking for it changes nothing.
+            if isinstance(part, CheckedParticipant):
+                part.check_saved(saved)
+            else:
+                check_alike(part.save(), saved, name)
 
     def made(self, clock: Any, world: dict[str, Any], parts: dict[str, Any]) -> Checkpoint:
         """Return a checkpoint of this world made of what a state file holds."""
@@ -95,5 +111,6 @@ class Checkpoints:
         self.check(checkpoint)
         self._world.clock.restore(checkpoint.clock)
         restore_world(self._world, checkpoint.world)
+        # After the world, as the parts look at its rows.
         for name, part in self._parts.items():
             part.restore(checkpoint.parts[name] if name in checkpoint.parts else self._beginnings[name])

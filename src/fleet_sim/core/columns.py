@@ -66,21 +66,38 @@ class ColumnTable:
     schema: ClassVar[dict[str, Column]] = {}
     transient: ClassVar[bool] = False
     """Whether the table caches data from outside the world; checkpoints do not save or restore it."""
+    on_demand: ClassVar[bool] = False
+    """Whether the columns take no memory, and cannot be written, before `use` is called."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Column)}
         for name in own:
             # A column `capacity`, as of batteries, would be taken for the number of rows.
-            if name in ("capacity", "scalars") or hasattr(ColumnTable, name):
+            if name in ("capacity", "scalars", "in_use") or hasattr(ColumnTable, name):
                 raise InvalidValueError(f"{cls.__name__}: a table has {name!r} itself; name the column otherwise")
         # A new dict: the inherited one belongs to the base class.
         cls.schema = {**cls.schema, **own}
 
     def __init__(self, capacity: int = 64) -> None:
         self.capacity = capacity
+        self.in_use = not self.on_demand
         for name, spec in self.schema.items():
-            setattr(self, name, spec.allocate(capacity))
+            setattr(self, name, self._allocate(spec, capacity))
+        self.scalars = Scalars(self)
+
+    def _allocate(self, spec: Column, capacity: int) -> AnyArray:
+        if self.in_use:
+            return spec.allocate(capacity)
+        return np.broadcast_to(np.array(spec.default, spec.dtype), (capacity, *spec.shape))
+
+    def use(self) -> None:
+        """Let the columns of a table that is `on_demand` be written from now on; may be called again."""
+        if self.in_use:
+            return
+        self.in_use = True
+        for name, spec in self.schema.items():
+            setattr(self, name, spec.allocate(self.capacity))
         self.scalars = Scalars(self)
 
     def columns(self) -> Iterator[tuple[str, Column, AnyArray]]:
@@ -93,15 +110,18 @@ class ColumnTable:
         if capacity <= self.capacity:
             return
         for name, spec, old in list(self.columns()):
-            new = spec.allocate(capacity)
+            new = self._allocate(spec, capacity)
             # Copied into a new array, not resized in place: views of the old one may still be in use.
-            new[: self.capacity] = old
+            if self.in_use:
+                new[: self.capacity] = old
             setattr(self, name, new)
         self.capacity = capacity
         self.scalars = Scalars(self)
 
     def clear_rows(self, rows: Rows) -> None:
         """Reset all columns of `rows` to their defaults."""
+        if not self.in_use:
+            return
         # One row is written three times as fast by its number.
         index = int(rows[0]) if len(rows) == 1 else rows
         for name, spec in self.schema.items():
@@ -121,7 +141,7 @@ class ColumnTable:
     @property
     def nbytes(self) -> int:
         """Memory of all columns in bytes."""
-        return sum(array.nbytes for _, _, array in self.columns())
+        return sum(array.nbytes for _, _, array in self.columns()) if self.in_use else 0
 
 
 class Scalars:

@@ -74,6 +74,10 @@ class EntityIndex:
                 )
             seen.add(name)
 
+    def rows_of_ids(self, ids: Sequence[int]) -> list[int]:
+        """Return the rows of the entities with `ids`, which must live."""
+        return list(map(self._row_of_id.__getitem__, ids))
+
     # ---- for the world: callers that change the entities must also increase `world.version` --------------------------
 
     def grow(self, capacity: int) -> None:

@@ -45,12 +45,7 @@ class LookColumns(ColumnTable):
 
     def colours(self, rows: Rows, links: Ints) -> Floats:
         """Return the colour (N, 4) given to each of `links` (N,) of `rows` (N,); -1 where none was given."""
-        found = self.rgba[rows]
-        special = self.links[rows]
-        for index in np.flatnonzero(_given_mask(special)).tolist():
-            given: Mapping[int, Rgba] = special[index]
-            found[index] = given.get(int(links[index]), found[index])
-        return found
+        return colours_given(self.rgba, self.links, rows, links)
 
     def painted_mask(self, rows: Rows) -> Bools:
         """Return which of `rows` have a colour given, or a link with one."""
@@ -62,6 +57,16 @@ class LookColumns(ColumnTable):
         super().restore_arrays(arrays)
         self.behind[:] = True
         self.version += 1
+
+
+def colours_given(rgba: Floats, link_rgba: AnyArray, rows: Rows, links: Ints) -> Floats:
+    """Return the colour (N, 4) of each of `links` (N,) of `rows` (N,), from columns of LookColumns; -1: none given."""
+    found = rgba[rows]
+    special = link_rgba[rows]
+    for index in np.flatnonzero(_given_mask(special)).tolist():
+        given: Mapping[int, Rgba] = special[index]
+        found[index] = given.get(int(links[index]), found[index])
+    return found
 
 
 def _given_mask(entries: AnyArray) -> Bools:

@@ -16,8 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 class Moments:
     """Checkpoints by name, the newest last.
 
-    They are kept in memory and end with the simulation: they hold actions and callbacks, which a file could only store
-    as code that runs when it is read.
+    They are kept in memory and end with the simulation; `sim.save_state(path)` writes one to a file.
     """
 
     def __init__(self) -> None:

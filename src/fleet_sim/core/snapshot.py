@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -137,9 +137,7 @@ def take_snapshot(
     order of `world.rows`.
     """
     rows, motion = world.rows, world.motion
-    # NO_ROW is -1: as an index it finds the last entry, which is NO_ROW because no entity has that row.
-    index_of_row = np.full(world.capacity + 1, NO_ROW, np.int64)
-    index_of_row[rows] = np.arange(len(rows))
+    index_of_row = _indices_of_rows(world)
     collisions = index_of_row[pairs].reshape(-1, 2)
     slots = world.joints.slots(world.robots, rows)
     path_starts, waypoints = _waypoints(motion, rows)
@@ -175,13 +173,25 @@ def take_snapshot(
         collisions=_frozen(collisions[(collisions != NO_ROW).all(axis=1)]),
         colors=copied(world.look.rgba),
         link_colors=link_colors,
-        features={
-            name: {column: copied(array) for column, _, array in table.columns()}
-            for name, table in world.tables.items()
-            if isinstance(table, FeatureColumns)
-        },
+        features=_features(world, copied),
         bodies=bodies,
     )
+
+
+def _indices_of_rows(world: World) -> Ints:
+    """Return the index of the entity in each row among those that live, NO_ROW without one, and for NO_ROW itself."""
+    # NO_ROW is -1: as an index it finds the last entry, which is NO_ROW because no entity has that row.
+    index_of_row = np.full(world.capacity + 1, NO_ROW, np.int64)
+    index_of_row[world.rows] = np.arange(len(world.rows))
+    return index_of_row
+
+
+def _features(world: World, copied: Callable[[AnyArray], AnyArray]) -> dict[str, dict[str, AnyArray]]:
+    return {
+        name: {column: copied(array) for column, _, array in table.columns()}
+        for name, table in world.tables.items()
+        if isinstance(table, FeatureColumns)
+    }
 
 
 def _waypoints(motion: MotionColumns, rows: Rows) -> tuple[Ints, Ints]:

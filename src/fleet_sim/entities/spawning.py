@@ -121,8 +121,10 @@ def _spawn(
     world.position[rows] = positions
     world.orientation[rows] = orientations
     kinds = [run.cls for run in runs for _ in range(run.size)]
-    handles: list[Any] = [cls.bind(world, row) for cls, row in zip(kinds, rows.tolist(), strict=True)]
-    for row, handle in zip(rows.tolist(), handles, strict=True):
+    # The very numbers that the index holds: as many others would be 32 bytes for each entity.
+    plain = world.index.rows_of_ids(world.object_id[rows].tolist())
+    handles: list[Any] = [cls.bind(world, row) for cls, row in zip(kinds, plain, strict=True)]
+    for row, handle in zip(plain, handles, strict=True):
         world.handles[row] = handle
     # With columns and handles complete, as listeners may use both.
     world.announce(rows)

@@ -19,6 +19,7 @@ from fleet_sim.envs.episode import begun
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook
+from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import missing_extra
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, read, setting
@@ -157,10 +158,10 @@ class MillingEnv(gym.Env[Observations, Observations]):
     the circliness, from 0 to 1. Settings are those of MillingParams.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
+    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, ["rgb_array"])
+        check_render_mode(render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self.params = read(MillingParams, settings).in_use("an environment")
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
@@ -180,6 +181,7 @@ class MillingEnv(gym.Env[Observations, Observations]):
         super().reset(seed=seed)
         if self._swarm is None:
             self._swarm = MillingWorld(self.params)
+            show_to_people(self._swarm.world.sim, self.render_mode)
         self._swarm.begin(self.np_random)
         self._steps = 0
         return self._observe(), {}
@@ -202,8 +204,8 @@ class MillingEnv(gym.Env[Observations, Observations]):
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 
     def render(self) -> Image | None:
-        """Return a picture (480, 480, 3), or None without a render mode."""
-        return None if self.render_mode is None else self.swarm.draw()
+        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
+        return self.swarm.draw() if self.render_mode == PICTURES else None
 
     def close(self) -> None:
         """End the swarm; may be called again."""
@@ -220,13 +222,13 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "milling_v0",
-        "render_modes": ["rgb_array"],
+        "render_modes": RENDER_MODES,
         "render_fps": 10,
         "is_parallelizable": True,
     }
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, ["rgb_array"])
+        check_render_mode(render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self.params = read(MillingParams, {"steps_per_action": 1, "max_steps": 1200, **settings}).in_use(
             "an environment"
@@ -248,6 +250,7 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
             self._rng, _ = seeding.np_random(seed)
         if self._swarm is None:
             self._swarm = MillingWorld(self.params)
+            show_to_people(self._swarm.world.sim, self.render_mode)
         self._swarm.begin(self._rng)
         self._steps = 0
         self.agents = list(self.possible_agents)
@@ -281,9 +284,9 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
         return dict(zip(self.possible_agents, bits, strict=True))
 
     def render(self) -> Image | None:
-        """Return a picture (480, 480, 3), or None without a render mode."""
+        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
         swarm = begun(self._swarm)
-        return None if self.render_mode is None else swarm.draw()
+        return swarm.draw() if self.render_mode == PICTURES else None
 
     def close(self) -> None:
         """End the swarm; may be called again."""

@@ -13,6 +13,7 @@ from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook, drive_box, observation_box
 from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
+from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.settings import read
 
@@ -23,7 +24,7 @@ except ModuleNotFoundError as error:
 from gymnasium.utils import seeding
 
 AgentDict = dict[str, Any]
-METADATA = {"render_modes": ["rgb_array"], "render_fps": 10, "is_parallelizable": True}
+METADATA = {"render_modes": RENDER_MODES, "render_fps": 10, "is_parallelizable": True}
 
 
 class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
@@ -39,7 +40,7 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
     metadata: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
-        check_render_mode(render_mode, ["rgb_array"])
+        check_render_mode(render_mode, RENDER_MODES)
         self.render_mode = render_mode
         # What the user says wins over the defaults of the class.
         self.params = read(self.params_class, {**self.defaults, **settings}).in_use("an environment")
@@ -61,6 +62,7 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
             self._rng, _ = seeding.np_random(seed)
         if self._task is None:
             self._task = self.task_class(self.params)
+            show_to_people(self._task.arena.sim, self.render_mode)
         self._task.reset_world(0, self._rng)
         self._steps = 0
         self.agents = list(self.possible_agents)
@@ -105,8 +107,9 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
         return self._task
 
     def render(self) -> Image | None:
-        """Return a top view (480, 480, 3), or None without a render mode."""
-        return None if self.render_mode is None else self._running().draw()
+        """Return a top view (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
+        task = self._running()
+        return task.draw() if self.render_mode == PICTURES else None
 
     def state(self) -> Observations:
         """Return the concatenated observations of all robots, for a central critic."""

@@ -13,6 +13,7 @@ from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.spaces import drive_box, observation_box
 from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
+from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import read
 
@@ -20,7 +21,7 @@ from fleet_sim.settings import read
 class ArenaEnv(gym.Env[Observations, Observations]):
     """One robot of an arena. A subclass sets the task and params classes."""
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
+    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
     task_class: type[ArenaTask[Any]]
     params_class: type[TaskParams]
 
@@ -45,6 +46,7 @@ class ArenaEnv(gym.Env[Observations, Observations]):
         super().reset(seed=seed)
         if self._task is None:
             self._task = self.task_class(self.params)
+            show_to_people(self._task.arena.sim, self.render_mode)
         self._task.reset_world(0, self.np_random)
         self._steps = 0
         return self._task.observe()[0, 0], self._info(False)
@@ -70,8 +72,8 @@ class ArenaEnv(gym.Env[Observations, Observations]):
         return {"is_success": success, "distance": float(self.task.distances[0, 0])}
 
     def render(self) -> Image | None:
-        """Return a top view (480, 480, 3), or None without a render mode."""
-        return None if self.render_mode is None else self.task.draw()
+        """Return a top view (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
+        return self.task.draw() if self.render_mode == PICTURES else None
 
     def close(self) -> None:
         """End the simulation; may be called again."""

@@ -70,6 +70,7 @@ def _number_of(world: World, attributes: Mapping[str, Any]) -> int:
     if attributes["path"] in known_paths and world.physics:
         raise StateFileError(f"{attributes['path']}: the robot description was changed since the state was saved")
     model = object_of(RobotModel, attributes)
+    # Read-only, as the arrays of models that were read from a robot description are.
     for value in attributes.values():
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
@@ -83,6 +84,7 @@ def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 
 def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, np.ndarray):
+        # Bit by bit: here nan is equal to nan.
         return isinstance(second, np.ndarray) and first.tobytes() == second.tobytes()
     return type(first) is type(second) and bool(first == second)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from threading import Condition, get_ident
+from threading import Condition, RLock, get_ident
 from typing import Any
 
 from fleet_sim.core.inbox import Inbox
@@ -29,6 +29,8 @@ class RunControl:
         self._thread: int | None = None
         self._paused = False
         self._stopping = False
+        self.quiet = RLock()
+        """Held while a step is made, and while a call from another thread is carried out between two."""
         inbox.on_put = self.wake
 
     # ---- from any thread ---------------------------------------------------------------------------------------------
@@ -82,7 +84,8 @@ class RunControl:
     def between_steps(self, function: Callable[[], Any]) -> Future[Any]:
         """Call `function()` when no step is under way, in the thread that makes the steps.
 
-        Without a run and outside a step it is called at once, here. The future holds what it returned or raised.
+        Without a run and outside a step it is called at once, here, and a step that another thread begins waits for it.
+        The future holds what it returned or raised.
         """
         future: Future[Any] = Future()
         with self._wake:
@@ -90,8 +93,11 @@ class RunControl:
                 self._tasks.append((function, future))
                 self._wake.notify_all()
                 return future
-        # Without the lock held: other threads need it to pause or to send commands meanwhile.
-        _carry_out(function, future)
+        # Without that lock held: other threads need it to pause or to send commands meanwhile.
+        with self.quiet:
+            # Those that came at the very end of the last step, after it had looked for them.
+            self.run_tasks()
+            _carry_out(function, future)
         return future
 
     def wake(self) -> None:

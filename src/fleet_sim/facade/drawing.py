@@ -19,27 +19,46 @@ SMOOTH = 3
 """Pictures are drawn larger by this factor and averaged, as far as the largest picture allows."""
 
 
-def draw(mirror: BulletMirror, view: CameraView, width: int, height: int) -> Bytes:
-    """Return a picture (height, width, 3) of the world seen as `view` says.
+class Painter:
+    """Makes pictures of one size (height, width, 3) of a world, one after the other.
 
-    It is drawn by OpenGL where that is there. PyBullet draws it otherwise, and where there are bodies that only
-    PyBullet knows; then it has no shadows. The size must have been checked.
+    They are drawn by OpenGL where that is there. PyBullet draws them otherwise, and where there are bodies that only
+    PyBullet knows; then they have no shadows. `smooth` is the factor by which they are drawn larger and averaged. The
+    size must have been checked. To be closed.
     """
-    smooth = max(1, min(SMOOTH, MAX_SIDE // width, MAX_SIDE // height))
-    lens = Intrinsics.from_vertical_fov(smooth * width, smooth * height, math.radians(view.fov))
+
+    def __init__(self, mirror: BulletMirror, width: int, height: int, smooth: int = SMOOTH) -> None:
+        self._size = width, height
+        self._smooth = max(1, min(smooth, MAX_SIDE // width, MAX_SIDE // height))
+        self._renderer = make_renderer(mirror, "tiny" if any(count_own(mirror)) else AUTO)
+
+    def draw(self, view: CameraView) -> Bytes:
+        """Return the present picture, seen as `view` says."""
+        width, height = self._size
+        rgb = self._renderer.render(shot_of(view, self._smooth * width, self._smooth * height)).rgb
+        assert rgb is not None
+        blocks = rgb.reshape(height, self._smooth, width, self._smooth, 3)
+        return np.asarray(blocks.mean(axis=(1, 3)).round(), np.uint8)
+
+    def close(self) -> None:
+        """Free the resources; may be called again."""
+        self._renderer.close()
+
+    def __enter__(self) -> Painter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def shot_of(view: CameraView, width: int, height: int) -> Shot:
+    """Return the shot, with shadows, of what `view` sees."""
+    lens = Intrinsics.from_vertical_fov(width, height, math.radians(view.fov))
     pose = eye_of(view)
     orientation = optical_orientations(np.array([pose.orientation]))[0]
     # The nearer the near plane, the coarser are depths far away.
     near = max(0.02, 0.01 * view.distance)
-    shot = Shot.checked(lens, pose.position, orientation, near, 1000.0 + 2.0 * view.distance, ["rgb"], shadows=True)
-    renderer = make_renderer(mirror, "tiny" if any(count_own(mirror)) else AUTO)
-    try:
-        rgb = renderer.render(shot).rgb
-    finally:
-        renderer.close()
-    assert rgb is not None
-    blocks = rgb.reshape(height, smooth, width, smooth, 3)
-    return np.asarray(blocks.mean(axis=(1, 3)).round(), np.uint8)
+    return Shot.checked(lens, pose.position, orientation, near, 1000.0 + 2.0 * view.distance, ["rgb"], shadows=True)
 
 
 def check_size(width: int, height: int) -> None:

@@ -78,6 +78,7 @@ def live_settings(params: SimulationParams) -> dict[str, Any]:
 def take_settings(params: SimulationParams, saved: Mapping[str, Any]) -> None:
     """Set what `live_settings` returned; raises ConfigError for a value that is not allowed."""
     for name, value in live_settings(params).items():
+        # Only what differs: some settings act when they are set.
         if name in saved and saved[name] != value:
             setattr(params, name, saved[name])
 
@@ -102,6 +103,7 @@ def _plain(value: Any, where: str) -> Any:
         return [_plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, Path):
         return str(value)
+    # There and back, so that it compares equal to what is read from a file.
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError) as error:

@@ -60,6 +60,7 @@ class InputRecorder:
         self.path, self._part = Path(path), part_beside(path)
         self._sim = sim
         try:
+            # Before a file is made, so that none is left of a run that cannot be recorded.
             head = {"format": FORMAT, "scenario": scenario, "source": source, "hash": sim.state_hash()}
             line = json.dumps(head)
         except (TypeError, ValueError) as error:
@@ -85,6 +86,7 @@ class InputRecorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # The error under way is the one to see.
         with contextlib.suppress(FleetSimError):
             self.close()
 

@@ -127,6 +127,7 @@ class StateFiles:
     def _read(self, content: Mapping[str, Any], arrays: list[AnyArray]) -> Checkpoint:
         """Return the state in a file, checked; the run of this simulation is not changed."""
         world, values = self._sim.world, content["values"]
+        # Before the tables are read: features add theirs.
         for name in content["features"]:
             self._sim.features.use(name)
         reader = ValueReader(self._sim.checkpoints.forms, arrays)
@@ -153,6 +154,7 @@ class StateFiles:
             with _as_written():
                 self._take_in(content, saved)
         except FleetSimError:
+            # As if nobody had asked: a file that is refused changes nothing.
             take_settings(self._sim.params, settings)
             self._sim.state.restore(before)
             raise

@@ -1,4 +1,4 @@
-"""The user's interface to PyBullet: client, window, camera, images."""
+"""What users see of a simulation: PyBullet's window, images, and live views."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from fleet_sim.bullet.visualizer import Visualizer, visualizer_keys
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.config.params import CameraParams, SimulationParams
+from fleet_sim.config.view_params import ViewParams
 from fleet_sim.core.world import World
 from fleet_sim.facade.collisions import scene_bounds, scene_corners
-from fleet_sim.facade.drawing import check_size, draw
+from fleet_sim.facade.drawing import SMOOTH, Painter, check_size
+from fleet_sim.facade.live import LiveView, open_view
+from fleet_sim.settings import read
 
 
 class View:
-    """PyBullet's display of the world, in a window or in images."""
+    """The display of the world: in PyBullet's window, in images, and live in a browser (`show`)."""
 
     def __init__(
         self,
@@ -33,9 +36,11 @@ class View:
         world: World,
         mirror: BulletMirror,
         collisions: CollisionSystem,
+        owner: object,
         collision_colour: Any = None,
     ) -> None:
         self._params = params
+        self._owner = owner
         self._world = world
         self._mirror = mirror
         self._collisions = collisions
@@ -44,6 +49,16 @@ class View:
         self._gui = Gui(mirror, self._visualizer)
         self._camera_placed = False
         self._prepared = False
+
+    # ---- live --------------------------------------------------------------------------------------------------------
+
+    def show(self, **settings: Any) -> LiveView:
+        """Open a page that shows the simulation live, and return it; its `url` is to be opened in a browser.
+
+        `settings` are those of ViewParams. The page ends with the simulation, or with its `close`. In a notebook, the
+        returned object shows the page. Raises ConfigError, MissingDependencyError without the extra `view`.
+        """
+        return open_view(self._owner, self._world.events, read(ViewParams, settings))
 
     # ---- PyBullet ----------------------------------------------------------------------------------------------------
 
@@ -83,16 +98,27 @@ class View:
     ) -> Picture:
         """Return an image of the world (colours, depth in m, rows); needs no window and no GPU."""
         view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
-        return render(self._mirror, width, height, view)
+        # TinyRenderer's shadow map covers the middle of a scene only: all beyond its edge would be dark.
+        return render(self._mirror, width, height, view, shadow=False)
 
     def draw_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Bytes:
-        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.draw`."""
+        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.Painter`."""
+        with self.painter(width, height) as painter:
+            return painter.draw(self.framed(width, height, camera_config))
+
+    def framed(
+        self, width: int, height: int, camera_config: Mapping[str, Any] | CameraParams | None = None
+    ) -> CameraView:
+        """Return the view of `camera_config` (None: as set) for pictures of a size; raises ConfigError."""
+        corners = scene_corners(self._world), width / height
+        return view_from_config(self._camera_settings(camera_config), self._scene_bounds(), corners)
+
+    def painter(self, width: int, height: int, smooth: int = SMOOTH) -> Painter:
+        """Return what draws smooth pictures of a size with shadows, one after the other; raises InvalidValueError."""
         check_size(width, height)
-        framed = scene_corners(self._world), width / height
-        view = view_from_config(self._camera_settings(camera_config), self._scene_bounds(), framed)
-        return draw(self._mirror, view, width, height)
+        return Painter(self._mirror, width, height, smooth)
 
     def _camera_settings(self, config: Mapping[str, Any] | CameraParams | None) -> Mapping[str, Any]:
         chosen = self._params.camera_config if config is None else config

@@ -57,6 +57,7 @@ def may_read(path: str | Path) -> bool:
     try:
         real = Path(path).resolve()
     except (OSError, RuntimeError, ValueError):
+        # What cannot be resolved, such as a loop of links, is in no folder.
         return False
     return any(real.is_relative_to(folder) for folder in folders)
 

@@ -68,6 +68,7 @@ def reach(
         reachable_mask[members] = solution.reachable_mask
         errors[:, members] = solution.position_errors, solution.orientation_errors
         slots.append((starts[:, None] + solver.slots).reshape(-1))
+        # The joints of the chain only: others may be on their way elsewhere.
         values.append(solution.values[:, solver.slots].reshape(-1))
     return Reach(reachable_mask, errors[0], errors[1], np.concatenate(slots), np.concatenate(values))
 

@@ -53,6 +53,7 @@ class MotionSystem:
         free_mask = world.parent.take(rows) < 0
         free_mask &= world.alive.take(rows)
         free_mask &= laws != 0
+        # Copied only where some may not move, which is rare.
         if np.count_nonzero(free_mask) < len(rows):
             rows, laws = rows[free_mask], laws[free_mask]
         ended = []
@@ -81,6 +82,7 @@ def _by_law(rows: Rows, laws: Bytes) -> list[tuple[int, Rows]]:
     """Return (law, its rows) in order of the laws."""
     if not len(rows):
         return []
+    # Fleets of one law are the usual case, and need no sorting.
     first = int(laws[0])
     if np.count_nonzero(laws == first) == len(rows):
         return [(first, rows)]

@@ -59,6 +59,7 @@ class Handover:
 
     def deliver(self, courier: Courier) -> None:
         """Put the load down at the last stop; the order fails if the robot has no load any more."""
+        # Asked first: once it is put down nobody carries it.
         lost = self._loads.carried_by(courier.load) != courier.row
         self.put_down(courier, self._places.points[courier.place])
         now = self._world.clock.time

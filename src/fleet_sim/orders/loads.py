@@ -51,6 +51,7 @@ class Loads:
             return
         world, box = self._world, self._world.handles[row]
         holder = int(world.parent[row])
+        # Somebody may have taken it off the robot: then it stays where it is.
         if holder != NO_ROW:
             world.handles[holder].detach_object(box, drop_pose=Pose((*point, 0.5 * self._settings.size[2])))
         self._timers.add(world.clock.tick + world.clock.ticks(self._settings.remain), TAKEN_AWAY, load)

@@ -59,12 +59,14 @@ class Odometer:
         table.standing[rows] += np.where(driving_mask & (speeds < STANDS), dt, 0.0)
         batteries = batteries_of(world)
         if batteries is not None:
+            # Only what it draws: what a charger gives meanwhile is no less use.
             table.energy_used[rows] += np.maximum(-batteries.power[rows], 0.0) * dt
 
     def sums(self, rows: Rows) -> Floats:
         """Return the sums over `rows`: driven, driven with a load, stood, energy, then the time in each RobotState."""
         table, now = self._table, self._world.clock.time
         times = table.times[rows]
+        # The time in the present state is entered when that ends.
         times[np.arange(len(rows)), table.state[rows]] += now - table.since[rows]
         parts = (table.odometer, table.odometer_loaded, table.standing, table.energy_used)
         return np.array([*(float(part[rows].sum()) for part in parts), *times.sum(axis=0).tolist()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -168,3 +169,15 @@ class OrderStatus:
     assigned: float | None
     picked: float | None
     ended: float | None
+
+    def message_fields(self) -> dict[str, Any]:
+        """Return the fields of fleet_sim_msgs/OrderStatus, without its stamp; times that are not known are nan."""
+        times = {name: getattr(self, name) for name in ("released", "due", "assigned", "picked", "ended")}
+        return {
+            "id": self.id,
+            "state": self.state.code,
+            "robot": self.robot,
+            "reason": self.reason,
+            "stops": list(self.stops),
+            **{name: math.nan if time is None else time for name, time in times.items()},
+        }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import zip_longest
 from typing import Any
 
@@ -57,16 +56,7 @@ def order_from_msg(message: Order) -> dict[str, Any]:
 
 def status_to_msg(status: Status, now: int) -> OrderStatus:
     """Return `status` as a message of the time `now` in ns."""
-    times = {name: getattr(status, name) for name in ("released", "due", "assigned", "picked", "ended")}
-    return OrderStatus(
-        stamp=time_to_msg(now),
-        id=status.id,
-        state=status.state.code,
-        robot=status.robot,
-        reason=status.reason,
-        stops=list(status.stops),
-        **{name: math.nan if time is None else time for name, time in times.items()},
-    )
+    return OrderStatus(stamp=time_to_msg(now), **status.message_fields())
 
 
 class OrdersInterface(Interface):

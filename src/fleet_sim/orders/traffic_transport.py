@@ -33,7 +33,9 @@ class FleetTransport:
             self._sent.pop(row, None)
             self._routes.send(row, point)
             return
+        # It may have driven by a route of its own before it took part.
         self._routes.stop(row)
+        # Forgotten before it is sent: where that raises, it drives nowhere.
         self._sent.pop(row, None)
         traffic.send(agent, point)
         self._sent[row] = traffic.node_of(point)
@@ -44,6 +46,7 @@ class FleetTransport:
         self._sent.pop(row, None)
         traffic, agent = self._taking_part(row)
         if traffic is not None:
+            # `hold` has made it stand there: from now on it gives way again.
             traffic.resume(agent)
             traffic.withdraw_goal(agent)
 
@@ -69,6 +72,7 @@ class FleetTransport:
         return (traffic if traffic is not None and traffic.takes_part(agent) else None), agent
 
     def _arrived(self, agent: Agent, node: int) -> None:
+        # It may have arrived where it was to go before this goal.
         if self._sent.get(agent.row) == node:
             del self._sent[agent.row]
             self._outcomes.append(DriveEnd(agent.row))

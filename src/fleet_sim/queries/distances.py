@@ -40,6 +40,7 @@ def entity_distances(world: World, row: int, others: Rows, limit: float, exact: 
     """
     mine, theirs = solids_of(world, np.array([row])), solids_of(world, others)
     rough = np.zeros(world.capacity, bool)
+    # No formula covers the triangles of a surface: `exact` is asked for those.
     rough[[placed.row for placed in surfaces_of(world, others)]] = True
     if surfaces_of(world, np.array([row])):
         rough[:] = True
@@ -86,6 +87,7 @@ def _to_pieces(point: Floats, solids: Solids) -> Floats:
         local = quaternions.rotate(turn, (point - solids.positions[index])[None])
         normals, offsets = hull_planes(hull)
         depth = float((normals @ local[0] - offsets).max())
+        # Inside the nearest face counts, outside the nearest point of the surface.
         if depth <= 0.0:
             distances[index] = depth
         else:

@@ -18,6 +18,7 @@ from fleet_sim.core.snapshot import EntityBodies
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_SIZE
 from fleet_sim.gate.remote import may_read, remote_input
+from fleet_sim.models.generated import cache_folder
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.resolver import model_folders
 from fleet_sim.models.scaling import scaled_model
@@ -51,7 +52,7 @@ def read_roster(text: str, folders: Sequence[str | Path] = ()) -> RecordedRoster
     entries, notes = _list(content, "entities"), dict[str, None]()
     if len(entries) > MOST_ENTITIES:
         raise InvalidValueError(f"{len(entries)} entities; at most {MOST_ENTITIES} are read")
-    with remote_input([*model_folders(), *folders]):
+    with remote_input([*model_folders(), cache_folder(), *folders]):
         shapes = [_shape(entry, notes) for entry in _list(content, "shapes")]
         paths = [_text(path) for path in _list(content, "models")]
         made = [_entity(entry, shapes, paths, notes) for entry in entries]

@@ -134,5 +134,6 @@ class McapFile:
                 pass
             finally:
                 os.truncate(self.part, self._whole)
+        # Not even its first chunk is whole: there is nothing to keep.
         if not self._whole:
             self.part.unlink(missing_ok=True)

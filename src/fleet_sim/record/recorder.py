@@ -67,6 +67,7 @@ class McapRecording:
         if not self._closed:
             self._closed = True
             control = self._sim.control
+            # From another thread or in the middle of a step there is no state that belongs together.
             if not control.runs_elsewhere and not self._sim.world.in_step:
                 self._sample_now()
             self._queue.close()

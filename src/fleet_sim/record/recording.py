@@ -129,6 +129,7 @@ class Recording:
         if reader is None:
             text = string_of(self.index.message(entities[newest]))
             reader = FleetReader(read_roster(text, self._folders), self.about.get("map_frame", "map"))
+            # The newest only: lists come with each spawn, and a long recording has thousands of them.
             self._readers = {newest: reader}
         since = entities[newest].time
         reader.take_states(self.index.message(sample))
@@ -149,6 +150,7 @@ class Recording:
             return None
         key = (topic, newest)
         if key not in self._kept:
+            # Begun anew when it is large: who plays a recording meets most messages once.
             if len(self._kept) > 100_000:
                 self._kept.clear()
             self._kept[key] = read(self.index.message(places[newest]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats
 from fleet_sim.core.ros_names import is_ros_name
-from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.core.snapshot import LinkColors, Snapshot
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.record.entities import RecordedRoster
 from fleet_sim.record.message_types import deserializer
@@ -133,11 +133,6 @@ class FleetReader:
             carriers[index[name]] = index[carrier]
         for name, color in self._details.get("colors", {}).items():
             colors[index[name]] = np.clip(np.asarray(color, np.float64), 0.0, 1.0)
-        given = self._details.get("link_colors", {})
-        links = {
-            index[name]: {int(link): tuple(np.asarray(color, np.float64).tolist()) for link, color in own.items()}
-            for name, own in given.items()
-        }
         lengths = [len(points) for points, _ in self._paths]
         collided = [(index[a], index[b]) for a, b in pairs if a in index and b in index]
         return Snapshot(
@@ -163,10 +158,17 @@ class FleetReader:
             joint_efforts=_frozen(self._joints[2]),
             collisions=_frozen(np.array(collided, np.int64).reshape(-1, 2)),
             colors=_frozen(colors),
-            link_colors=links,
+            link_colors=self._link_colors(),
             features={},
             bodies=roster.bodies,
         )
+
+    def _link_colors(self) -> LinkColors:
+        given = self._details.get("link_colors", {})
+        return {
+            self._index[name]: {int(link): tuple(np.asarray(color, np.float64).tolist()) for link, color in own.items()}
+            for name, own in given.items()
+        }
 
 
 def _frozen(array: AnyArray) -> AnyArray:

@@ -44,6 +44,7 @@ class Plot:
 
     def area(self, xs: Floats, lows: Floats, highs: Floats, colour: str) -> None:
         """Fill between two lines in steps: `xs` (B + 1,) are the ends of the stretches, `lows` and `highs` (B,)."""
+        # Each end twice, for lines at right angles.
         across = np.repeat(xs, 2)[1:-1]
         upper = zip(across.tolist(), np.repeat(highs, 2).tolist(), strict=True)
         lower = zip(across[::-1].tolist(), np.repeat(lows, 2)[::-1].tolist(), strict=True)
@@ -65,6 +66,7 @@ class Plot:
         )
 
     def _x(self, value: float) -> float:
+        # A tenth of a unit cannot be seen, and keeps pages with thousands of points small.
         return round(self.x.place(value, self.left, self.right), 1)
 
     def _y(self, value: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
-from fleet_sim.cdr import ORIENTATION, POSITION, STAMP, TWIST, MessagePart, under
+from fleet_sim.cdr import ROBOT_STATE, STAMP, MessagePart
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -19,7 +19,6 @@ from fleet_sim.ros.templates import MessageTemplate
 from fleet_sim_msgs.msg import FleetState, RobotState
 
 POSE = ControllerMode.POSE.code
-FLAGS = ("moving", "busy", "blocked", "carrying")
 
 
 def states_template(map_frame: str, names: Sequence[str]) -> MessageTemplate:
@@ -30,15 +29,7 @@ def states_template(map_frame: str, names: Sequence[str]) -> MessageTemplate:
     """
     message = FleetState(robots=[RobotState(name=name) for name in names])
     message.header.frame_id = map_frame
-    robots = {
-        "position": ("f8", under("pose", POSITION)),
-        "orientation": ("f8", under("pose", ORIENTATION)),
-        "twist": ("f8", under("twist", TWIST)),
-        "distance_left": ("f8", ["distance_left"]),
-        "mode": ("u1", ["mode"]),
-        "flags": ("?", FLAGS),
-    }
-    return MessageTemplate([message], [MessagePart(STAMP), MessagePart(robots, lambda message: message.robots)])
+    return MessageTemplate([message], [MessagePart(STAMP), MessagePart(ROBOT_STATE, lambda message: message.robots)])
 
 
 def distances_left(world: World, rows: Rows) -> Floats:
@@ -53,7 +44,7 @@ def distances_left(world: World, rows: Rows) -> Floats:
 
 
 def flags_of(world: World, rows: Rows) -> Bools:
-    """Return the values of the fields FLAGS of RobotState, (N, 4)."""
+    """Return the flags of ROBOT_STATE, (N, 4)."""
     motion = world.motion
     speed = (world.velocity[rows] != 0.0).any(axis=1) | (world.angular_velocity[rows] != 0.0).any(axis=1)
     # Columns know the carrier of what is carried, not the other way round, so the carriers are marked.

@@ -30,6 +30,7 @@ class Argument(NamedTuple):
 RTF = Argument("rtf", "1.0", "Simulated seconds per real second; 0 = as fast as possible.")
 GUI = Argument("gui", "false", "Open a window.")
 NAMESPACE = Argument("namespace", "", "Put before every topic and frame, so that several simulations can run.")
+VIEW = Argument("view", "false", "Show the simulation in the browser: the address is printed. Needs the extra view.")
 SHOW_RVIZ = Argument("rviz", "false", "Open RViz, where it is installed.")
 
 PARAMETERS: dict[str, tuple[str, type]] = {
@@ -37,6 +38,7 @@ PARAMETERS: dict[str, tuple[str, type]] = {
     "config": ("config", str),
     "rtf": ("target_rtf", float),
     "gui": ("gui", bool),
+    "view": ("view", bool),
 }
 """The parameters of the node, by the arguments that set them."""
 
@@ -75,9 +77,11 @@ def simulation_launch(
 ) -> LaunchDescription:
     """Return a launch of the node with `arguments`, and of `more` after it.
 
-    Every launch has the argument `rviz`, which shows `rviz_config`, see `rviz_window`. The lines `to_try` are printed,
+    Every launch has the arguments `view`, for the page in the browser, and `rviz`, which shows `rviz_config`, see
+    `rviz_window`. The lines `to_try` are printed,
     the first as a title; NS in them becomes the namespace.
     """
+    arguments = [*arguments, VIEW]
     values = {argument.name: LaunchConfiguration(argument.name) for argument in arguments}
     # In both: an argument without a parameter is for the launch file itself.
     chosen = {PARAMETERS[name][0]: (values[name], PARAMETERS[name][1]) for name in values.keys() & PARAMETERS.keys()}

@@ -70,6 +70,14 @@ class FleetSimNode(Node):
         self._settings.follow_changes(self._bridge.gateway, self._rates)
         self._watch_others()
         self._settings.keep(sim, self.get_namespace())
+        self._show()
+
+    def _show(self) -> None:
+        """Show the simulation in the browser, if that is asked for."""
+        if self._settings.view is not None:
+            view = self.simulation.view.show(**vars(self._settings.view))
+            # Printed and not logged: logs go to every node of the network, and the address may have a secret in it.
+            print(f"view: {view.url}", flush=True)
 
     def _build_bridge(self) -> Bridge:
         """Build what all interfaces share."""

@@ -14,6 +14,7 @@ from rclpy.parameter import Parameter
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
 from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
+from fleet_sim.config.view_params import ViewParams
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
@@ -76,6 +77,7 @@ class NodeParameters:
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
             states=self._state_folder(),
         )
+        self.view = self._view_params()
         self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
         self.record_inputs = self._once("record_inputs", "", "Keep what changes the run in this file; empty: do not.")
         text = "Folder in which the service sim/record may write files; empty: it refuses."
@@ -85,6 +87,25 @@ class NodeParameters:
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
         self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
         self._declare_changeable()
+
+    def _view_params(self) -> ViewParams | None:
+        """Return where the simulation is shown in the browser, or None; raises ConfigError."""
+        shown = self._once("view", False, "Show the simulation in the browser; the address is printed.")
+        defaults = ViewParams()
+        host = self._once("view_host", defaults.host, "Address that the page in the browser is served at.")
+        port = self._once("view_port", defaults.port, "Its port, or the first free one after it; 0: any.")
+        try:
+            # What messages may not do, pages may not do either.
+            chosen = ViewParams(
+                host=host,
+                port=port,
+                read_only=self.permissions.read_only,
+                spawning=self.permissions.remote_spawn,
+                browser=True,
+            )
+        except ConfigError as error:
+            raise ConfigError(error.message, path=f"view_{error.path}") from error
+        return chosen if shown else None
 
     def build_simulation(self) -> MultiRobotSimulationCore:
         """Return the simulation, not yet running; raises ConfigError."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator
+from collections.abc import ItemsView, Iterator, Sequence
 
 import numpy as np
 
@@ -41,6 +41,14 @@ class SensorGroups:
     def put_back(self, key: GroupKey, group: SensorGroup) -> SensorGroup:
         """Return the group with `key`; where it was dropped meanwhile, that is `group` again."""
         return self._groups.setdefault(key, group)
+
+    def restart_all_but(self, kept: Sequence[SensorGroup]) -> None:
+        """Begin anew with the sensors of groups that are not `kept`."""
+        # Compared by identity: a group that was dropped and made again under the same key is another one.
+        known = {id(group) for group in kept}
+        for group in self._groups.values():
+            if id(group) not in known:
+                group.restart()
 
     def drop_empty(self) -> None:
         """Forget groups that have lost all sensors."""

@@ -55,6 +55,16 @@ class SensorRoster:
         """Enter a sensor whose name is new in `row`."""
         self._of_row.setdefault(row, {})[sensor.name] = sensor
 
+    def take_back(self, sensor: Sensor) -> bool:
+        """Enter a removed sensor again and return True, unless its owner is gone or its name is taken."""
+        if sensor.is_alive or not (sensor.owner is None or sensor.owner.is_alive):
+            return False
+        row = NO_ROW if sensor.owner is None else sensor.owner.row
+        if self.has(row, sensor.name):
+            return False
+        self.add(row, sensor)
+        return True
+
     def discard(self, sensors: Collection[Sensor]) -> None:
         """Take `sensors` out."""
         gone = set(sensors)

@@ -38,6 +38,7 @@ def surfaces_of(world: World, rows: Rows | None = None) -> list[PlacedSurface]:
         return []
     chosen = np.flatnonzero(world.alive) if rows is None else rows
     of_models = world.robots.model[chosen]
+    # Where there is a model, its links have the shapes.
     found_mask = np.isin(of_models, models) | (np.isin(world.shape_id[chosen], shapes) & (of_models < 0))
     return [
         PlacedSurface(row, piece.link, _placed(world, row, piece))
@@ -81,6 +82,7 @@ def nearer_on_surfaces(surfaces: Sequence[PlacedSurface], rows: Rows, points: Fl
         away = out[asked] - points[asked]
         gaps = np.sqrt((away * away).sum(axis=1))
         reach = np.where(np.isnan(gaps), np.inf, gaps)
+        # Searched no farther than what is known already.
         found_distances, found, _ = placed.surface.tree.nearest(points[asked], reach)
         nearer = np.flatnonzero(found_distances < reach)
         out[asked[nearer]] = found[nearer]

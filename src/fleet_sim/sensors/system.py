@@ -285,11 +285,7 @@ class SensorSystem:
         self.fresh = []
         self._busy = None
         groups = saved["groups"]
-        # Groups are compared by identity: one that was dropped and made again under the same key is another one.
-        known = {id(group) for _, group, _ in groups}
-        for group in self._groups:
-            if id(group) not in known:
-                group.restart()
+        self._groups.restart_all_but([group for _, group, _ in groups])
         for key, group, content in groups:
             group = self._groups.put_back(key, group)
             self._revive(group, content)
@@ -300,16 +296,8 @@ class SensorSystem:
 
     def _revive(self, group: SensorGroup, content: dict[str, Any]) -> None:
         """Add removed sensors again, unless their owner is gone or their name is taken."""
-        back: list[Sensor] = []
-        keys: list[int] = []
-        for sensor, key in zip(content["sensors"], content["keys"], strict=True):
-            if sensor.is_alive or not (sensor.owner is None or sensor.owner.is_alive):
-                continue
-            row = NO_ROW if sensor.owner is None else sensor.owner.row
-            if not self._roster.has(row, sensor.name):
-                self._roster.add(row, sensor)
-                back.append(sensor)
-                keys.append(key)
+        sensors, keys = content["sensors"], content["keys"]
+        back = [index for index, sensor in enumerate(sensors) if self._roster.take_back(sensor)]
         if back:
             self.version += 1
-            self._join(group, back, keys)
+            self._join(group, [sensors[index] for index in back], [keys[index] for index in back])

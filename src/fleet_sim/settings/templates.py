@@ -33,7 +33,9 @@ class Variables:
 
     def inside(self, exported: Mapping[str, Any]) -> Variables:
         """Return these variables for a file that is included, with what its parent has set."""
+        # What was given for the run wins over what the parent has set.
         inner = Variables({**exported, **self.values})
+        # One set for all files, as a value may be for any of them.
         inner.known = self.known
         return inner
 
@@ -43,6 +45,7 @@ def first_sign(text: str) -> tuple[int, str, str] | None:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith("#%"):
             return number, line.strip(), "a statement"
+        # What is behind a # is a comment: statements were looked for above.
         if _EXPRESSION.search(line.split("#", 1)[0]):
             return number, line.strip(), "an expression"
     return None

@@ -60,6 +60,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 
 def to_body(quaternions: Floats, vectors: Floats) -> Floats:
     """Return world `vectors` (3, N) in the frames rotated by `quaternions` (6, N)."""
+    # The rotation by a unit quaternion as two vector products, which needs no matrix; so below.
     twice = _cross(quaternions, cyclic(vectors))
     twice += twice
     out: Floats = vectors - quaternions[5] * twice

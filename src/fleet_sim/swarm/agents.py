@@ -15,7 +15,6 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.faults import FAILED
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.settings import read
 from fleet_sim.swarm.agent_config import AgentConfig, Team
@@ -23,16 +22,13 @@ from fleet_sim.swarm.body_names import NamedBody
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.crowd import Crowd, joined
-from fleet_sim.swarm.group_memory import GroupMemory
+from fleet_sim.swarm.group_memory import GroupMemory, fitting, one_each
 from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.written import changed_settings
 
-_OUTER = frozenset(
-    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
-)
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
 
@@ -46,6 +42,7 @@ class SwarmAgent(NamedBody):
     """
 
     config_class: ClassVar[type[AgentConfig]] = AgentConfig
+    _shared = NamedBody._shared | {"world", "_group", "_controller", "_sensors"}
 
     def __init__(self, config: AgentConfig | Mapping[str, Any], world: SwarmState, name: str | None = None) -> None:
         """Make an agent that is in no world yet: `world.population.append(agent)`, or `world.objects`, puts it there.
@@ -138,26 +135,6 @@ class SwarmAgent(NamedBody):
     def as_config_dict(self) -> dict[str, Any]:
         """Return the entry of a configuration that makes an agent like this one."""
         return {"type": type(self), **changed_settings(self.as_settings())}
-
-    @classmethod
-    def remade(cls, world: SwarmState, handle: SimObject) -> Any:
-        """Return an agent for `handle`, as a state file has it; it gets its settings and parts afterwards."""
-        agent = object.__new__(cls)
-        vars(agent).update(
-            columns=world.columns, swarm=world.swarm, world=world, row=handle.place[0], config=None, _handle=handle
-        )
-        vars(agent).update(_start=None, _last=None, _group=None, _controller=None, is_made=True)
-        vars(agent)["_sensors"] = WatchedList(agent._change_sensors)
-        return agent
-
-    @property
-    def own_state(self) -> dict[str, Any]:
-        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
-        return {name: value for name, value in vars(self).items() if name not in _OUTER}
-
-    def take_own(self, own: Mapping[str, Any]) -> None:
-        """Go back to what `own_state` was."""
-        vars(self).update(own)
 
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.
@@ -255,7 +232,7 @@ class Group(GroupMemory):
 
     def note(self, index: int, values: AnyArray) -> None:
         """Keep the readings (N, ...) of sensor `index`; raises InvalidValueError unless there is one per agent."""
-        self.readings[index] = _one_each(self, index, values)
+        self.readings[index] = one_each(values, len(self), self.sensors[index])
         self._solos.clear()
 
     # ---- members come and go -----------------------------------------------------------------------------------------
@@ -278,10 +255,6 @@ class Group(GroupMemory):
         """Restore these members and their state; the arrays are copied."""
         self.agents = list(agents)
         self.remember(rows, state, readings)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Group:
-        """A group stays itself in a copy of what refers to it."""
-        return self
 
     def keep(self, mask: Bools) -> None:
         """Let go of the agents outside `mask` (N,)."""
@@ -324,18 +297,16 @@ class SoloGroup(Group):
         return 0
 
     def note(self, index: int, values: AnyArray) -> None:
-        values = _one_each(self, index, values)
+        values = one_each(values, len(self), self.sensors[index])
         own = self.readings[index]
         if own.shape == values.shape and (own.dtype == values.dtype or np.can_cast(values.dtype, own.dtype)):
             own[:] = values
             return
         readings = self._group.readings
-        whole = np.zeros((len(self._group), *values.shape[1:]), values.dtype)
-        if own.shape == values.shape:
-            whole[:] = readings[index]
-        whole[self._slice] = values
         self._group.forget_places()
-        readings[index], self.readings[index] = whole, whole[self._slice]
+        readings[index] = fitting(readings[index], values)
+        readings[index][self._slice] = values
+        self.readings[index] = readings[index][self._slice]
 
 
 class Controller(Component):
@@ -410,14 +381,6 @@ class Sensor(Component):
     def outlines(self, group: Group) -> AnyArray | None:
         """Return what is drawn of the sensor: closed outlines (N, K, 2) in world coordinates, or None for nothing."""
         return None
-
-
-def _one_each(group: Group, index: int, values: Any) -> AnyArray:
-    array = np.asarray(values)
-    if array.ndim == 0 or len(array) != len(group):
-        name = type(group.sensors[index]).__name__
-        raise InvalidValueError(f"{name}.sense: expected one reading per agent ({len(group)}), got shape {array.shape}")
-    return array
 
 
 Agent = SwarmAgent

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Bools, Rows
 from fleet_sim.core.random import Keys
 from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.crowd import Crowd, SwarmColumns
 
 
@@ -94,3 +95,30 @@ class GroupMemory(Crowd):
         for index, values in self.readings.items():
             if slot == f"sensors[{index}]":
                 values[number] = 0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GroupMemory:
+        """A group stays itself in a copy of what refers to it."""
+        return self
+
+
+def fitting(known: AnyArray, values: AnyArray) -> AnyArray:
+    """Return the readings `known` (N, ...) as an array that takes `values` (K, ...) of some of them.
+
+    That is `known` itself, unless their shape or type is another one; readings of another shape begin at 0.
+    """
+    same_shape = known.shape[1:] == values.shape[1:]
+    if same_shape and np.can_cast(values.dtype, known.dtype):
+        return known
+    whole = np.zeros((len(known), *values.shape[1:]), values.dtype)
+    if same_shape:
+        whole[:] = known
+    return whole
+
+
+def one_each(values: Any, count: int, sensor: object) -> AnyArray:
+    """Return `values` as an array of `count` readings of `sensor`; raises InvalidValueError for another number."""
+    array = np.asarray(values)
+    if array.ndim == 0 or len(array) != count:
+        name = type(sensor).__name__
+        raise InvalidValueError(f"{name}.sense: expected one reading per agent ({count}), got shape {array.shape}")
+    return array

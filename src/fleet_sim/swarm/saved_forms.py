@@ -22,6 +22,7 @@ from fleet_sim.swarm.sensors import SENSORS
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
+from fleet_sim.swarm.watched_list import WatchedList
 
 Made = TypeVar("Made")
 
@@ -61,7 +62,7 @@ class SwarmForms:
             known = world.agent_of(row)
             if type(known) is cls:
                 return known
-        return cls.remade(world, handle)
+        return _remade(cls, world, handle)
 
     def _of_group(self, group: Group) -> object:
         origin = None if group.origin is group else group.origin
@@ -94,6 +95,15 @@ class SwarmForms:
 
     def _spawner(self, saved: tuple[str, int | None]) -> Spawner:
         return _listed(SPAWNERS, self._world.spawners, saved)
+
+
+def _remade(cls: type[SwarmAgent], world: SwarmWorld, handle: SimObject) -> SwarmAgent:
+    """Return an agent for `handle`; it gets its settings and parts from the memory of the world."""
+    agent: SwarmAgent = object.__new__(cls)
+    known = {"columns": world.columns, "swarm": world.swarm, "world": world, "_handle": handle, "row": handle.place[0]}
+    vars(agent).update(known, config=None, _start=None, _last=None, _group=None, _controller=None, is_made=True)
+    vars(agent)["_sensors"] = WatchedList(agent._change_sensors)
+    return agent
 
 
 def _listed(registry: PartRegistry[Made], parts: list[Made], saved: tuple[str, int | None]) -> Made:

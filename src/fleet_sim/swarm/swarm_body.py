@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -61,6 +61,8 @@ class SwarmBody(metaclass=BodyType):
 
     law: ClassVar[str | None] = None
     """The motion law that moves it; None: nothing does."""
+    _shared: ClassVar[frozenset[str]] = frozenset(("columns", "swarm", "row", "_handle", "_start", "is_made"))
+    """The attributes that its world and its group know, so that what it keeps itself is the rest."""
     _start: Start | None
     is_made: bool
     """Whether its constructor is done; from then on, what is assigned to it acts or is refused."""
@@ -76,13 +78,21 @@ class SwarmBody(metaclass=BodyType):
         self._handle: SimObject | None = None
         self._last: Start | None = None
 
+    @classmethod
+    def standing_for(cls, handle: SimObject, columns: World, swarm: SwarmColumns) -> Any:
+        """Return a body for `handle` without its constructor; it gets its settings afterwards."""
+        body = object.__new__(cls)
+        vars(body).update(columns=columns, swarm=swarm, row=handle.place[0], config=None, _handle=handle)
+        vars(body).update(_start=None, _last=None, is_made=True)
+        return body
+
     def bind(self, handle: SimObject) -> None:
         """Stand for the row of `handle` from now on."""
         self._handle, self.row, self._start = handle, handle.row, None
 
     def depart(self) -> None:
-        # Copied: the row will be another's.
         """Note where it is, before its row is given to others; see `last`."""
+        # Copied: the row will be another's.
         self._last = Start(self.columns.position[self.row, :2].copy(), self._heading(), None)
 
     @property
@@ -91,6 +101,15 @@ class SwarmBody(metaclass=BodyType):
         if self._last is not None and not self.is_alive:
             return self._last
         return Start(self.position, self.angle, self.name)
+
+    @property
+    def own_state(self) -> dict[str, Any]:
+        """Its settings and what a subclass keeps in attributes, without what its world and its group know."""
+        return {name: value for name, value in vars(self).items() if name not in type(self)._shared}
+
+    def take_own(self, own: Mapping[str, Any]) -> None:
+        """Go back to what `own_state` was."""
+        vars(self).update(own)
 
     def furnish(self) -> None:
         """Get what the configuration says that it has."""

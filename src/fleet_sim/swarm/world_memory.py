@@ -8,7 +8,7 @@ from typing import Any
 
 from fleet_sim.core.saving.forms import Form
 from fleet_sim.swarm import equipment, spawning
-from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.saved_forms import SwarmForms
 from fleet_sim.swarm.swarm_world import SwarmWorld
@@ -58,7 +58,7 @@ class SwarmMemory:
             "group": group,
             "rows": group.rows.copy(),
             "agents": list(group.agents),
-            "own": [self._copied(agent.own_state) for agent in group.agents],
+            "own": [self._copied(_own(agent)) for agent in group.agents],
             "defaults": group.defaults,
             "equipment": [(agent.controller, agent.plain_sensors) for agent in group.agents],
             "parts": (group.controller, list(group.sensors)),
@@ -87,7 +87,7 @@ class SwarmMemory:
             group.set_members(known["rows"], known["agents"], known["state"], known["readings"])
             group.take_defaults(known["defaults"])
             for agent, own in zip(group.agents, known["own"], strict=True):
-                agent.take_own(self._copied(own))
+                vars(agent).update(self._copied(own))
             group.controller, group.sensors = known["parts"][0], list(known["parts"][1])
             for agent, parts in zip(group.agents, known["equipment"], strict=True):
                 agent.enter(group)
@@ -120,6 +120,16 @@ def _copy(value: Any, memo: dict[int, Any]) -> Any:
         return copy.deepcopy(value, memo)
     except (TypeError, copy.Error):
         return value
+
+
+_OUTER = frozenset(
+    ("columns", "swarm", "world", "row", "_handle", "_start", "_group", "_controller", "_sensors", "is_made")
+)
+
+
+def _own(agent: SwarmAgent) -> dict[str, Any]:
+    """Return the settings of an agent and what a subclass keeps in attributes, not what world and group know of it."""
+    return {name: value for name, value in vars(agent).items() if name not in _OUTER}
 
 
 def key_of(group: Group) -> str:

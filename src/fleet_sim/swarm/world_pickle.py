@@ -56,6 +56,7 @@ def unpacked(make: Callable[[Any], SwarmWorld], config: bytes, state: bytes) -> 
     columns.models[:] = content["models"]
     for name, value in content["own"].items():
         known = vars(world)[name]
+        # In place: parts of the new world hold these lists already.
         if isinstance(known, list):
             known[:] = value
         else:

@@ -75,10 +75,12 @@ def same(a: object, b: object) -> bool:
         return type(a) is type(b) and np.array_equal(a, b)  # type: ignore[arg-type]  # both are arrays
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
+    # Of one type as well: True equals 1, and is written as something else.
     return type(a) is type(b) and bool(a == b)
 
 
 def yaml_of(data: Mapping[str, Any]) -> str:
     """Return plain data as YAML; what is read from it is the same to the last bit."""
+    # In the order of the class, in which people write them too.
     text: str = yaml.safe_dump(dict(data), sort_keys=False, default_flow_style=None, allow_unicode=True, width=110)
     return text

@@ -31,6 +31,14 @@ class TrafficColumns(FeatureColumns):
     spin: Floats = column(float, unit="rad/s", writer="traffic")
     reversing: Bools = column(bool, writer="traffic", doc="drives backwards")
     place: Floats = column(float, (2,), unit="m", frame="world", writer="traffic", doc="where its law left it")
+    round: Ints = column(
+        np.int64, default=-1, reference=True, writer="traffic", doc="one of those with which it moves round at once"
+    )
+    leader: Ints = column(
+        np.int64, default=-1, reference=True, writer="traffic", doc="leaves the last node granted to this one"
+    )
+    gap: Floats = column(float, unit="m", writer="traffic", doc="before that node, where it stops behind the leader")
+    halted: Bools = column(bool, writer="traffic", doc="its leader, or one it moved round with, left the traffic there")
 
     goal: Ints = column(np.int64, default=-1, writer="Traffic.send", doc="node; -1: none was given")
     heading: Floats = column(float, default=np.nan, unit="rad", writer="Traffic.send", doc="at its goal; nan: any")

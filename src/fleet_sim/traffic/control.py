@@ -105,6 +105,11 @@ class TrafficControl:
         graph = self.floor.execution.graph
         return np.asarray(graph.ways.nodes[rows, self._table.at[rows]], np.int64)
 
+    def next_nodes(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots are planned to pass next, or where they stand."""
+        table, graph = self._table, self.floor.execution.graph
+        return np.asarray(graph.ways.nodes[rows, np.minimum(table.at[rows] + 1, table.length[rows] - 1)], np.int64)
+
     # ---- who takes part ----------------------------------------------------------------------------------------------
 
     def enroll(self, rows: Rows) -> None:
@@ -155,7 +160,7 @@ class TrafficControl:
         """Let robots take no part any more; emits traffic_left for each."""
         world, table, execution = self._world, self._table, self.floor.execution
         for row in rows.tolist():
-            execution.graph.forget(table, execution.rows, row)
+            execution.graph.forget(table, execution.rows, row, stays=True)
             table.clear_rows(np.array([row]))
             world.version += 1
         world.rest(rows)
@@ -172,7 +177,7 @@ class TrafficControl:
         table = self._table
         for row in rows[table.present[rows]].tolist():
             execution = self.floor.execution
-            execution.graph.forget(table, execution.rows, row)
+            execution.graph.forget(table, execution.rows, row, stays=False)
             table.clear_rows(np.array([row]))
             execution.renew()
             self.floor.timing.changed = True

@@ -11,7 +11,6 @@ from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.disturbances import Disturbances
 from fleet_sim.traffic.execution.execution import Execution
 from fleet_sim.traffic.execution.lane_limits import lane_limits
-from fleet_sim.traffic.execution.law import NARROW, OPEN, SHUT
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.obstacles import CoveredNodes
@@ -60,6 +59,7 @@ class Floor:
 
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""
-        self.execution.gates[:] = np.where(self.blocked, SHUT, np.where(self.timing.barred, NARROW, OPEN))
+        self.execution.open_mask[:] = ~self.blocked
+        self.execution.barred[:] = self.timing.barred
         # Plans may lead through what has just been closed, or around what is open now.
         self.timing.changed = True

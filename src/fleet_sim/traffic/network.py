@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import RLock
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, as_floats
+from fleet_sim.arrays import Bools, Floats, Ints, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
@@ -15,7 +16,7 @@ from fleet_sim.traffic.guidance import entry_costs
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
 from fleet_sim.traffic.steps import Steps
-from fleet_sim.traffic.tables import DistanceTables, Links
+from fleet_sim.traffic.tables import DistanceTables, Links, flood
 
 NO_NODE = -1
 STRAIGHT = 4
@@ -39,6 +40,8 @@ class Network:
     grid: Grid | None = None
     reach: float = 0.0
     """How far from a node a point may be that is counted as there, in m, where nodes are not cells of `grid`."""
+    lock: RLock = field(init=False, repr=False, default_factory=RLock)
+    """Held by who uses the tables: a planner that was given up as late may still be at work in its thread."""
     links: Links = field(init=False, repr=False)
     tables: DistanceTables = field(init=False, repr=False)
     _guided: dict[int, DistanceTables] = field(init=False, repr=False, default_factory=dict)
@@ -150,6 +153,12 @@ class Network:
     def distances(self, goal: int) -> Ints:
         """Return the steps (N,) from each node to `goal`, -1 from where it cannot be reached."""
         return self.tables.to(goal)
+
+    def reached_from(self, node: int, blocked: Bools) -> Bools:
+        """Return the nodes (N,) to which a way leads from `node` that enters none that is `blocked` (N,)."""
+        reached_mask = np.empty(len(self), bool)
+        flood(self.links, blocked, node, reached_mask, np.empty(len(self), np.int32))
+        return reached_mask
 
     def guided_tables(self, against: int) -> DistanceTables:
         """Return tables in which a move against the roads of the grid counts as `against` steps, see `entry_costs`.

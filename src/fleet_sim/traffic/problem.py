@@ -100,11 +100,25 @@ class Problem:
 
     def unreachable(self) -> Bools:
         """Return which robots (R,) have no way to their goals, as far as blocked and barred nodes leave one."""
+        with self.network.lock:
+            return self._unreachable()
+
+    def _unreachable(self) -> Bools:
         tables = self.network.tables
         tables.block(self.blocked, self.barred)
-        # Tables of the goals are cached, so asking again costs nothing.
-        rows = tables.rows_of(self.goals, self.wide)
-        return np.asarray(tables.steps[rows, self.starts] < 0)
+        if self.has_bars:
+            return np.asarray(tables.steps[tables.rows_of(self.goals, self.wide), self.starts] < 0)
+        lost_mask, asked_mask = np.zeros(len(self), bool), np.ones(len(self), bool)
+        while asked_mask.any():
+            # One goal answers for all others that it can be reached from, or that lead to it: no table for each.
+            hub = int(self.goals[np.argmax(asked_mask)])
+            leading_mask = tables.leading_to(hub)
+            to_hub_mask = asked_mask & (self.goals == hub)
+            lost_mask |= to_hub_mask & ~leading_mask[self.starts]
+            asked_mask &= ~to_hub_mask
+            if asked_mask.any():
+                asked_mask &= ~(leading_mask[self.starts] & self.network.reached_from(hub, self.blocked)[self.goals])
+        return lost_mask
 
     def require_ways(self) -> None:
         """Raise PlanError naming the robots that have no way to their goals."""

@@ -47,6 +47,7 @@ class TrafficForms:
     def _planner(self, saved: tuple[str, dict[str, Any]]) -> Planner:
         name, settings = saved
         known, cls = self._present.timing.planner, PLANNERS.get(name)
+        # One that is alike stays: what it has worked out for the network is still right.
         if type(known) is cls and plain(known.settings) == settings:
             return known
         return cls(self._present.network, **settings)

@@ -10,17 +10,19 @@ import numpy.typing as npt
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.kernels import compiled
+from fleet_sim.traffic.repairs import Links as Links
+from fleet_sim.traffic.repairs import Moves, repair_rows, scratch_of, turned
+from fleet_sim.traffic.repairs import Steps as Steps
 
-Links: TypeAlias = npt.NDArray[np.int32]
-"""Nodes by number, as kernels read them: half the memory of Ints."""
-Steps: TypeAlias = npt.NDArray[np.signedinteger[Any]]
-"""Numbers of steps (goals, N), -1 where the goal cannot be reached: int16, or int32 where ways are longer."""
 Words: TypeAlias = npt.NDArray[np.uint64]
 """States of random numbers in kernels."""
 
 MOST_MEMORY = 1_500_000_000
 """Of the tables of one network, in bytes: those of 19,000 goals on 38,600 nodes. Only what is used is taken."""
 LONGEST_SHORT = 32_767
+LONGEST = 2**31 - 1
+MOST_REPAIRED = 0.05
+"""Of all nodes: where more are blocked or free other than before, tables are made anew when they are asked for."""
 
 
 class DistanceTables:
@@ -32,9 +34,13 @@ class DistanceTables:
     """
 
     def __init__(self, sources: Links, most_memory: int = MOST_MEMORY, costs: Links | None = None) -> None:
-        """`costs` (N, K) are the steps, at least 1, that moves from `sources` count as; 1 without."""
+        """`costs` (N, K) are the steps that moves from `sources` count as: 1, or one other number.
+
+        They count as 1 without.
+        """
         self._sources = sources
-        self._costs = costs
+        self._costs = np.ones_like(sources) if costs is None else costs
+        self._even = costs is None
         self._most_memory = most_memory
         self._blocked: Bools = np.zeros(len(sources), bool)
         self._barred: Bools = np.zeros(len(sources), bool)
@@ -43,7 +49,9 @@ class DistanceTables:
         self._asked = np.zeros(2 * len(sources), np.int64)
         self._goal_of = np.empty(0, np.int64)
         self._calls = 0
-        self._queue = np.empty(len(sources), np.int32)
+        # For repairs, made at the first.
+        self._moves: Moves | None = None
+        self._queues = np.empty((4, len(sources)), np.int32)
         self._full = np.empty(len(sources), np.int32)
         self.steps: Steps = self._empty(np.int16)
 
@@ -54,12 +62,27 @@ class DistanceTables:
         return np.empty((most, count), kind)
 
     def block(self, blocked: Bools, barred: Bools | None = None) -> None:
-        """Let these nodes (N,) be blocked from now on, and barred; other ones than before make all tables anew."""
+        """Let these nodes (N,) be blocked from now on, and barred; tables are mended where that changes a distance."""
         given = np.zeros(len(blocked), bool) if barred is None else barred
-        # The same nodes, which is usual, keep the tables.
-        if not (np.array_equal(blocked, self._blocked) and np.array_equal(given, self._barred)):
-            self._blocked, self._barred = blocked.copy(), given.copy()
+        changed = np.flatnonzero(blocked != self._blocked)
+        rebarred = not np.array_equal(given, self._barred)
+        if not len(changed) and not rebarred:
+            return
+        self._blocked, self._barred = blocked.copy(), given.copy()
+        # Repairs know one set of nodes, and wide robots have another.
+        wide = rebarred or bool((self._goal_of >= len(blocked)).any())
+        if wide or len(changed) > MOST_REPAIRED * len(blocked) or not self._repair(changed):
             self._forget()
+
+    def _repair(self, changed: Ints) -> bool:
+        """Mend the tables where `changed` nodes lie on ways; returns whether steps fit the numbers."""
+        if not len(self._goal_of):
+            return True
+        if self._moves is None:
+            self._moves = Moves(self._sources, *turned(self._sources, self._costs))
+        longest = LONGEST_SHORT if self.steps.dtype == np.int16 else LONGEST
+        scratch = scratch_of(len(self._blocked))
+        return repair_rows(self._moves, scratch, self._blocked, changed, self.steps, self._goal_of, longest)
 
     def rows_of(self, goals: Ints, wide: Bools | None = None) -> Ints:
         """Return for each of `goals` (R,) the row of `steps` that has the distances to it, made where it is missing.
@@ -77,6 +100,11 @@ class DistanceTables:
             self._forget()
             return self.rows_of(goals, wide)
         return self._row_of[keys]
+
+    def leading_to(self, goal: int) -> Bools:
+        """Return the nodes (N,) from which a way leads to `goal`; no table is kept for that."""
+        spread(self._sources, self._blocked, goal, self._full, self._queues[0])
+        return np.asarray(self._full >= 0)
 
     def _forget(self) -> None:
         self._row_of.fill(-1)
@@ -112,10 +140,10 @@ class DistanceTables:
             wide, goal = divmod(key, len(self._sources))
             blocked = shut if wide else self._blocked
             shut[goal] = self._blocked[goal]
-            if self._costs is None:
-                farthest = spread(self._sources, blocked, goal, self._full, self._queue)
+            if self._even:
+                farthest = spread(self._sources, blocked, goal, self._full, self._queues[0])
             else:
-                farthest = spread_costs(self._sources, self._costs, blocked, goal, self._full, self._queue)
+                farthest = spread_costs(self._sources, self._costs, blocked, goal, self._full, self._queues)
             shut[goal] |= self._barred[goal]
             # Written up to here, but given up: the caller starts again with wider numbers.
             if farthest > LONGEST_SHORT and self.steps.dtype == np.int16:
@@ -124,6 +152,22 @@ class DistanceTables:
             self._goal_of[row] = key
             self._row_of[key] = row
         return True
+
+
+@compiled
+def flood(links: Links, blocked: Bools, start: int, reached_mask: Bools, queue: Links) -> None:
+    """Write which nodes (N,) can be reached from `start`; `queue` (N,) is scratch."""
+    reached_mask[:] = False
+    reached_mask[start], queue[0] = True, start
+    begin, end = 0, 1
+    while begin < end:
+        node = queue[begin]
+        begin += 1
+        for column in range(links.shape[1]):
+            other = links[node, column]
+            if other >= 0 and not blocked[other] and not reached_mask[other]:
+                reached_mask[other], queue[end] = True, other
+                end += 1
 
 
 @compiled
@@ -150,31 +194,35 @@ def spread(sources: Links, blocked: Bools, goal: int, steps: Links, queue: Links
 
 
 @compiled
-def spread_costs(sources: Links, costs: Links, blocked: Bools, goal: int, steps: Links, queue: Links) -> int:
-    """Do what `spread` does where moves from `sources` count as `costs` (N, K) steps."""
-    # A queue as a ring, in which a node is at most once: so it never needs more room than there are nodes.
-    count = len(steps)
-    waits_mask = np.zeros(count, np.bool_)
+def spread_costs(sources: Links, costs: Links, blocked: Bools, goal: int, steps: Links, queues: Links) -> int:
+    """Do what `spread` does where moves from `sources` count as `costs` (N, K) steps: 1, or one other number.
+
+    Nodes found by moves of one kind come in the order of their steps, so there is a queue for each kind; `queues`
+    (4, N) is scratch for nodes and steps of both.
+    """
+    ones, their_steps, others, other_steps = queues[0], queues[1], queues[2], queues[3]
     steps[:] = -1
-    steps[goal] = 0
-    queue[0] = goal
-    begin, waiting, farthest = 0, 1, 0
-    while waiting > 0:
-        node = queue[begin]
-        begin, waiting = (begin + 1) % count, waiting - 1
-        waits_mask[node] = False
-        if blocked[node]:
+    steps[goal], ones[0], their_steps[0] = 0, goal, 0
+    begin, end, begin_other, end_other, away = 0, 1, 0, 0, 0
+    while begin < end or begin_other < end_other:
+        if begin_other == end_other or (begin < end and their_steps[begin] <= other_steps[begin_other]):
+            node, away = ones[begin], their_steps[begin]
+            begin += 1
+        else:
+            node, away = others[begin_other], other_steps[begin_other]
+            begin_other += 1
+        # It may have been found by a shorter way since.
+        if away > steps[node] or blocked[node]:
             continue
         for column in range(sources.shape[1]):
-            source = sources[node, column]
-            away = steps[node] + costs[node, column]
-            # Found by a shorter way later on, a node is looked at again.
-            if source >= 0 and (steps[source] < 0 or away < steps[source]):
-                steps[source] = away
-                if not waits_mask[source]:
-                    waits_mask[source] = True
-                    queue[(begin + waiting) % count] = source
-                    waiting += 1
-    for node in range(count):
-        farthest = max(farthest, steps[node])
-    return int(farthest)
+            source, further = sources[node, column], away + costs[node, column]
+            if source < 0 or 0 <= steps[source] <= further:
+                continue
+            steps[source] = further
+            if costs[node, column] == 1:
+                ones[end], their_steps[end] = source, further
+                end += 1
+            else:
+                others[end_other], other_steps[end_other] = source, further
+                end_other += 1
+    return int(away)

@@ -36,6 +36,10 @@ class Tasks(ABC):
         self._given[robots] += 1
         return NextGoals(goals.cells, goals.done_mask & ~first_mask)
 
+    def errands(self, robot: int) -> Sequence[int] | None:
+        """Return the cells of the task that `robot` has, in their order; None where each goal is a task of its own."""
+        return None
+
     @abstractmethod
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return the goals; the first `done_mask` of a robot is not looked at."""
@@ -124,6 +128,10 @@ class ListedTasks(Tasks):
             if task < len(self._tasks):
                 goals[place] = self._tasks[task][int(self._visited[robot])]
         return NextGoals(goals, done_mask)
+
+    def errands(self, robot: int) -> Sequence[int] | None:
+        """Return the cells of the task that `robot` has, or had last."""
+        return self._tasks[int(self._task[robot])]
 
     def _take(self, robot: int) -> int:
         """Return the next task of `robot`; one behind the last where none is left."""

@@ -111,7 +111,7 @@ class PlanTiming:
 
     def _plan(self, blocked: Bools, tick: int) -> None:
         rows = self._execution.rows
-        mask = self._table.held[rows] & UNPLANNED == 0
+        mask = ~self._unplanned_mask(rows)
         # Before planning, as the plan takes into account what has changed up to now.
         self.changed = False
         # Nobody to plan for, which is no failure.
@@ -133,6 +133,18 @@ class PlanTiming:
             self._pending, self._execution.frozen = pending, True
         else:
             self._drive(pending)
+
+    def _unplanned_mask(self, rows: Rows) -> Bools:
+        """Return which of `rows` (N,) stand for long: by themselves, in lockstep with one that does, or behind it."""
+        table = self._table
+        mask: Bools = (table.held[rows] & UNPLANNED != 0) | table.halted[rows]
+        rounds, leaders = table.round[rows], table.leader[rows]
+        moved, known = True, np.zeros(table.capacity, np.bool_)
+        while moved and mask.any():
+            known[rows] = mask
+            more = mask | ((leaders >= 0) & known[leaders]) | ((rounds >= 0) & np.isin(rounds, rounds[mask]))
+            moved, mask = not np.array_equal(more, mask), more
+        return mask
 
     def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:
         table, graph = self._table, self._execution.graph

@@ -116,6 +116,10 @@ class Traffic:
         """Return the nodes (N,) that robots in `rows` stand on, or passed last."""
         return self._control.nodes(rows)
 
+    def next_nodes(self, rows: Rows) -> Ints:
+        """Return the nodes (N,) that robots in `rows` are planned to pass next; where they stand if there is none."""
+        return self._control.next_nodes(rows)
+
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
     def stop(self, agent: Agent) -> None:

@@ -1,1 +1,1 @@
-"""Windows. Only this package imports tkinter."""
+"""Windows, and the page in the browser. Only this package imports tkinter and viser."""

@@ -41,6 +41,7 @@ def write_archive(path: str | Path, content: dict[str, Any], arrays: Sequence[An
     """Write a state file, whole or not at all; raises InvalidValueError for what the system refuses."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
     body = io.BytesIO()
+    # Fast rather than small: the columns of a large world are many megabytes, and a run waits for them.
     with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr(_entry(CONTENT), text)
         for number, array in enumerate(arrays):
@@ -59,6 +60,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], list[AnyArray]]:
             first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
             _check_first(first)
             digest, length = _second(second)
+            # One byte more than there should be, to notice what was added.
             data = file.read(length + 1)
     except OSError as error:
         raise StateFileError(f"cannot be read: {error.strerror or error}") from error

@@ -43,6 +43,8 @@ def _check_column(array: Any, spec: Column, count: int, what: str) -> None:
     shape = (count, *spec.shape)
     if not isinstance(array, np.ndarray) or array.dtype != spec.dtype or array.shape != shape:
         raise StateFileError(f"{what}: expected an array of {spec.dtype} {shape}")
+    if array.dtype.kind == "f" and not np.isnan(spec.default).any() and np.isnan(array).any():
+        raise StateFileError(f"{what}: numbers that are none")
     if spec.reference:
         check_range(array, -1, count, what)
 
@@ -63,6 +65,7 @@ def check_world(world: World, tables: Tables, names: Any, saved: Any, clock: Any
     free, next_id = saved["free"], saved["next_id"]
     if not isinstance(free, list) or not np.array_equal(np.sort(np.array(free, np.int64)), np.flatnonzero(~alive)):
         raise StateFileError("the free rows are not those without an entity")
+    # Not `isinstance`: True is an int as well.
     if type(next_id) is not int or len(np.unique(ids)) != len(ids):
         raise StateFileError("object ids are not unique")
     check_range(ids, 0, next_id, "object_id")
@@ -76,6 +79,12 @@ def check_world(world: World, tables: Tables, names: Any, saved: Any, clock: Any
     _check_waypoints(tables["motion"], saved["waypoints"], alive)
     if len(saved["handles"]) != count:
         raise StateFileError(f"expected {count} handles, got {len(saved['handles'])}")
+
+
+def check_row(world: World, row: Any) -> None:
+    """Raise StateFileError unless `row` is one of the world's."""
+    if type(row) is not int or not 0 <= row < world.capacity:
+        raise StateFileError(f"{brief(row)} is no row")
 
 
 def check_clock(clock: Any) -> None:

@@ -15,6 +15,7 @@ from fleet_sim.errors import StateFileError, brief
 
 def refusal(value: object) -> str:
     """Return why `value` cannot be saved, naming it as its author does."""
+    # The author knows the function that was wrapped, not the wrapper.
     while isinstance(value, partial):
         value = value.func
     if callable(value) and hasattr(value, "__qualname__"):
@@ -51,6 +52,7 @@ def object_of(cls: type[Any], attributes: Mapping[str, Any]) -> Any:
         names = getattr(cls, "_fields", ())
         if set(attributes) != set(names):
             raise StateFileError(f"{cls.__name__}: expected {', '.join(names)}, got {brief(sorted(attributes))}")
+        # Not by the class itself, whose `__new__` may be the user's.
         return tuple.__new__(cls, [attributes[name] for name in names])
     if is_dataclass(cls):
         missing = [field.name for field in fields(cls) if field.name not in attributes]

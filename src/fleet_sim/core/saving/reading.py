@@ -54,6 +54,7 @@ class ValueReader:
         if json is None or isinstance(json, (bool, int, float, str)):
             return json
         if isinstance(json, list):
+            # Kept before its items are read: they may refer to it.
             items: list[Any] = self._keep([])
             items.extend(map(self.read, json))
             return items
@@ -122,6 +123,7 @@ class ValueReader:
         row = self._array(number)
         if not 0 <= count <= MOST_ROWS:
             raise StateFileError(f"expected 0 to {MOST_ROWS} rows, got {brief(count)}")
+        # A view of the one row: however many a file asks for, they take no more memory.
         array: AnyArray = self._keep(np.broadcast_to(row, (count, *row.shape)))
         return array
 
@@ -160,6 +162,7 @@ _UNMADE = object()
 
 def _float(text: str) -> float:
     value = float(text)
+    # Finite numbers are written as numbers: a text for one was not written by us.
     if math.isfinite(value):
         raise StateFileError(f"expected inf or nan, got {brief(text)}")
     return value

@@ -37,6 +37,7 @@ class ValueWriter:
     def write(self, value: object, where: str) -> Json:
         """Return `value` as JSON; raises StateFileError naming `where` for what cannot be saved."""
         kind = type(value)
+        # Exactly these types: a subclass has more to it than its value.
         if value is None or kind is bool or kind is int or kind is str:
             return value
         if kind is float:

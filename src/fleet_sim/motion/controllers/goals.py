@@ -60,10 +60,12 @@ class GoalController(AgentController):
         if agent.is_goal_reached():
             self._wait_until = agent.world.clock.time + self.wait_after(agent)
             return True
+        # It neither drives nor has arrived: somebody has stopped it.
         self._suspended = True
         return False
 
     def _waiting(self, agent: Agent) -> bool:
+        # The tolerance, as a sum of steps may fall short of the time by rounding.
         return self._wait_until is not None and agent.world.clock.time < self._wait_until - 1e-9
 
     def _set_off(self, agent: Agent) -> None:

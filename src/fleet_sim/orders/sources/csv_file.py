@@ -82,4 +82,5 @@ def _place(text: str) -> object:
     try:
         return [float(number) for number in point.groups()]
     except ValueError:
+        # No point, so the name of a station; where there is none, the order is refused with that.
         return text

@@ -66,6 +66,7 @@ class RecordedBodies(RecordedTopic):
     def on_bodies_changed(self, sample: Sample) -> None:
         text = entities_to_json(sample.snapshot)
         self._entities.send(sample.now, serializer(KIND)(make(KIND, data=text)))
+        # Details are by name, so those under the old names are void.
         self._last = None
 
     def write(self, sample: Sample) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.record.mcap_file import McapFile, Qos
 from fleet_sim.record.message_types import make, time_message
 from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
 
 KIND = "fleet_sim_msgs/msg/OrderStatus"
-_TIMES = ("released", "due", "assigned", "picked", "ended")
 
 
 class RecordedOrders(RecordedTopic):
@@ -22,15 +19,5 @@ class RecordedOrders(RecordedTopic):
 
     def write(self, sample: Sample) -> None:
         for status in sample.orders:
-            times = {name: getattr(status, name) for name in _TIMES}
-            message = make(
-                KIND,
-                stamp=time_message(sample.now),
-                id=status.id,
-                state=status.state.code,
-                robot=status.robot,
-                reason=status.reason,
-                stops=list(status.stops),
-                **{name: math.nan if time is None else time for name, time in times.items()},
-            )
+            message = make(KIND, stamp=time_message(sample.now), **status.message_fields())
             self._channel.send_message(sample.now, message)

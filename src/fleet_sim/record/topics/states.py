@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.cdr import ORIENTATION, POSITION, TWIST, ByteTemplate, under
+from fleet_sim.cdr import ROBOT_STATE, ByteTemplate
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot import Snapshot
@@ -17,7 +17,6 @@ from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, names
 from fleet_sim.spatial import quaternions
 
 KIND = "fleet_sim_msgs/msg/FleetState"
-FLAGS = ("moving", "busy", "blocked", "carrying")
 POSE = ControllerMode.POSE.code
 
 
@@ -28,15 +27,7 @@ def states_layout(map_frame: str, names: Sequence[str]) -> ByteTemplate:
     flags (N, 4).
     """
     states = [make("fleet_sim_msgs/msg/RobotState", name=name) for name in names]
-    numbers = {
-        "position": ("f8", under("pose", POSITION)),
-        "orientation": ("f8", under("pose", ORIENTATION)),
-        "twist": ("f8", under("twist", TWIST)),
-        "distance_left": ("f8", ["distance_left"]),
-        "mode": ("u1", ["mode"]),
-        "flags": ("?", FLAGS),
-    }
-    return template(KIND, [make(KIND, header=stamped(map_frame), robots=states)], numbers, "robots")
+    return template(KIND, [make(KIND, header=stamped(map_frame), robots=states)], ROBOT_STATE, "robots")
 
 
 class RecordedStates(RecordedTopic):
@@ -91,7 +82,7 @@ def distances_left(snapshot: Snapshot) -> Floats:
 
 
 def flags_of(snapshot: Snapshot) -> Bools:
-    """Return the values of FLAGS of all entities, (N, 4)."""
+    """Return the flags of ROBOT_STATE of all entities, (N, 4)."""
     speed = np.any(snapshot.velocities, axis=1) | np.any(snapshot.angular_velocities, axis=1)
     carrying = np.zeros(len(snapshot.names), np.bool_)
     carrying[snapshot.carriers[snapshot.carriers >= 0]] = True

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.core.appearance import NO_APPEARANCE, Appearance, appearance_of
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import UNIT_QUATERNION
 from fleet_sim.core.shapes import Geometry
@@ -132,7 +133,7 @@ class Scene:
         self.world = world
         self.meshes = MeshStore()
         self._versions = (-1, -1)
-        self._table = _make_table(world, {}, self.meshes)
+        self._table = instance_table(NO_APPEARANCE, NO_ROWS, self.meshes)
 
     def table(self) -> InstanceTable:
         """Return the instances there are now."""
@@ -141,7 +142,7 @@ class Scene:
         # picture.
         versions = (world.version, world.look.version)
         if self._versions != versions:
-            self._table = _make_table(world, _visible(world), self.meshes)
+            self._table = instance_table(appearance_of(world), world.rows, self.meshes)
             self._versions = versions
         return self._table
 
@@ -163,9 +164,9 @@ class Scene:
 
 
 class _Entry(NamedTuple):
-    """One geometry, carried by the same link of all of `rows`."""
+    """One geometry, carried by the same link of all of `indices`."""
 
-    rows: Rows
+    indices: Ints
     link: int
     geometry: Geometry
 
@@ -173,28 +174,28 @@ class _Entry(NamedTuple):
 _Groups = dict[MeshKey, list[_Entry]]
 
 
-def _visible(world: World) -> _Groups:
+def _visible(looks: Appearance) -> _Groups:
     """Return the visible geometries, by mesh."""
     groups: _Groups = defaultdict(list)
-    rows = world.rows
-    shapes, models = world.shape_id[rows], world.robots.model[rows]
+    shapes, models = looks.shape_ids, looks.model_ids
     # What a robot with a model shows is on its links, whatever its shape column says.
     plain_mask = (models < 0) & (shapes >= 0)
     for shape_id in np.unique(shapes[plain_mask]).tolist():
         # Grouped by mesh first: instances of one mesh are consecutive in the table and drawn by one call.
-        _enter(world, groups, rows[plain_mask & (shapes == shape_id)], BASE, world.shapes[shape_id].visual)
+        chosen = np.flatnonzero(plain_mask & (shapes == shape_id))
+        _enter(looks, groups, chosen, BASE, looks.shapes[shape_id].visual)
     for model in np.unique(models[models >= 0]).tolist():
-        for visual in world.models[model].visuals:
-            _enter(world, groups, rows[models == model], visual.link, visual.geometry)
+        for visual in looks.models[model].visuals:
+            _enter(looks, groups, np.flatnonzero(models == model), visual.link, visual.geometry)
     return groups
 
 
-def _enter(world: World, groups: _Groups, rows: Rows, link: int, geometry: Geometry | None) -> None:
+def _enter(looks: Appearance, groups: _Groups, indices: Ints, link: int, geometry: Geometry | None) -> None:
     if geometry is None or geometry.kind == ShapeKind.NONE:
         return
     # What has no opacity is left out, be it by its shape or by a colour given since: -1 is none given.
-    opacities = world.look.colours(rows, np.full(len(rows), link))[:, 3]
-    shown = rows[np.where(opacities < 0.0, geometry.rgba[3], opacities) > 0.0]
+    opacities = looks.colours(indices, np.full(len(indices), link))[:, 3]
+    shown = indices[np.where(opacities < 0.0, geometry.rgba[3], opacities) > 0.0]
     if len(shown):
         groups[key_of(geometry)].append(_Entry(shown, link, geometry))
 
@@ -230,28 +231,30 @@ def scale_of(geometry: Geometry) -> Scale:
     return geometry.mesh_scale if kind == ShapeKind.MESH else (1.0, 1.0, 1.0)
 
 
-def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTable:
+def instance_table(looks: Appearance, rows: Rows, store: MeshStore) -> InstanceTable:
+    """Return the instances that show entities of the appearance `looks`, which are in `rows` (N,) of the table."""
+    groups = _visible(looks)
     entries = [entry for group in groups.values() for entry in group]
-    counts = [len(entry.rows) for entry in entries]
+    counts = [len(entry.indices) for entry in entries]
     geometries = [entry.geometry for entry in entries]
     scales = np.array([scale_of(geometry) for geometry in geometries], np.float64).reshape(-1, 3)
     # The finest level: its vertices reach furthest, so its bound holds all coarser ones too.
     meshes = [store.mesh(key, key.levels - 1) for key, group in groups.items() for _ in group]
     radii = [mesh.bound(scale) for mesh, scale in zip(meshes, scales, strict=True)]
-    rows = np.concatenate([NO_ROWS, *(entry.rows for entry in entries)])
+    indices = np.concatenate([NO_ROWS, *(entry.indices for entry in entries)])
     links = np.repeat(np.array([entry.link for entry in entries], np.int64), counts)
     positions = np.array([geometry.position for geometry in geometries], np.float64).reshape(-1, 3)
     orientations = np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4)
     # Composing poses is the costly part of a frame, and most geometries are centred on their link.
     placed_mask = positions.any(1) | (orientations != UNIT_QUATERNION).any(1)
     own = np.array([geometry.rgba for geometry in geometries], np.float64).reshape(-1, 4)
-    given = world.look.colours(rows, links)
+    given = looks.colours(indices, links)
     colours = np.where(given < 0.0, np.repeat(own, counts, axis=0), given)
     return InstanceTable(
         batches=_batches(groups),
-        rows=rows,
+        rows=rows[indices],
         links=links,
-        ids=np.column_stack([world.object_id[rows], links]).astype(np.int32),
+        ids=np.column_stack([looks.object_ids[indices], links]).astype(np.int32),
         positions=np.repeat(positions, counts, axis=0),
         orientations=np.repeat(orientations, counts, axis=0),
         scales=np.repeat(scales, counts, axis=0).astype(np.float32),
@@ -265,7 +268,7 @@ def _make_table(world: World, groups: _Groups, store: MeshStore) -> InstanceTabl
 def _batches(groups: _Groups) -> tuple[MeshInstances, ...]:
     batches, start = [], 0
     for key, group in groups.items():
-        stop = start + sum(len(entry.rows) for entry in group)
+        stop = start + sum(len(entry.indices) for entry in group)
         batches.append(MeshInstances(key, start, stop))
         start = stop
     return tuple(batches)

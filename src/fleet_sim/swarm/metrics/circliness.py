@@ -34,6 +34,7 @@ def tangentness(positions: Floats, headings: Floats) -> float:
     `fatness`.
     """
     offsets, _ = centred(positions)
+    # Both ways round count alike.
     return float(np.abs(trig.cos(headings - trig.arctan2(offsets[:, 1], offsets[:, 0]))).mean())
 
 

@@ -6,24 +6,26 @@ import numpy as np
 
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.kernels import compiled
+from fleet_sim.traffic.execution.numbers import STRAIGHT, wrapped
+from fleet_sim.traffic.execution.rings import find_rings, follows_itself
 from fleet_sim.traffic.execution.tracks import Tracks
-from fleet_sim.traffic.execution.ways import Marks, Uses, Ways
+from fleet_sim.traffic.execution.ways import Marks, Small, Uses, Ways
 
 SOUND, START, NO_LANE, TAKEN, CIRCLE = range(5)
 WAITS, ASTRAY = -1, -2
-UNSEEN, SEEN, DONE = range(3)
-STRAIGHT = 1e-9
-"""Lanes that differ by less (rad) are one line."""
-WHOLE_TURN = 2.0 * np.pi
+NOBODY = -1
 
 
 @compiled
-def first_fault(paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: Ints) -> tuple[int, int, int, int]:
+def first_fault(
+    paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: Ints, rounds: Small
+) -> tuple[int, int, int, int]:
     """Return (kind, robot, other robot, step) of the first fault of `paths` that begin at `ends`, or SOUND.
 
-    `standing` and `taken` are scratch by resource, -1 before, and after a sound plan.
+    `standing` and `taken` are scratch by resource, -1 before, and after a sound plan. `rounds` (R, T + 1), 0 before,
+    get the numbers of the rotations that robots make in a step; in a sound plan `robot` is how many there are.
     """
-    robots = len(paths)
+    robots, known = len(paths), 0
     lanes = np.empty(robots, np.int64)
     search = np.empty((3, robots), np.int64)
     for robot in range(robots):
@@ -40,7 +42,10 @@ def first_fault(paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: 
             other = _take(robot, paths[robot, step], lanes[robot], tracks, taken)
             if other >= 0:
                 return TAKEN, robot, other, step
-        robot = _circle(paths, step, lanes, tracks, standing, search)
+        if len(tracks.claims):
+            robot = follows_itself(paths, step, lanes, tracks, standing, search)
+        else:
+            robot, known = find_rings(paths, step, lanes, tracks, standing, search[0], rounds, known)
         if robot >= 0:
             return CIRCLE, robot, -1, step
         for robot in range(robots):
@@ -49,7 +54,7 @@ def first_fault(paths: Ints, ends: Ints, tracks: Tracks, standing: Ints, taken: 
             if lanes[robot] >= 0:
                 for at in range(tracks.begins[lanes[robot]], tracks.begins[lanes[robot] + 1]):
                     taken[tracks.claims[at]] = -1
-    return SOUND, -1, -1, -1
+    return SOUND, known, -1, -1
 
 
 @compiled
@@ -81,62 +86,36 @@ def _take(robot: int, node: int, lane: int, tracks: Tracks, taken: Ints) -> int:
 
 
 @compiled
-def _circle(paths: Ints, step: int, lanes: Ints, tracks: Tracks, standing: Ints, search: Ints) -> int:
-    """Return a robot that cannot move before itself, as it follows others in a circle; -1: there is none.
-
-    `search` (3, R) is scratch. Robots follow those that stand on what they need and move away in the same step.
-    """
-    state, stack, slots = search[0], search[1], search[2]
-    state[:] = UNSEEN
-    for first in range(len(paths)):
-        if state[first] != UNSEEN:
-            continue
-        depth = 0
-        stack[0], slots[0], state[first] = first, 0, SEEN
-        while depth >= 0:
-            robot = stack[depth]
-            lane, slot = lanes[robot], slots[depth]
-            if lane < 0 or slot > tracks.begins[lane + 1] - tracks.begins[lane]:
-                state[robot] = DONE
-                depth -= 1
-                continue
-            slots[depth] += 1
-            needed = paths[robot, step] if slot == 0 else tracks.claims[tracks.begins[lane] + slot - 1]
-            other = standing[needed]
-            if other < 0 or other == robot or state[other] == DONE:
-                continue
-            if state[other] == SEEN:
-                return robot
-            depth += 1
-            stack[depth], slots[depth], state[other] = other, 0, SEEN
-    return -1
-
-
-@compiled
-def append(holders: Rows, rows: Rows, paths: Ints, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
-    """Make the sound plan `paths` of `rows` what `holders` drive after their granted ways."""
+def append(
+    holders: Rows, rows: Rows, paths: Ints, rounds: Small, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
+) -> None:
+    """Make the sound plan `paths` of `rows`, with its `rounds`, what `holders` drive after their granted ways."""
     uses.left[:] = 0
     uses.given[:] = 0
     uses.last[:] = -1
     for row in holders:
-        _keep_granted(row, tracks, marks, ways, uses)
+        _keep_granted(row, marks, ways, uses)
+    # After those who leave a node, as they move round with others, count those who are granted it already.
+    for row in holders:
+        _count_ahead(row, tracks, marks, ways, uses)
     for step in range(1, paths.shape[1]):
         for robot in range(len(rows)):
             lane = _lane(paths[robot, step - 1], paths[robot, step], tracks)
             if lane >= 0:
-                _plan_move(rows[robot], paths[robot, step], lane, tracks, marks, ways, uses)
+                _plan_move(rows[robot], paths[robot, step], lane, rounds[robot, step], tracks, marks, ways, uses)
     for row in holders:
         mixed = 0
         for place in range(marks.at[row], marks.length[row]):
             mixed = (mixed ^ (ways.nodes[row, place] + 1)) * 1099511628211
+            mixed = (mixed ^ ways.rounds[row, place]) * 1099511628211
             for slot in range(ways.needs.shape[2]):
                 mixed = (mixed ^ ways.needs[row, place, slot]) * 1099511628211
         marks.digest[row] = mixed
 
 
 @compiled
-def _keep_granted(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
-    """Move what the robot still holds to the front of its way, as the first uses of those nodes and claims."""
+def _keep_granted(row: int, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """Move what the robot still holds to the front of its way, and count its uses of what it leaves or stands on."""
     # A robot that has cleared the node that it passed last is still on the lane that begins there.
     base = min(marks.behind[row], marks.at[row])
     count = marks.granted[row] - base + 1
@@ -145,30 +124,40 @@ def _keep_granted(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
     marks.granted[row] = count - 1
     marks.length[row] = count
     for place in range(count):
-        lane = ways.lanes[row, base + place]
         ways.nodes[row, place] = ways.nodes[row, base + place]
-        ways.lanes[row, place] = lane
+        ways.lanes[row, place] = ways.lanes[row, base + place]
         ways.bends[row, place] = ways.bends[row, base + place]
-        ways.needs[row, place] = 0
-        if place >= marks.behind[row]:
+        # Rotations that began are known by who takes part.
+        ways.needs[row, place], ways.rounds[row, place] = 0, 0
+        if marks.behind[row] <= place <= marks.at[row]:
             _count(row, ways.nodes[row, place], uses)
-        # The claims of a lane are held until its end is reached.
-        if place > marks.at[row]:
-            for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
-                _count(row, tracks.claims[at], uses)
 
 
 @compiled
-def _plan_move(row: int, node: int, lane: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+def _count_ahead(row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
+    """Count the uses of the nodes that the robot was granted and has not reached."""
+    for place in range(marks.at[row] + 1, marks.granted[row] + 1):
+        lane = ways.lanes[row, place]
+        _count(row, ways.nodes[row, place], uses)
+        # The claims of a lane are held until its end is reached.
+        for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
+            _count(row, tracks.claims[at], uses)
+
+
+@compiled
+def _plan_move(
+    row: int, node: int, lane: int, number: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses
+) -> None:
     """Add a move along `lane` to `node` to the end of a way, after all uses of what it needs that are known."""
     place = marks.length[row]
     marks.length[row] = place + 1
     ways.nodes[row, place] = node
     ways.lanes[row, place] = lane
-    bend = tracks.yaws[lane] - tracks.yaws[ways.lanes[row, place - 1]]
-    bend -= WHOLE_TURN * np.floor(bend / WHOLE_TURN + 0.5)
+    ways.rounds[row, place] = number
+    bend = wrapped(tracks.yaws[lane] - tracks.yaws[ways.lanes[row, place - 1]])
     # Of the first lane of a way it means nothing: robots look at the bends ahead of them.
     ways.bends[row, place] = abs(bend) > STRAIGHT
+    ways.leaders[row, place] = uses.last[node] if uses.last[node] != row else NOBODY
     ways.needs[row, place, 0] = _count(row, node, uses)
     for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
         ways.needs[row, place, 1 + at - tracks.begins[lane]] = _count(row, tracks.claims[at], uses)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Bytes, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
+from fleet_sim.traffic.execution.drivers import ARRIVED, TURNED, Drivers, Limits, Stride
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import ARRIVED, OPEN, SHUT, TURNED, Drivers, Limits, Stride, advance
+from fleet_sim.traffic.execution.law import advance
 from fleet_sim.traffic.execution.poses import poses_of, write_poses
 from fleet_sim.traffic.execution.tracks import Tracks
 
@@ -24,11 +25,13 @@ class Execution:
 
     def __init__(self, world: World, table: TrafficColumns, tracks: Tracks) -> None:
         self.graph = ActionDependencyGraph(tracks, world.capacity)
-        self.gates: Bytes = np.full(len(tracks.positions), OPEN, np.uint8)
-        """Who may enter each node (N,): nobody (SHUT), all (OPEN), or wide robots only as their goal (NARROW)."""
+        self.open_mask: Bools = np.ones(len(tracks.positions), np.bool_)
+        """Nodes (N,) that may be entered."""
+        self.barred: Bools = np.zeros(len(tracks.positions), np.bool_)
+        """Those (N,) that wide robots enter only as their goals."""
         self.frozen = False
         """Whether nothing is granted at present, as a plan is being made from where all grants end."""
-        self._all_shut: Bytes = np.full(len(tracks.positions), SHUT, np.uint8)
+        self._none_open: Bools = np.zeros(len(tracks.positions), np.bool_)
         self._world = world
         self._table = table
         self._tracks = tracks
@@ -73,11 +76,13 @@ class Execution:
         step = advance(
             rows,
             dt,
-            self._all_shut if self.frozen else self.gates,
+            self._none_open if self.frozen else self.open_mask,
+            self.barred,
             self._tracks,
             marks_of(table),
             self.graph.ways,
             self.graph.uses,
+            self.graph.rounds,
             Drivers(*(getattr(table, name) for name in Drivers._fields)),
             Limits(
                 motion.linear_limit,

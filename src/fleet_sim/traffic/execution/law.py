@@ -6,94 +6,47 @@ stop at the end of what it was granted. It stands exactly on the node then.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.arrays import Bools, Rows
 from fleet_sim.kernels import compiled
-from fleet_sim.motion.profile import ROUNDING, SLACK, TINY
+from fleet_sim.traffic.execution.drivers import ARRIVED, MOVED, TURNED, Drivers, Limits, Stride
+from fleet_sim.traffic.execution.following import follow
+from fleet_sim.traffic.execution.numbers import STRAIGHT, can_stop, next_speed, wrapped
+from fleet_sim.traffic.execution.rounds import drive_rounds, start_rounds
 from fleet_sim.traffic.execution.tracks import Tracks
-from fleet_sim.traffic.execution.ways import Marks, Uses, Ways
+from fleet_sim.traffic.execution.ways import Marks, Rounds, Uses, Ways
 
-STRAIGHT = 1e-9
-"""A heading that is off by less (rad) is right."""
-WHOLE_TURN = 2.0 * np.pi
 BACKWARD, EITHER = 1, 2
-MOVED, TURNED, ARRIVED = 1, 2, 4
-SHUT, OPEN, NARROW = 0, 1, 2
-"""Gates of nodes: nobody may enter, all may, or wide robots only where it is their goal."""
-
-
-class Drivers(NamedTuple):
-    """Columns of robots in the traffic, by row; those of TrafficColumns by the same names."""
-
-    goal: Ints
-    heading: Floats
-    arrived: Bools
-    held: Bytes
-    pace: Floats
-    progress: Floats
-    speed: Floats
-    yaw: Floats
-    spin: Floats
-    reversing: Bools
-    turns: Bools
-    lead: Bytes
-    waiting: Bools
-    waited: Ints
-    driven: Floats
-    place: Floats
-    wide: Bools
-
-
-class Limits(NamedTuple):
-    """The limits of robots, by row: (rows,) of the norms, (rows, 3) by axis; as in MotionColumns."""
-
-    linear: Floats
-    linear_axes: Floats
-    accel: Floats
-    accel_axes: Floats
-    angular: Floats
-    angular_axes: Floats
-    turn_accel: Floats
-    turn_accel_axes: Floats
-
-
-class Stride(NamedTuple):
-    """What a step of all robots finds out, by place in its rows (n,).
-
-    `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the step; what it did in bits
-    MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s.
-    """
-
-    tops: Floats
-    accels: Floats
-    passed: Ints
-    motions: Bytes
-    velocities: Floats
 
 
 def advance(
     rows: Rows,
     dt: float,
-    gates: Bytes,
+    open_mask: Bools,
+    barred: Bools,
     tracks: Tracks,
     marks: Marks,
     ways: Ways,
     uses: Uses,
+    rounds: Rounds,
     drivers: Drivers,
     limits: Limits,
 ) -> Stride:
     """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`."""
     count = len(rows)
-    step = Stride(np.empty(count), np.empty(count), marks.at[rows], np.zeros(count, np.uint8), np.zeros((count, 2)))
+    places, motions, asks = marks.at[rows], np.zeros(count, np.uint8), np.zeros(count, np.bool_)
+    step = Stride(np.empty(count), np.empty(count), places, motions, np.zeros((count, 2)), asks)
     # A function over all robots for each part: to hand arrays to a function per robot takes longer than its work, as
     # their references are counted.
     look_up_limits(rows, drivers, limits, step)
-    grant(rows, dt, gates, tracks, marks, ways, uses, drivers, step)
+    grant(rows, dt, open_mask, barred, tracks, marks, ways, uses, rounds, drivers, step)
+    follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
+    if len(rounds.sizes) > 1:
+        start_rounds(rows, open_mask, barred, tracks, marks, ways, rounds, drivers)
     turn(rows, dt, tracks, marks, ways, drivers, limits, step)
     drive(rows, dt, tracks, marks, ways, drivers, step)
+    drive_rounds(rows, dt, open_mask, tracks, marks, ways, drivers, step)
     leave(rows, tracks, marks, ways, uses, drivers, step)
     locate(rows, tracks, marks, ways, drivers, step)
     return step
@@ -112,34 +65,6 @@ def look_up_limits(rows: Rows, drivers: Drivers, limits: Limits, step: Stride) -
         step.accels[index] = min(limits.accel[row], accel)
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def _next_speed(speed: float, distance: float, exit_speed: float, limit: float, accel: float, dt: float) -> float:
-    """Return the next speed as `next_speeds` of the profile does."""
-    ahead = max(2.0 * distance - speed * dt + exit_speed * exit_speed / accel, 0.0)
-    ahead /= np.sqrt(ahead / accel + 0.25 * dt * dt) + 0.5 * dt
-    return max(min(ahead, limit, speed + accel * dt), speed - accel * dt)
-
-
-@compiled
-def _can_stop(distance: float, speed: float, limit: float, accel: float, dt: float) -> bool:
-    """Return whether a robot can stop exactly `distance` ahead within one step, as `can_stop` of the profile does."""
-    if distance > min(0.5 * accel * dt, limit) * dt * SLACK:
-        return False
-    most = accel * dt
-    rate = speed * speed / max(most * most, TINY)
-    offset = distance - 0.5 * speed * dt
-    spare = 0.25 * dt * most * max(1.0 - rate, 0.0) + ROUNDING * dt * min(most, 1.0)
-    return rate <= SLACK and offset * offset <= spare * spare
-
-
-@compiled
-def _wrapped(angle: float) -> float:
-    return angle - WHOLE_TURN * np.floor(angle / WHOLE_TURN + 0.5)
-
-
 # ---- grants ----------------------------------------------------------------------------------------------------------
 
 
@@ -147,18 +72,20 @@ def _wrapped(angle: float) -> float:
 def grant(
     rows: Rows,
     dt: float,
-    gates: Bytes,
+    open_mask: Bools,
+    barred: Bools,
     tracks: Tracks,
     marks: Marks,
     ways: Ways,
     uses: Uses,
+    rounds: Rounds,
     drivers: Drivers,
     step: Stride,
 ) -> None:
     """Grant nodes until robots need not brake in this step, while nobody has to pass them before."""
     for index in range(len(rows)):
         row = rows[index]
-        if drivers.held[row]:
+        if drivers.held[row] or drivers.round[row] >= 0:
             continue
         speed, accel, at, last = drivers.speed[row], step.accels[index], marks.at[row], marks.length[row] - 1
         fastest = max(min(speed + accel * dt, step.tops[index]), speed - accel * dt)
@@ -173,14 +100,25 @@ def grant(
             place += 1
             lane = ways.lanes[row, place]
             if place > marks.granted[row]:
+                # What stands there is in nobody's way but that of who carries something wide.
                 node = ways.nodes[row, place]
-                gate = gates[node]
-                free = gate == OPEN or (gate == NARROW and (not drivers.wide[row] or drivers.goal[row] == node))
-                free = free and uses.left[node] >= ways.needs[row, place, 0]
+                if barred[node] and drivers.wide[row] and drivers.goal[row] != node:
+                    break
+                # Who follows another one is granted no more before that one has cleared the node.
+                if drivers.leader[row] >= 0 or drivers.halted[row]:
+                    break
+                # Granted to all who move round at once, when they stand and are ready.
+                if rounds.sizes[ways.rounds[row, place]] > 0:
+                    break
+                free = (
+                    open_mask[ways.nodes[row, place]] and uses.left[ways.nodes[row, place]] >= ways.needs[row, place, 0]
+                )
                 for at_claim in range(tracks.begins[lane], tracks.begins[lane + 1]):
                     need = ways.needs[row, place, 1 + at_claim - tracks.begins[lane]]
                     free = free and uses.left[tracks.claims[at_claim]] >= need
                 if not free:
+                    # Lanes that claim others may be crossed.
+                    step.asks[index] = open_mask[ways.nodes[row, place]] and not len(tracks.claims)
                     break
                 marks.granted[row] = place
             ahead += tracks.lengths[lane]
@@ -223,30 +161,31 @@ def turn(
         spin, place = drivers.spin[row], marks.at[row] + 1
         onward = place < marks.length[row] and drivers.turns[row]
         wanted = tracks.yaws[ways.lanes[row, place]] if onward else drivers.heading[row]
-        if not onward and (ways.nodes[row, place - 1] != drivers.goal[row] or drivers.arrived[row]):
+        # Also when it has been there before, and had to give way since.
+        if not onward and ways.nodes[row, place - 1] != drivers.goal[row]:
             wanted = np.nan
         if drivers.held[row] or np.isnan(wanted):
             if spin != 0.0:
                 after = max(abs(spin) - accel * dt, 0.0) * np.sign(spin)
-                drivers.yaw[row] = _wrapped(drivers.yaw[row] + 0.5 * dt * (spin + after))
+                drivers.yaw[row] = wrapped(drivers.yaw[row] + 0.5 * dt * (spin + after))
                 drivers.spin[row] = after
                 step.motions[index] = TURNED
             continue
-        error = _wrapped(wanted - drivers.yaw[row])
+        error = wrapped(wanted - drivers.yaw[row])
         if spin == 0.0:
             lead = drivers.lead[row]
             backward = lead == BACKWARD or (lead == EITHER and abs(error) > 0.5 * np.pi + STRAIGHT)
             drivers.reversing[row] = onward and backward
         if drivers.reversing[row]:
-            wanted = _wrapped(wanted + np.pi)
-            error = _wrapped(wanted - drivers.yaw[row])
+            wanted = wrapped(wanted + np.pi)
+            error = wrapped(wanted - drivers.yaw[row])
         if spin == 0.0 and abs(error) <= STRAIGHT:
             continue
         step.motions[index] = TURNED
         way = 1.0 if error >= 0.0 else -1.0
-        after = way * _next_speed(way * spin, abs(error), 0.0, limit, accel, dt)
-        there = _can_stop(abs(error), way * spin, limit, accel, dt)
-        drivers.yaw[row] = wanted if there else _wrapped(drivers.yaw[row] + 0.5 * dt * (spin + after))
+        after = way * next_speed(way * spin, abs(error), 0.0, limit, accel, dt)
+        there = can_stop(abs(error), way * spin, limit, accel, dt)
+        drivers.yaw[row] = wanted if there else wrapped(drivers.yaw[row] + 0.5 * dt * (spin + after))
         drivers.spin[row] = 0.0 if there else after
 
 
@@ -257,7 +196,7 @@ def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drive
         row = rows[index]
         drivers.waiting[row] = False
         at, granted = marks.at[row], marks.granted[row]
-        if step.motions[index] == TURNED:
+        if step.motions[index] == TURNED or drivers.round[row] >= 0:
             continue
         if at == granted:
             wants = drivers.goal[row] >= 0 and not drivers.arrived[row] and ways.nodes[row, at] != drivers.goal[row]
@@ -273,15 +212,22 @@ def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drive
                 break
             lane = ways.lanes[row, end + 1]
             # A lower limit ahead holds from the lane's first node on.
-            after = min(after, _next_speed(speed, left, tracks.limits[lane], np.inf, accel, dt))
+            after = min(after, next_speed(speed, left, tracks.limits[lane], np.inf, accel, dt))
             left += tracks.lengths[lane]
             end += 1
-        after = max(min(after, _next_speed(speed, left, 0.0, limit, accel, dt)), speed - accel * dt)
-        way = min(0.5 * dt * (speed + after), left)
-        if not held and _can_stop(left, speed, limit, accel, dt):
-            way = left
+        gap = drivers.gap[row] if end == granted else 0.0
+        free = max(left - gap, 0.0)
+        after = max(min(after, next_speed(speed, free, 0.0, limit, accel, dt)), speed - accel * dt)
+        # It may come to rest within the step.
+        way = min(0.5 * dt * (speed + after), free)
+        if not held and can_stop(free, speed, limit, accel, dt):
+            way, after = free, 0.0
         if way > 0.0 or speed != 0.0:
             step.motions[index] = MOVED
+        elif not held:
+            # For the one before it, in the middle of a lane.
+            drivers.waiting[row] = True
+            drivers.waited[row] += 1
         drivers.driven[row] += way
         if way >= left:
             marks.at[row], drivers.progress[row], drivers.speed[row] = end, 0.0, 0.0
@@ -312,8 +258,6 @@ def locate(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, drivers: Driver
         stands = drivers.speed[row] == 0.0 and drivers.progress[row] == 0.0
         if stands and not drivers.arrived[row] and ways.nodes[row, marks.at[row]] == drivers.goal[row]:
             heading = drivers.heading[row]
-            if np.isnan(heading) or (
-                drivers.spin[row] == 0.0 and abs(_wrapped(heading - drivers.yaw[row])) <= STRAIGHT
-            ):
+            if np.isnan(heading) or (drivers.spin[row] == 0.0 and abs(wrapped(heading - drivers.yaw[row])) <= STRAIGHT):
                 drivers.arrived[row] = True
                 step.motions[index] |= ARRIVED

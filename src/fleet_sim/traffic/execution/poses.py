@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Bytes, Floats, Rows
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled
-from fleet_sim.traffic.execution.law import MOVED, TURNED
+from fleet_sim.traffic.execution.drivers import MOVED, TURNED
 
 
 class Poses(NamedTuple):

@@ -19,7 +19,8 @@ class Tracks(NamedTuple):
 
     `positions` (N, 2) in m; `neighbours` (N, K), -1 padded. By lane (N * K,): `yaws` in rad, `lengths` and `clears` in
     m, speed `limits` in m/s; what it needs beside its end is `claims[begins[lane] : begins[lane + 1]]`. A robot that
-    has driven `clears` along a lane touches nobody at the lane's start, or on another lane from or to there.
+    has driven `clears` along a lane touches nobody at the lane's start, or on another lane from or to there. Middles of
+    robots stay `room` m apart.
     """
 
     positions: Floats
@@ -30,6 +31,7 @@ class Tracks(NamedTuple):
     lengths: Floats
     clears: Floats
     limits: Floats
+    room: float
 
 
 def tracks_of(network: Network, room: float, limits: Floats | None = None) -> Tracks:
@@ -54,7 +56,8 @@ def tracks_of(network: Network, room: float, limits: Floats | None = None) -> Tr
         )
     clears = np.minimum(_clears(network, yaws.reshape(count, width), room), lengths)
     speeds = np.full(count * width, np.inf) if limits is None else np.array(limits, np.float64)
-    return Tracks(positions, neighbours, begins, np.array(claims.ids), yaws, lengths.ravel(), clears.ravel(), speeds)
+    lanes = (yaws, lengths.ravel(), clears.ravel(), speeds)
+    return Tracks(positions, neighbours, begins, np.array(claims.ids), *lanes, float(room))
 
 
 def _clears(network: Network, yaws: Floats, room: float) -> Floats:

@@ -17,13 +17,29 @@ class Ways(NamedTuple):
 
     A node may be entered when it was left `needs[..., 0]` times since the last plan, and the c-th claim of the lane
     into it `needs[..., 1 + c]` times. Those are the uses that the plan puts before this one. Where `bends`
-    (rows, W), the lane into the node is not straight on from the lane before.
+    (rows, W), the lane into the node is not straight on from the lane before. `rounds` (rows, W) are the numbers of the
+    rotations in which nodes are entered, 0 for none; `leaders` (rows, W) the rows of those who use the nodes directly
+    before, -1 for nobody.
     """
 
     nodes: Small
     lanes: Small
     needs: Small
     bends: Bools
+    rounds: Small
+    leaders: Ints
+
+
+class Rounds(NamedTuple):
+    """Rotations of the latest plan by number, from 1 on: robots that move round in a circle at once.
+
+    `sizes` are how many robots each has; 0: it need not be at once, as one of them is gone. `ready` and `leaders`, the
+    least rows, are scratch.
+    """
+
+    sizes: Small
+    ready: Small
+    leaders: Ints
 
 
 class Uses(NamedTuple):

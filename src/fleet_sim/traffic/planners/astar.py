@@ -17,8 +17,9 @@ class AStar(Planner):
         """Return the path to the goal, or its first `window` steps, waiting at the goal; of equal ones the first."""
         if len(problem) != 1:
             raise PlanError(f"astar plans for one robot, not for {len(problem)}; plan with pibt, lacam or prioritized")
-        problem.require_ways()
-        steps = self.network.tables.steps[self.network.tables.rows_of(problem.goals)[0]]
+        with self.network.lock:
+            problem.require_ways()
+            steps = self.network.distances(int(problem.goals[0]))
         nodes = [int(problem.starts[0])]
         while nodes[-1] != problem.goals[0] and (not problem.window or len(nodes) <= problem.window):
             ends = self.network.neighbours[nodes[-1]]

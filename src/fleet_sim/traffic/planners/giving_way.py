@@ -7,6 +7,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes, Ints
 from fleet_sim.kernels import compiled
+from fleet_sim.traffic.planners.guides import Columns
 from fleet_sim.traffic.planners.swapping import find_partner
 from fleet_sim.traffic.problem import BLOCKED, EVERYWHERE, OPEN
 from fleet_sim.traffic.tables import Links, Steps
@@ -38,6 +39,7 @@ def give_way(
     ranks: Ints,
     steps: Steps,
     rows: Ints,
+    guides: Columns,
     key: np.uint64,
     allow_rotations: bool,
     swaps: bool,
@@ -51,7 +53,7 @@ def give_way(
     width = links.shape[1] + 1
     depth, answer = 1, MOVED
     stack[0] = first
-    _sort_choices(links, now, then, standing, choices, ranks, steps, rows, key, swaps, first)
+    _sort_choices(links, now, then, standing, choices, ranks, steps, rows, guides, key, swaps, first)
     while depth > 0:
         robot = stack[depth - 1]
         own = choices[robot]
@@ -59,8 +61,7 @@ def give_way(
             # Who was asked stays, so this robot goes elsewhere.
             let_go(links, begins, ids, now[robot], then[robot], holding, robot)
             then[robot] = NOBODY
-            own[width + TRIED] += 1
-            own[width + ASKED] = 0
+            own[width + TRIED], own[width + ASKED] = own[width + TRIED] + 1, 0
         answer = MOVED
         if then[robot] == NOBODY:
             _hold_next(links, begins, ids, bars, passes, now, then, standing, holding, choices, allow_rotations, robot)
@@ -74,7 +75,7 @@ def give_way(
         if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
             other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
         if other != NOBODY:
-            _sort_choices(links, now, then, standing, choices, ranks, steps, rows, key, swaps, other)
+            _sort_choices(links, now, then, standing, choices, ranks, steps, rows, guides, key, swaps, other)
             stack[depth] = other
             depth += 1
             continue
@@ -105,11 +106,13 @@ def _sort_choices(
     ranks: Ints,
     steps: Steps,
     rows: Ints,
+    guides: Columns,
     key: np.uint64,
     swaps: bool,
     robot: int,
 ) -> None:
-    """Order the moves of `robot`: the nearest to its goal first, then free ones unless it swaps, then by chance."""
+    """Order the moves of `robot`: as it is guided, else the nearest to its goal first, then free ones unless it swaps,
+    then by chance."""
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
     count, crowded = 0, False
@@ -119,13 +122,9 @@ def _sort_choices(
             continue
         taken = standing[node] >= 0 and node != begin
         crowded = crowded or taken
-        away = np.int64(steps[rows[robot], node])
-        # Without swaps robots leave each other alone where they can; swapping needs to meet those in the way.
-        rank = (
-            (NO_WAY if away < 0 else away << 20)
-            + (1 << 19 if taken and not swaps else 0)
-            + _chance_bits(key, robot, node)
-        )
+        rank = _rank(np.int64(steps[rows[robot], node]), taken and not swaps, _chance_bits(key, robot, node))
+        if len(guides) and guides[robot, begin] == column:
+            rank = np.int64(-1)
         at = count
         while at > 0 and ranks[at - 1] > rank:
             ranks[at], own[at] = ranks[at - 1], own[at - 1]
@@ -141,6 +140,15 @@ def _sort_choices(
         own[width + PARTNER] = find_partner(links, now, then, standing, steps, rows, robot, first)
         if own[width + PARTNER] != NOBODY:
             own[:count] = own[:count][::-1].copy()
+
+
+@compiled
+def _rank(away: np.int64, avoided: bool, chance_bits: np.int64) -> np.int64:
+    """Return what choices are ordered by; without swaps robots leave each other alone where they can.
+
+    Swapping needs to meet those in the way, so nobody is avoided then.
+    """
+    return (NO_WAY if away < 0 else away << 20) + (1 << 19 if avoided else 0) + chance_bits
 
 
 @compiled

@@ -14,8 +14,10 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.errors import InvalidValueError, PlanError
 from fleet_sim.settings import setting
+from fleet_sim.sites.grid import Grid
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.goals import apart
+from fleet_sim.traffic.planners.guides import guides_of, no_guides
 from fleet_sim.traffic.planners.neighbourhoods import Refinement
 from fleet_sim.traffic.planners.pibt_step import PibtStep, next_places
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings
@@ -29,13 +31,14 @@ class LacamSettings(PlannerSettings):
     allow_rotations: bool = setting(
         False, doc="Whether robots may move round in a circle at once; their discs need room: 0.7 of a cell at most."
     )
+    guides: bool = setting(True, doc="Whether robots prefer ways that keep apart, which are some steps longer.")
     refinements: int | None = setting(
         0,
         low=0,
         high=1_000_000_000,
         doc="Rounds that make the first plan cheaper; null: until the time limit, and so not reproducible.",
     )
-    group: int = setting(3, low=1, high=1000, doc="Robots that a round plans anew.")
+    group: int = setting(3, low=1, high=1000, doc="Robots at most that a round plans anew.")
     most_visited: int = setting(1_000_000, low=1, high=1_000_000_000, doc="Places of all robots that are looked at.")
 
 
@@ -81,7 +84,8 @@ class Lacam(Planner):
     def plan(self, problem: Problem) -> Ints:
         """Return a plan to the goals, cut to `window` steps if that is not 0."""
         _compile()
-        return self._solved(problem)
+        with self.network.lock:
+            return self._solved(problem)
 
     def _solved(self, problem: Problem) -> Ints:
         late = time.monotonic() + problem.time_limit
@@ -89,8 +93,8 @@ class Lacam(Planner):
         goals = apart(problem)
         paths = PlaceSearch(self, problem, goals, late).run()
         if self.settings.refinements != 0:
-            refinement = Refinement(problem, goals, paths, self.settings.allow_rotations)
-            rounds = refinement.run(self.settings.refinements, self.settings.group, late)
+            refinement = Refinement(problem, goals, paths, self.settings.allow_rotations, self.settings.group)
+            rounds = refinement.run(self.settings.refinements, late)
             paths = refinement.paths
             self._figures["refinements"] += rounds
             self._figures["refined_steps"] += refinement.saved
@@ -105,9 +109,11 @@ class Lacam(Planner):
 @cache
 def _compile() -> None:
     """Let all kernels be compiled, or loaded, before a clock runs: it may take longer than the time limit."""
-    network = Network(np.zeros((2, 2)), np.array([[1], [0]]))
-    problem = Problem(network, np.array([0]), np.array([1]), time_limit=1e6)
-    Lacam(network, refinements=1)._solved(problem)
+    grid = Grid(np.ones((1, 2), bool))
+    for cells, grid_or_none in ((np.array([0, 1]), grid), (np.empty(0, np.int64), None)):
+        network = Network(np.zeros((2, 2)), np.array([[1], [0]]), cells, grid=grid_or_none)
+        problem = Problem(network, np.array([0]), np.array([1]), time_limit=1e6)
+        Lacam(network, refinements=1)._solved(problem)
 
 
 class PlaceSearch:
@@ -120,6 +126,7 @@ class PlaceSearch:
         tables.block(problem.blocked)
         self._rows = tables.rows_of(goals)
         self._steps = tables.steps
+        self._guides = guides_of(problem, goals) if planner.settings.guides else no_guides()
         self._count = 0
 
     def run(self) -> Ints:
@@ -173,6 +180,7 @@ class PlaceSearch:
             *self._planner._step.arrays(self._problem, here.places),
             self._steps,
             self._rows,
+            self._guides,
             here.order,
             fixed,
             np.uint64(self._problem.seed + self._count),

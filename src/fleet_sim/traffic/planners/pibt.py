@@ -14,6 +14,7 @@ from fleet_sim.arrays import Ints
 from fleet_sim.errors import InvalidValueError, PlanError
 from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.planners.guides import no_guides
 from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import PibtStep, run_steps
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
@@ -70,12 +71,13 @@ class Pibt(Planner):
 
     def plan(self, problem: Problem) -> Ints:
         """Return `window` steps, or steps until all robots are at their goals at once."""
-        problem.require_ways()
-        waited = self._patience.waited(problem)
-        if problem.window:
-            columns = self._run(problem, problem.starts, waited, problem.window, to_end=False)
-            return np.concatenate((problem.starts[:, None], columns), axis=1)
-        return self._to_end(problem, waited)
+        with self.network.lock:
+            problem.require_ways()
+            waited = self._patience.waited(problem)
+            if problem.window:
+                columns = self._run(problem, problem.starts, waited, problem.window, to_end=False)
+                return np.concatenate((problem.starts[:, None], columns), axis=1)
+            return self._to_end(problem, waited)
 
     def window_for(self, least: int) -> int:
         """Return `least`: the rule looks one step ahead, and what is planned later knows more."""
@@ -96,6 +98,7 @@ class Pibt(Planner):
             problem.goals,
             tables.steps,
             rows,
+            no_guides(),
             waited,
             np.uint64(problem.seed + self._steps_planned),
             self.settings.allow_rotations,

@@ -10,6 +10,7 @@ from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go
+from fleet_sim.traffic.planners.guides import Columns
 from fleet_sim.traffic.problem import EVERYWHERE, Problem
 from fleet_sim.traffic.tables import Links, Steps
 
@@ -57,6 +58,7 @@ def run_steps(
     goals: Ints,
     steps: Steps,
     rows: Ints,
+    guides: Columns,
     waited: Ints,
     seed: np.uint64,
     allow_rotations: bool,
@@ -87,7 +89,7 @@ def run_steps(
             if then[robot] == NOBODY:
                 give_way(
                     links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, steps, rows,
-                    key, allow_rotations, swaps, robot,
+                    guides, key, allow_rotations, swaps, robot,
                 )  # fmt: skip
         for robot in range(robots):
             let_go(links, begins, ids, now[robot], then[robot], holding, robot)
@@ -114,6 +116,7 @@ def next_places(
     ranks: Ints,
     steps: Steps,
     rows: Ints,
+    guides: Columns,
     order: Ints,
     fixed: Ints,
     key: np.uint64,
@@ -137,7 +140,7 @@ def next_places(
         if sound and then[robot] == NOBODY:
             sound = give_way(
                 links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, steps, rows,
-                key, allow_rotations, swaps, robot,
+                guides, key, allow_rotations, swaps, robot,
             )  # fmt: skip
     # Fixed robots have asked nobody, so circles and swaps with them are found only now.
     if sound and len(fixed):

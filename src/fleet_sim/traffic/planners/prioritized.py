@@ -60,11 +60,16 @@ class Prioritized(Planner):
 
     def plan(self, problem: Problem) -> Ints:
         """Return `window` steps, or a plan to the end."""
+        with self.network.lock:
+            return self._planned(problem)
+
+    def _planned(self, problem: Problem) -> Ints:
         problem.require_ways()
         goals = problem.goals if problem.window else apart(problem)
         length = problem.window or self.settings.most_steps
         reservations = self._empty(length)
         tables = self.network.tables
+        tables.block(problem.blocked)
         rows = tables.rows_of(goals)
         chance = np.random.default_rng((problem.seed, self._patience.calls)).random(len(problem))
         order = np.argsort(-(self._patience.waited(problem) + chance), kind="stable")

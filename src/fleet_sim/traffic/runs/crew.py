@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Ints, Rows
+from fleet_sim.core.saving.checks import check_range
 from fleet_sim.core.world import World
 from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.traffic import Traffic
@@ -37,5 +38,7 @@ class Crew:
         return self.rows, self.robots, self._ids
 
     def restore(self, saved: tuple[Rows, Ints, Ints]) -> None:
-        """Restore what `save` returned."""
+        """Restore what `save` returned; raises StateFileError for rows that there are not."""
+        check_range(saved[0], 0, self._world.capacity, "rows of the crew")
+        check_range(saved[1], 0, self.count, "robots of the crew")
         self.rows, self.robots, self._ids = saved

@@ -13,6 +13,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.traffic.figures import FigureCollector
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.runs.crew import Crew
+from fleet_sim.traffic.runs.league import LeagueRecorder
 from fleet_sim.traffic.tasks import Tasks
 from fleet_sim.traffic.traffic import Traffic
 
@@ -28,13 +29,21 @@ class GoalGiver:
     """
 
     def __init__(
-        self, world: World, traffic: Traffic, crew: Crew, tasks: Tasks, dwell: float, collector: FigureCollector
+        self,
+        world: World,
+        traffic: Traffic,
+        crew: Crew,
+        tasks: Tasks,
+        dwell: float,
+        collector: FigureCollector,
+        recorder: LeagueRecorder | None = None,
     ) -> None:
         self.crew = crew
         self.collector = collector
         self._world = world
         self._traffic = traffic
         self._tasks = tasks
+        self._recorder = recorder
         self._dwell_ticks = world.clock.ticks(dwell) if dwell > 0.0 else 0
         self._network = traffic.network
         self._node_of = nodes_of_cells(self._network)
@@ -80,6 +89,8 @@ class GoalGiver:
 
     def _send(self, robots: Ints, rows: Ints, cells: Ints) -> None:
         goals = self._tasks.next(robots, cells)
+        if self._recorder is not None:
+            self._recorder.sent(robots, goals, self._tasks)
         now = self._world.clock.time
         ended = robots[goals.done_mask]
         # From when a robot had the task until now; the first goals have ended none.

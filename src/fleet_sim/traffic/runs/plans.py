@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -11,21 +12,25 @@ from fleet_sim.arrays import Bools, Ints
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.grid import NO_CELL
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.costs import sum_of_costs
 from fleet_sim.traffic.figures import FigureCollector, run_of
 from fleet_sim.traffic.network import Network
+from fleet_sim.traffic.path_files.league import write_league
 from fleet_sim.traffic.planners.planner import checked_plan
 from fleet_sim.traffic.planners.registry import make_planner
 from fleet_sim.traffic.problem import Problem
 from fleet_sim.traffic.runs.crew import Crew
 from fleet_sim.traffic.runs.fleet import make_fleet
 from fleet_sim.traffic.runs.goals import nodes_of_cells
+from fleet_sim.traffic.runs.league import LeagueRecorder
 from fleet_sim.traffic.runs.outcome import Outcome, Progress
 from fleet_sim.traffic.runs.settings import FleetSettings
 from fleet_sim.traffic.runs.stepping import step_to, warm_up
 from fleet_sim.traffic.runs.watch import Watch
 from fleet_sim.traffic.settings import TrafficSettings
+from fleet_sim.traffic.tasks import NextGoals
 
 PLANNING_TIMES = ("planning_ms_p50", "planning_ms_p99", "planning_ms_max")
 """Figures that are one and the same where there is one plan."""
@@ -43,11 +48,13 @@ def drive_paths(
     planning_s: float | None = None,
     about: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    out: str | Path | None = None,
 ) -> Outcome:
     """Return the outcome of robots that drive the paths `cells` (R, T + 1) of `site`, until all have, at the longest.
 
     A task is to stand on the cell `goals[i]` (R,) at the end. It ends early with a deadlock, and after `seconds` of
-    simulated time. Raises PlanError for paths that robots of this size may not drive.
+    simulated time. `out` is a file for what robots did, as the League of Robot Runners writes it. Raises PlanError for
+    paths that robots of this size may not drive.
     """
     robots = fleet or FleetSettings()
     # Before the clock of the run starts: compiling is no part of it.
@@ -58,9 +65,12 @@ def drive_paths(
         made.traffic.drive_rows(crew.rows, _nodes(made.traffic.network, cells))
         collector = FigureCollector(site.open_grid, deadlock_after=robots.deadlock_after)
         watch = Watch(made.sim, made.traffic, crew, collector)
-        ends = _PathEnds(made.sim, crew, watch, cells[:, -1] == goals)
+        recorder = None if out is None else LeagueRecorder(made, robots.speed)
+        ends = _PathEnds(made.sim, crew, watch, goals, cells[:, -1] == goals, recorder)
         made.sim.pipeline.add(System("figures", Phase.OBSERVE, ends.look))
         timing = step_to(made, seconds, ends.are_over, lambda: collector.tasks_done, progress)
+        if out is not None and recorder is not None:
+            write_league(out, recorder.run())
         figures = {
             **watch.figures(),
             **timing.figures(collector.simulated),
@@ -76,14 +86,25 @@ def drive_paths(
 class _PathEnds:
     """Notes in each step which robots have come to the ends of their paths."""
 
-    def __init__(self, sim: MultiRobotSimulationCore, crew: Crew, watch: Watch, right_mask: Bools) -> None:
-        """`right_mask` (R,) tells whose path ends at its goal."""
+    def __init__(
+        self,
+        sim: MultiRobotSimulationCore,
+        crew: Crew,
+        watch: Watch,
+        goals: Ints,
+        right_mask: Bools,
+        recorder: LeagueRecorder | None,
+    ) -> None:
+        """`goals` (R,) are cells; `right_mask` (R,) tells whose path ends there. A `recorder` is told all, too."""
         self._sim = sim
         self._crew = crew
         self._watch = watch
         self._right_mask = right_mask
         self._nobody: Bools = np.zeros(len(right_mask), bool)
         self.there_mask: Bools = np.zeros(len(right_mask), bool)
+        self._recorder = recorder
+        if recorder is not None:
+            recorder.sent(crew.robots, NextGoals(goals, np.zeros(len(goals), bool)))
         self.last = 0.0
         """When the last one so far came, in s."""
 
@@ -94,8 +115,12 @@ class _PathEnds:
         if came_mask.any():
             self.there_mask |= came_mask
             self.last = self._sim.sim_time
-            count = np.count_nonzero(came_mask & self._right_mask)
-            self._watch.collector.tasks_ended(np.full(count, self.last))
+            right = np.flatnonzero(came_mask & self._right_mask)
+            self._watch.collector.tasks_ended(np.full(len(right), self.last))
+            if self._recorder is not None:
+                self._recorder.sent(right, NextGoals(np.full(len(right), NO_CELL), np.ones(len(right), bool)))
+        if self._recorder is not None:
+            self._recorder.look(dt)
         self._watch.look(dt, self._nobody, ~self.there_mask)
 
     def are_over(self) -> bool:

@@ -9,11 +9,12 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.figures import FigureCollector, Run, run_of
 from fleet_sim.traffic.runs.crew import Crew
 from fleet_sim.traffic.runs.goals import GoalGiver
+from fleet_sim.traffic.runs.league import LeagueRecorder
 from fleet_sim.traffic.runs.watch import Watch
 from fleet_sim.traffic.tasks import Tasks
 from fleet_sim.traffic.traffic import Traffic
 
-TASKS, FIGURES = "tasks", "figures"
+TASKS, FIGURES, RECORD = "tasks", "figures", "record"
 
 
 class Work:
@@ -23,18 +24,26 @@ class Work:
     """
 
     def __init__(
-        self, sim: MultiRobotSimulationCore, traffic: Traffic, tasks: Tasks, dwell: float, deadlock_after: float
+        self,
+        sim: MultiRobotSimulationCore,
+        traffic: Traffic,
+        tasks: Tasks,
+        dwell: float,
+        deadlock_after: float,
+        recorder: LeagueRecorder | None = None,
     ) -> None:
         self.traffic = traffic
         self.collector = FigureCollector(traffic.site.open_grid, deadlock_after=deadlock_after)
         self._sim = sim
         crew = Crew(sim.world, traffic)
-        self._giver = GoalGiver(sim.world, traffic, crew, tasks, dwell, self.collector)
+        self._giver = GoalGiver(sim.world, traffic, crew, tasks, dwell, self.collector, recorder)
         self._watch = Watch(sim, traffic, crew, self.collector)
         self._giver.begin()
         # Goals are given before the traffic plans; figures are taken when all has been moved and checked.
         sim.pipeline.add(System(TASKS, Phase.UPDATE, self._giver.step), before="traffic")
         sim.pipeline.add(System(FIGURES, Phase.OBSERVE, self._look))
+        if recorder is not None:
+            sim.pipeline.add(System(RECORD, Phase.OBSERVE, recorder.look))
         sim.checkpoints.register_late(TASKS, self._giver)
 
     def _look(self, dt: float) -> None:

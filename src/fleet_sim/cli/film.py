@@ -1,0 +1,87 @@
+"""`fleet-sim film`: a film of a scenario or of a recording."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.config.scenario import as_scenario, is_scenario
+from fleet_sim.errors import ConfigError
+from fleet_sim.gate.bounds import MOST_PIXELS
+from fleet_sim.output import check_target
+from fleet_sim.paths import resolve_config
+from fleet_sim.settings import load_mapping, set_key
+
+SECONDS = 10.0
+"""Of simulated time, of a scenario that does not end."""
+GIF_FPS, VIDEO_FPS = 12.5, 30.0
+BAR = 30
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("film", help="make a film of a scenario or of a recording")
+    parser.add_argument("file", metavar="FILE", help="a scenario (or the name of a shipped one), or a recording, .mcap")
+    parser.add_argument("--out", required=True, metavar="FILM", help="the film: .mp4, .mkv, .mov or .gif")
+    parser.add_argument("--camera", default="auto", help="auto, top, side, orbit or follow:<robot> (default: auto)")
+    parser.add_argument("--size", type=size, default=(1280, 720), metavar="WxH", help="in pixels (default: 1280x720)")
+    parser.add_argument("--start", type=float, default=0.0, metavar="S", help="simulated time at which it begins")
+    parser.add_argument("--seconds", type=float, metavar="S", help="simulated time that it shows")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="simulated seconds to one of the film")
+    parser.add_argument("--fps", type=float, metavar="N", help="pictures per second (default: 30; of a GIF 12.5)")
+    parser.set_defaults(command=execute)
+
+
+def size(text: str) -> tuple[int, int]:
+    """Return width and height; raises ArgumentTypeError, which argparse reports as wrong usage."""
+    match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+    if match is None or not all(16 <= int(side) <= MOST_PIXELS and int(side) % 2 == 0 for side in match.groups()):
+        raise argparse.ArgumentTypeError(f"expected even numbers from 16 on, as in 1280x720, got {text!r}")
+    return int(match[1]), int(match[2])
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Make the film with a progress bar; return 0."""
+    fps = args.fps or (GIF_FPS if args.out.lower().endswith(".gif") else VIDEO_FPS)
+    for name, value, low in (("start", args.start, -1e-9), ("speed", args.speed, 0.0), ("fps", fps, 0.0)):
+        if not low < value < 1e6:
+            raise ConfigError(f"--{name}: expected a number above 0, got {value}")
+    if args.seconds is not None and not 0.0 < args.seconds < 1e6:
+        raise ConfigError(f"--seconds: expected a number above 0, got {args.seconds}")
+    check_target(args.out)
+    # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.record.filming import film, moments_of_recording, moments_of_run, times_of
+
+    if Path(args.file.removesuffix(".part")).suffix == ".mcap":
+        from fleet_sim.record.recording import Recording
+
+        with Recording(args.file) as recording:
+            start = float(recording.times[0]) + args.start
+            longest = float(recording.times[-1]) - start
+            if longest <= 0.0:
+                raise ConfigError(f"--start: the recording is {recording.duration:g} s long, got {args.start:g}")
+            times = times_of(start, min(args.seconds or longest, longest), args.speed, fps)
+            film(moments_of_recording(recording, times), len(times), args.out, args.camera, args.size, fps, bar)
+            for note in recording.notes:
+                print(f"note: {note}", file=sys.stderr)
+    else:
+        from fleet_sim.simulation import MultiRobotSimulationCore
+
+        config = dict(as_scenario(load_mapping(resolve_config(args.file))))
+        set_key(config, ("simulation." if is_scenario(config) else "") + "gui", False)
+        with MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.file))) as sim:
+            times = times_of(args.start, args.seconds or sim.params.duration or SECONDS, args.speed, fps)
+            film(moments_of_run(sim, times), len(times), args.out, args.camera, args.size, fps, bar)
+    print(f"film: {args.out}")
+    return 0
+
+
+def bar(done: int, count: int) -> None:
+    """Show how far it is, where somebody looks."""
+    if sys.stderr.isatty():
+        filled = "#" * (BAR * done // count)
+        end = "\n" if done == count else ""
+        print(f"\r[{filled:<{BAR}}] {done}/{count} pictures", end=end, file=sys.stderr, flush=True)

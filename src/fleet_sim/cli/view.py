@@ -1,0 +1,76 @@
+"""`fleet-sim view`: watch a scenario, a site, a swarm world or a recording in the browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from fleet_sim.cli.run import configuration, simulation_of
+from fleet_sim.cli.view_options import add_view_options, announce, view_params
+from fleet_sim.config.scenario import as_scenario, is_scenario
+from fleet_sim.paths import resolve_config
+from fleet_sim.settings import load_mapping
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("view", help="watch a scenario, a site, a swarm world or a recording in the browser")
+    parser.add_argument("config", metavar="FILE", help="what to show, or the name of a shipped scenario")
+    parser.add_argument(
+        "--rtf", type=float, metavar="X", help="real-time factor to begin with; 0 = as fast as possible"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
+    parser.add_argument("--paused", action="store_true", help="begin paused")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set one key of a scenario")
+    add_view_options(parser)
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Show it until Ctrl-C; return 0."""
+    file = resolve_config(args.config)
+    # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.viewer.web.recorded import RECORDINGS
+
+    if file.suffix.removeprefix(".").lower() in RECORDINGS:
+        return _replay(args, file)
+    # There is an end to watching, but not to what is watched.
+    given = argparse.Namespace(**{**vars(args), "view": True, "gui": False, "duration": 0.0, "from_state": None})
+    scenario = {"site": {"map": str(file)}} if is_site(file) else None
+    with simulation_of(given, configuration(given, scenario)) as sim:
+        if args.paused:
+            sim.pause()
+        announce(sim.view.show(**vars(view_params(args))))
+        sim.run_simulation()
+    return 0
+
+
+def is_site(file: Path) -> bool:
+    """Return whether `file` describes a building and no scenario; raises ConfigError where it cannot be read."""
+    from fleet_sim.sites.formats.base import FORMATS
+
+    suffix = file.suffix.lower()
+    if suffix not in (".yaml", ".yml"):
+        return True
+    content = load_mapping(file)
+    if is_scenario(as_scenario(content)):
+        return False
+    return any(suffix in form.suffixes and form.recognises(content) for form in FORMATS.all().values())
+
+
+def _replay(args: argparse.Namespace, file: Path) -> int:
+    from fleet_sim.viewer.web.opening import view_of
+    from fleet_sim.viewer.web.recorded import RECORDINGS, RecordedSource
+
+    recording = RECORDINGS[file.suffix.removeprefix(".").lower()](file)
+    source = RecordedSource(recording, file.name, speed=1.0 if args.rtf is None else args.rtf, paused=args.paused)
+    view = view_of(source, view_params(args))
+    announce(view)
+    try:
+        Event().wait()
+    finally:
+        view.close()
+        recording.close()
+    return 0

@@ -1,0 +1,101 @@
+"""FilmFile: pictures, one after the other, as an MP4 or a GIF."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from fleet_sim.arrays import Bytes
+from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import check_target, part_of, refusals
+
+# One palette for the whole film, made of what moves, and only the pixels that changed in each picture.
+_GIF = "split[a][b];[a]palettegen=max_colors=96:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle"
+_VIDEO = ["-an", "-c:v", "libx264", "-crf", "20", "-preset", "medium", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+ENCODINGS = {
+    ".mp4": _VIDEO,
+    ".mkv": _VIDEO,
+    ".mov": _VIDEO,
+    ".gif": ["-filter_complex", _GIF, "-loop", "0"],
+}
+
+
+class FilmFile:
+    """A film in the making, `fps` pictures of `width` x `height` to a second; the file is there when it is closed.
+
+    Raises InvalidValueError where nothing can be written or the ending is not known, MissingDependencyError without the
+    extra `video`.
+    """
+
+    def __init__(self, path: str | Path, width: int, height: int, fps: float) -> None:
+        try:
+            import imageio_ffmpeg
+        except ModuleNotFoundError as error:
+            raise missing_extra("imageio_ffmpeg", "video", "a film") from error
+        self.path, self._part = Path(path), part_of(path)
+        encoding = ENCODINGS.get(self.path.suffix.lower())
+        if encoding is None:
+            raise InvalidValueError(f"{path}: the ending says the kind of film; known: {', '.join(ENCODINGS)}")
+        # Halves of colours are shared by two pixels in videos.
+        if width % 2 or height % 2:
+            raise InvalidValueError(f"size: expected even numbers, got {width}x{height}")
+        check_target(path)
+        self._shape = (height, width, 3)
+        command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+        command += ["-s", f"{width}x{height}", "-r", str(fps), "-i", "-", *encoding, str(self._part)]
+        # In a file and not in a pipe, which would fill up while nobody reads it.
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed with the film
+        self._encoder = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=self._messages)
+
+    def add(self, rgb: Bytes) -> None:
+        """Add a picture (height, width, 3); raises InvalidValueError where the encoder has ended, as on a full disk."""
+        assert rgb.shape == self._shape
+        assert self._encoder.stdin is not None
+        try:
+            self._encoder.stdin.write(np.ascontiguousarray(rgb).data)
+        except OSError as error:
+            raise self._failure() from error
+
+    def close(self) -> None:
+        """Finish the film and give the file its name."""
+        assert self._encoder.stdin is not None
+        try:
+            self._encoder.stdin.close()
+        except OSError as error:
+            raise self._failure() from error
+        if self._encoder.wait():
+            raise self._failure()
+        with refusals(self.path):
+            os.replace(self._part, self.path)
+        self._messages.close()
+
+    def _failure(self) -> InvalidValueError:
+        self._encoder.wait()
+        self._messages.seek(0)
+        lines = self._messages.read().decode("utf-8", "replace").strip().splitlines() or ["the encoder ended"]
+        return InvalidValueError(f"{self.path}: cannot be written: {lines[-1][:200]}")
+
+    def __enter__(self) -> FilmFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            if self._encoder.poll() is None:
+                self._encoder.kill()
+                self._encoder.wait()
+            if self._encoder.stdin is not None and not self._encoder.stdin.closed:
+                with contextlib.suppress(OSError):
+                    self._encoder.stdin.close()
+            self._messages.close()
+            self._part.unlink(missing_ok=True)

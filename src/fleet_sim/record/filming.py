@@ -1,0 +1,125 @@
+"""Films of runs and of recordings: what is seen at each moment, and by which camera."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from fleet_sim.bullet.camera_view import CameraView
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.record.film_file import FilmFile
+from fleet_sim.record.recording import Recording
+from fleet_sim.record.stage import Stage
+from fleet_sim.simulation import MultiRobotSimulationCore
+
+SMOOTH = 2
+"""Pictures are drawn larger by this factor and averaged."""
+ORBIT = 12.0
+"""Of an orbiting camera, in degrees per second of the film."""
+FOLLOW_PITCH, FOLLOW_DISTANCE = -28.0, 9.0
+"""Of a camera that follows a robot: degrees, and times the robot's size."""
+LEAST_DISTANCE = 3.0
+"""In m."""
+
+Moment = tuple[float, MultiRobotSimulationCore]
+"""Simulated time in s, and a simulation that shows it."""
+Aim = Callable[[MultiRobotSimulationCore, float], CameraView]
+"""Returns the view of a simulation at a time of the film in s."""
+
+
+def moments_of_run(sim: MultiRobotSimulationCore, times: list[float]) -> Iterator[Moment]:
+    """Run `sim` from time to time."""
+    for time in times:
+        while sim.clock.tick < sim.clock.ticks(time):
+            sim.step_once()
+        yield time, sim
+
+
+def moments_of_recording(recording: Recording, times: list[float]) -> Iterator[Moment]:
+    """Show what was recorded; between two samples everything goes on a straight line."""
+    with Stage(recording) as stage:
+        for time in times:
+            yield time, stage.show(time)
+
+
+def times_of(start: float, seconds: float, speed: float, fps: float) -> list[float]:
+    """Return the simulated times in s of the pictures of a film, `seconds` of simulated time long."""
+    count = max(int(seconds / speed * fps + 1e-9), 1)
+    return [start + number * speed / fps for number in range(count)]
+
+
+def aim_of(camera: str, width: int, height: int) -> Aim:
+    """Return the camera called `camera`: auto, top, side, orbit or follow:<robot>; raises InvalidValueError."""
+    if camera == "auto":
+        return _standing(width, height)
+    if camera in ("top", "side"):
+        return _standing(width, height, "top_down" if camera == "top" else "perspective")
+    if camera == "orbit":
+        still = _standing(width, height, "perspective")
+        return lambda sim, now: _turned(still(sim, now), ORBIT * now)
+    kind, colon, name = camera.partition(":")
+    if kind == "follow" and colon and name:
+        return lambda sim, now: _following(sim, name)
+    raise InvalidValueError(f"camera: expected auto, top, side, orbit or follow:<robot>, got {camera!r}")
+
+
+def _standing(width: int, height: int, view_type: str = "") -> Aim:
+    """Return a camera that frames what is there at the first picture, and stays: a moving frame makes seasick.
+
+    Without a `view_type` it is that of the scenario.
+    """
+    kept: list[CameraView] = []
+
+    def aim(sim: MultiRobotSimulationCore, now: float) -> CameraView:
+        if not kept:
+            given = {"camera_mode": "auto", "camera_view_type": view_type} if view_type else None
+            kept.append(sim.view.framed(width, height, given))
+        return kept[0]
+
+    return aim
+
+
+def _turned(view: CameraView, degrees: float) -> CameraView:
+    return replace(view, yaw=(view.yaw + degrees) % 360.0, pitch=max(min(view.pitch, -20.0), -50.0))
+
+
+def _following(sim: MultiRobotSimulationCore, name: str) -> CameraView:
+    entity = sim.get_object(name)
+    lower, upper = sim.get_aabbs()[entity.object_id]
+    distance = max(FOLLOW_DISTANCE * math.dist(lower, upper), LEAST_DISTANCE)
+    x, y, z = (0.5 * (low + high) for low, high in zip(lower, upper, strict=True))
+    return CameraView(distance, 30.0, FOLLOW_PITCH, (float(x), float(y), float(z)))
+
+
+def film(
+    moments: Iterator[Moment],
+    count: int,
+    path: str | Path,
+    camera: str | Aim,
+    size: tuple[int, int],
+    fps: float,
+    progress: Callable[[int, int], object] = lambda done, count: None,
+) -> None:
+    """Write a film of `count` moments, seen by a camera that `aim_of` knows or by one's own.
+
+    `progress(done, count)` is called after each picture. Raises InvalidValueError for a camera, a size or a file that
+    cannot be; UnknownNameError for a robot that is not.
+    """
+    width, height = size
+    aim = aim_of(camera, width, height) if isinstance(camera, str) else camera
+    with FilmFile(path, width, height, fps) as file:
+        painter, shown = None, None
+        try:
+            for number, (_, sim) in enumerate(moments):
+                # Another simulation shows it once something was spawned in a recording.
+                if painter is None or shown is not sim:
+                    if painter is not None:
+                        painter.close()
+                    painter, shown = sim.view.painter(width, height, SMOOTH), sim
+                file.add(painter.draw(aim(sim, number / fps)))
+                progress(number + 1, count)
+        finally:
+            if painter is not None:
+                painter.close()

@@ -1,0 +1,64 @@
+"""Robots as the law sees them: columns by row, and what a step finds out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fleet_sim.arrays import Bools, Bytes, Floats, Ints
+
+MOVED, TURNED, ARRIVED = 1, 2, 4
+
+
+class Drivers(NamedTuple):
+    """Columns of robots in the traffic, by row; those of TrafficColumns by the same names."""
+
+    goal: Ints
+    heading: Floats
+    arrived: Bools
+    held: Bytes
+    pace: Floats
+    progress: Floats
+    speed: Floats
+    yaw: Floats
+    spin: Floats
+    reversing: Bools
+    turns: Bools
+    lead: Bytes
+    waiting: Bools
+    waited: Ints
+    driven: Floats
+    place: Floats
+    round: Ints
+    halted: Bools
+    leader: Ints
+    gap: Floats
+    wide: Bools
+
+
+class Limits(NamedTuple):
+    """The limits of robots, by row: (rows,) of the norms, (rows, 3) by axis; as in MotionColumns."""
+
+    linear: Floats
+    linear_axes: Floats
+    accel: Floats
+    accel_axes: Floats
+    angular: Floats
+    angular_axes: Floats
+    turn_accel: Floats
+    turn_accel_axes: Floats
+
+
+class Stride(NamedTuple):
+    """What a step of all robots finds out, by place in its rows (n,).
+
+    `tops` in m/s and `accels` in m/s2 of each robot; the place `passed` of its way before the step; what it did in bits
+    MOVED, TURNED, ARRIVED (for the first time at its goal); `velocities` (n, 2) in m/s; who `asks` to follow the one
+    before it into its next node.
+    """
+
+    tops: Floats
+    accels: Floats
+    passed: Ints
+    motions: Bytes
+    velocities: Floats
+    asks: Bools

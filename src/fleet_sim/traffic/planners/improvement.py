@@ -1,0 +1,157 @@
+"""Rounds of large neighbourhood search: a group of robots is planned anew among the paths of all others; compiled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.kernels import compiled
+from fleet_sim.traffic.planners.chances import below
+from fleet_sim.traffic.planners.groups import choose_group
+from fleet_sim.traffic.planners.reserved import NOBODY, find_path, reserve
+from fleet_sim.traffic.planners.timetable import GridWords, Timetable, put, take
+from fleet_sim.traffic.planners.wavefront import find_way
+from fleet_sim.traffic.tables import Links, Steps, Words
+
+FADING = 0.999
+"""What gains of the past count as after each round."""
+CURIOUS = 4
+"""One round in so many has a group of any size, the others the size that has gained most."""
+
+
+class Board(NamedTuple):
+    """Who is where at each step: `held` (T + 1, resources), as bits in `table` if `words` has nodes, that is on grids.
+
+    `begins` and `ids` are the claims of moves, `marks` scratch, as searches without words need them.
+    """
+
+    links: Links
+    begins: Ints
+    ids: Ints
+    blocked: Bools
+    held: Links
+    marks: Links
+    words: GridWords
+    table: Timetable
+
+
+@compiled
+def improve(
+    board: Board,
+    steps: Steps,
+    rows: Ints,
+    goals: Ints,
+    paths: Ints,
+    costs: Ints,
+    gains: Floats,
+    rounds: int,
+    rotate: bool,
+    chances: Words,
+) -> int:
+    """Plan `rounds` groups anew, in `paths` (R, T + 1) and `costs` (R,); returns the steps saved.
+
+    `gains` (2, S + 1) has by the size of groups, up to S, the steps saved and the searches made for that.
+    """
+    most, length = min(gains.shape[1] - 1, len(paths)), paths.shape[1]
+    old_paths, old_costs = np.empty((most, length), np.int64), np.empty(most, np.int64)
+    saved = 0
+    for _ in range(rounds):
+        group = np.empty(_size(gains, most, chances), np.int64)
+        choose_group(board.links, board.held, steps, rows, paths, costs, chances, group)
+        before = 0
+        for number in range(len(group)):
+            robot = group[number]
+            old_paths[number], old_costs[number] = paths[robot], costs[robot]
+            before += costs[robot]
+            _lift(board, paths, robot, rotate)
+        planned, left = _plan(board, steps, rows, goals, paths, costs, group, before, rotate, chances)
+        gains *= FADING
+        gains[1, len(group)] += planned + 1
+        if planned == len(group):
+            gains[0, len(group)] += left
+            saved += left
+            continue
+        for number in range(planned):
+            _lift(board, paths, group[number], rotate)
+        for number in range(len(group)):
+            robot = group[number]
+            paths[robot], costs[robot] = old_paths[number], old_costs[number]
+            lay(board, paths, robot, rotate)
+    return saved
+
+
+@compiled
+def _size(gains: Floats, most: int, chances: Words) -> int:
+    """Return how many robots to plan anew."""
+    if below(chances, CURIOUS) == 0:
+        return 1 + below(chances, most)
+    best = 1
+    for size in range(2, most + 1):
+        if gains[0, size] * gains[1, best] > gains[0, best] * gains[1, size]:
+            best = size
+    return best
+
+
+@compiled
+def _plan(
+    board: Board,
+    steps: Steps,
+    rows: Ints,
+    goals: Ints,
+    paths: Ints,
+    costs: Ints,
+    group: Ints,
+    left: int,
+    rotate: bool,
+    chances: Words,
+) -> tuple[int, int]:
+    """Plan the robots of `group` in turn, at the cost `left` together at most; returns how many have a path, and what
+    is left of the cost."""
+    least, planned = 0, 0
+    for robot in group:
+        least += steps[rows[robot], paths[robot, 0]]
+    for robot in group:
+        own = steps[rows[robot]]
+        least -= own[paths[robot, 0]]
+        most = min(left - least, paths.shape[1] - 1)
+        cost = _search(board, own, paths[robot, 0], goals[robot], most, rotate, chances, paths[robot])
+        if cost < 0:
+            break
+        costs[robot] = cost
+        left -= cost
+        lay(board, paths, robot, rotate)
+        planned += 1
+    return planned, left
+
+
+@compiled
+def _search(
+    board: Board, steps: Steps, start: int, goal: int, most: int, rotate: bool, chances: Words, path: Ints
+) -> int:
+    """Write the cheapest way among all others to `path`; returns its cost, -1 where there is none up to `most`."""
+    if len(board.words.word):
+        return find_way(board.words, board.table, start, goal, int(steps[start]), most, chances, path)
+    return find_path(
+        board.links, board.begins, board.ids, board.blocked, board.held, board.marks, steps, start, goal, True, most,
+        rotate, path,
+    )  # fmt: skip
+
+
+@compiled
+def lay(board: Board, paths: Ints, robot: int, rotate: bool) -> None:
+    """Hold for `robot` what its path needs."""
+    if len(board.words.word):
+        put(board.words, board.table, paths, robot, rotate)
+    else:
+        reserve(board.links, board.begins, board.ids, board.held, paths[robot], robot)
+
+
+@compiled
+def _lift(board: Board, paths: Ints, robot: int, rotate: bool) -> None:
+    """Give back what the path of `robot` needs."""
+    if len(board.words.word):
+        take(board.words, board.table, paths, robot, rotate)
+    else:
+        reserve(board.links, board.begins, board.ids, board.held, paths[robot], NOBODY)

@@ -1,0 +1,168 @@
+"""The bodies on the page: one batch of instances for each mesh, told again only what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import viser
+
+from fleet_sim.arrays import Bytes, Floats, Ints
+from fleet_sim.core.appearance import NO_APPEARANCE, appearance_in, looks_alike
+from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.sensors.render.scene import MeshKey, MeshStore, instance_table
+from fleet_sim.viewer.web.link_frames import LinkFrames
+from fleet_sim.viewer.web.mesh_pieces import MeshPiece, pieces_of
+
+DETAIL = 2
+"""Level of detail of round shapes: 0 is the coarsest."""
+FEW_TRIANGLES = 300
+"""Meshes with fewer are drawn as they are from any distance."""
+
+_SHARES = np.arange(256) / 255.0
+_LINEAR: Bytes = np.round(
+    255.0 * np.where(_SHARES <= 0.04045, _SHARES / 12.92, ((_SHARES + 0.055) / 1.055) ** 2.4)
+).astype(np.uint8)
+"""Linear light by the value of a channel in sRGB."""
+
+
+class BatchKey(NamedTuple):
+    """What the instances of a batch have in common. Those that never move are apart: they are sent once."""
+
+    mesh: MeshKey
+    piece: int
+    movable: bool
+    opacity: int
+    """In 255ths."""
+
+
+@dataclass(eq=False)
+class MeshBatch:
+    """A batch on the page: instances `members` (K,) of the table."""
+
+    handle: viser.BatchedMeshHandle
+    members: Ints
+    piece: MeshPiece
+
+
+class ShownBodies:
+    """All bodies of a snapshot, with their real meshes. `table` has the instances that are shown."""
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self.table = instance_table(NO_APPEARANCE, np.empty(0, np.int64), MeshStore())
+        self.positions: Floats = np.empty((0, 3))
+        self.orientations: Floats = np.empty((0, 4))
+        self._scene = scene
+        self._meshes = MeshStore()
+        self._links = LinkFrames()
+        self.appearance = NO_APPEARANCE
+        self._shown: Snapshot | None = None
+        # The object ids of what is a robot, or has moved since it was first shown.
+        self._movers: Ints = np.empty(0, np.int64)
+        self._pieces: dict[MeshKey, tuple[MeshPiece, ...]] = {}
+        self._batches: dict[BatchKey, MeshBatch] = {}
+        self._made = 0
+
+    def mesh(self, key: MeshKey) -> tuple[MeshPiece, ...]:
+        """Return the pieces of a mesh as the page has them."""
+        pieces = self._pieces.get(key)
+        if pieces is None:
+            pieces = self._pieces[key] = pieces_of(self._meshes.mesh(key, min(DETAIL, key.levels - 1)))
+        return pieces
+
+    def show(self, snapshot: Snapshot, colouring: Callable[[Snapshot, ShownBodies], Bytes]) -> None:
+        """Show `snapshot`, in the colours (M, 3) that `colouring` gives to all instances."""
+        before, self._shown = self._shown, snapshot
+        new = before is None or not looks_alike(before, snapshot)
+        if new:
+            self.appearance = appearance_in(snapshot)
+            self.table = instance_table(self.appearance, np.arange(len(snapshot.names)), self._meshes)
+        self.positions, self.orientations = self._links.instance_poses(snapshot, self.appearance, self.table)
+        colours = colouring(snapshot, self)
+        if self._find_movers(before, snapshot) or new:
+            self._rebuild(colours)
+        for batch in self._batches.values():
+            # Each of these compares, and sends nothing where nothing changed.
+            batch.handle.batched_positions = self.positions[batch.members].astype(np.float32)
+            batch.handle.batched_wxyzs = _wxyz(self.orientations[batch.members])
+            batch.handle.batched_colors = _tinted(colours[batch.members], batch.piece)
+
+    def _find_movers(self, before: Snapshot | None, snapshot: Snapshot) -> bool:
+        """Note what moves; return whether there is anything new among it."""
+        moved_mask = snapshot.agent_mask.copy()
+        if before is not None and np.array_equal(before.object_ids, snapshot.object_ids):
+            moved_mask |= (before.positions != snapshot.positions).any(axis=1)
+            moved_mask |= (before.orientations != snapshot.orientations).any(axis=1)
+        moving = snapshot.object_ids[moved_mask]
+        found = np.isin(moving, self._movers, invert=True).any()
+        if found:
+            self._movers = np.union1d(self._movers, moving)
+        return bool(found)
+
+    def _rebuild(self, colours: Bytes) -> None:
+        wanted = self._wanted()
+        for key in [key for key, batch in self._batches.items() if not _same_size(batch, wanted.get(key))]:
+            self._batches.pop(key).handle.remove()
+        for key, members in wanted.items():
+            batch = self._batches.get(key)
+            if batch is None:
+                self._batches[key] = self._make(key, members, colours)
+            else:
+                batch.members = members
+                batch.handle.batched_scales = self.table.scales[members]
+
+    def _wanted(self) -> dict[BatchKey, Ints]:
+        """Return the instances of each batch that the table asks for."""
+        table, wanted = self.table, dict[BatchKey, Ints]()
+        movable_mask = np.isin(self.appearance.object_ids, self._movers)[table.rows]
+        for group in table.batches:
+            own = np.arange(group.start, group.stop)
+            for number, piece in enumerate(self.mesh(group.key)):
+                opacities = np.round(table.colours[own, 3] * piece.opacity).astype(np.int64)
+                for opacity in np.unique(opacities).tolist():
+                    for movable in (False, True):
+                        members = own[(opacities == opacity) & (movable_mask[own] == movable)]
+                        if len(members):
+                            wanted[BatchKey(group.key, number, movable, opacity)] = members
+        return wanted
+
+    def _make(self, key: BatchKey, members: Ints, colours: Bytes) -> MeshBatch:
+        piece = self.mesh(key.mesh)[key.piece]
+        # A new name each time: the page must not take it for one that it has.
+        self._made += 1
+        handle = self._scene.add_batched_meshes_simple(
+            f"/bodies/{self._made}",
+            piece.vertices,
+            piece.faces,
+            _wxyz(self.orientations[members]),
+            self.positions[members].astype(np.float32),
+            batched_scales=self.table.scales[members],
+            batched_colors=_tinted(colours[members], piece),
+            opacity=None if key.opacity >= 255 else key.opacity / 255.0,
+            lod="off" if len(piece.faces) < FEW_TRIANGLES else "auto",
+            # What is mirrored has its triangles inside out.
+            # Shadows on bodies are too coarse: they would be striped.
+            receive_shadow=False,
+            side="double" if key.mesh.mirrored else "front",
+        )
+        return MeshBatch(handle, members, piece)
+
+
+def _same_size(batch: MeshBatch, members: Ints | None) -> bool:
+    return members is not None and len(members) == len(batch.members)
+
+
+def _tinted(colours: Bytes, piece: MeshPiece) -> Bytes:
+    """Return colours (K, 3) of instances times that of the piece, as viser takes those of batches: in linear light."""
+    if piece.tint != (1.0, 1.0, 1.0):
+        colours = np.round(colours * np.array(piece.tint)).astype(np.uint8)
+    linear: Bytes = _LINEAR[colours]
+    return linear
+
+
+def _wxyz(orientations: Floats) -> npt.NDArray[np.float32]:
+    """Return quaternions with the real part first, as viser has them."""
+    return np.roll(orientations, 1, axis=1).astype(np.float32)

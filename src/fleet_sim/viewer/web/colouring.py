@@ -1,0 +1,89 @@
+"""Colours of bodies: their own, or by what their robots do, are or have left; collisions come before all."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from fleet_sim.arrays import Bytes, Floats, Ints
+from fleet_sim.core.appearance import Appearance
+from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.viewer.web.bodies import ShownBodies
+
+COLLIDING = (222, 42, 42)
+MOVING, IDLE, CARRYING = (46, 160, 95), (158, 166, 178), (38, 116, 217)
+TYPES: Bytes = np.array(
+    [(38, 116, 217), (234, 140, 30), (46, 160, 95), (155, 89, 182), (23, 162, 184), (214, 82, 122), (120, 110, 60)],
+    np.uint8,
+)
+FULL, HALF, EMPTY = np.array((46, 160, 95.0)), np.array((240, 190, 40.0)), np.array((222, 42, 42.0))
+NO_BATTERY = (158, 166, 178)
+SLOW = 1e-3
+"""Below this speed, in m/s and rad/s, a robot counts as standing."""
+
+
+class ColourMode(Enum):
+    """What robots are coloured by."""
+
+    OWN = "their own"
+    STATE = "state"
+    TYPE = "type"
+    BATTERY = "battery"
+
+
+def colours_of(snapshot: Snapshot, bodies: ShownBodies, mode: ColourMode, *, collisions: bool) -> Bytes:
+    """Return the colours (M, 3) of all instances; with `collisions`, what collides is red."""
+    table = bodies.table
+    colours = np.ascontiguousarray(table.colours[:, :3])
+    if mode is not ColourMode.OWN:
+        by_entity = _BY_MODE[mode](snapshot, bodies.appearance)
+        robots_mask = snapshot.agent_mask[table.rows]
+        colours[robots_mask] = by_entity[table.rows[robots_mask]]
+    if collisions and len(snapshot.collisions):
+        touching_mask = np.zeros(len(snapshot.names), np.bool_)
+        touching_mask[snapshot.collisions.reshape(-1)] = True
+        colours[touching_mask[table.rows]] = COLLIDING
+    return colours
+
+
+def moving_mask(snapshot: Snapshot) -> Ints:
+    """Return which entities move, (N,)."""
+    speeds = np.abs(snapshot.velocities).max(axis=1, initial=0.0)
+    turns = np.abs(snapshot.angular_velocities).max(axis=1, initial=0.0)
+    mask: Ints = (speeds > SLOW) | (turns > SLOW)
+    return mask
+
+
+def _by_state(snapshot: Snapshot, looks: Appearance) -> Bytes:
+    colours = np.tile(np.array(IDLE, np.uint8), (len(snapshot.names), 1))
+    colours[moving_mask(snapshot)] = MOVING
+    carriers = snapshot.carriers[snapshot.carriers >= 0]
+    colours[carriers] = CARRYING
+    return colours
+
+
+def _by_type(snapshot: Snapshot, looks: Appearance) -> Bytes:
+    # Robots of one description are of one type, and those of one shape.
+    kinds = np.where(looks.model_ids >= 0, looks.model_ids, len(looks.models) + looks.shape_ids)
+    numbers = np.zeros(len(kinds), np.int64)
+    own = np.flatnonzero(snapshot.agent_mask)
+    numbers[own] = np.unique(kinds[own], return_inverse=True)[1].reshape(-1)
+    chosen: Bytes = TYPES[numbers % len(TYPES)]
+    return chosen
+
+
+def _by_battery(snapshot: Snapshot, looks: Appearance) -> Bytes:
+    colours = np.tile(np.array(NO_BATTERY, np.uint8), (len(snapshot.names), 1))
+    table = snapshot.features.get("battery")
+    if table is None:
+        return colours
+    has = np.flatnonzero(table["present"])
+    charge: Floats = np.clip(table["energy"][has] / np.maximum(table["full_energy"][has], 1e-12), 0.0, 1.0)[:, None]
+    upper = HALF + (FULL - HALF) * (2.0 * charge - 1.0)
+    lower = EMPTY + (HALF - EMPTY) * (2.0 * charge)
+    colours[has] = np.where(charge > 0.5, upper, lower).astype(np.uint8)
+    return colours
+
+
+_BY_MODE = {ColourMode.STATE: _by_state, ColourMode.TYPE: _by_type, ColourMode.BATTERY: _by_battery}

@@ -1,0 +1,136 @@
+"""What does not move: floor, light, the places of a site, and where a camera begins."""
+
+from __future__ import annotations
+
+import numpy as np
+import viser
+
+from fleet_sim.arrays import Floats
+from fleet_sim.sites.site import Site
+from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
+from fleet_sim.viewer.web.bodies import ShownBodies
+
+FLOOR, LINES, SECTIONS = (243, 244, 247), (231, 233, 238), (216, 220, 227)
+SUN = (-18.0, -40.0, 50.0)
+"""Where light comes from, in m; it shines on the origin."""
+FIELD_OF_VIEW = 0.75
+"""Of a page at the beginning, vertical, in rad: narrow enough that far things are not small."""
+DIRECTION: Floats = np.array([-0.42, -0.72, 0.62])
+"""From the middle of the scene to the first eye."""
+FILLED = 0.95
+"""How much of the height of the picture bodies fill at the beginning."""
+NEAREST = 2.5
+"""From the middle of the scene to the first eye, at least, in m."""
+MOST_ROOM = 2.0
+"""Around the origin of a body, in m: of long walls one need not see the ends."""
+LARGEST = 300.0
+"""Half the size in m of what is framed at the beginning, and of bodies that are framed."""
+STATIONS = {
+    StationKind.PICK: (46, 160, 95),
+    StationKind.DROP: (38, 116, 217),
+    StationKind.CHARGE: (240, 180, 40),
+    StationKind.PARK: (140, 148, 160),
+    StationKind.WORKSTATION: (155, 89, 182),
+}
+ZONES = {ZoneKind.NO_GO: (222, 42, 42)}
+OTHER_ZONE = (240, 180, 40)
+ZONE_HEIGHT, STATION_HEIGHT = 0.006, 0.012
+"""Above the floor in m, one above the other, so that neither flickers through the other."""
+
+
+def prepare(server: viser.ViserServer) -> viser.GridHandle:
+    """Set up light and floor; returns the floor, which is without an end until it is framed."""
+    scene = server.scene
+    scene.world_axes.visible = False
+    # Our own light: viser's is so strong that colours become white.
+    scene.configure_default_lights(enabled=False)
+    scene.configure_environment_map(None)
+    scene.add_light_ambient("/light/sky", color=(225, 235, 255), intensity=1.7)
+    scene.add_light_directional("/light/sun", color=(255, 248, 235), intensity=2.4, cast_shadow=True, position=SUN)
+    return scene.add_grid(
+        "/floor",
+        infinite_grid=True,
+        cell_size=1.0,
+        section_size=5.0,
+        cell_color=LINES,
+        section_color=SECTIONS,
+        plane_color=FLOOR,
+        plane_opacity=1.0,
+        shadow_opacity=0.22,
+        fade_distance=LARGEST,
+        # Under everything that lies on the ground.
+        position=(0.0, 0.0, -0.004),
+    )
+
+
+def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> None:
+    """Have pages begin where all bodies are seen, and as large as they can be beside the panel."""
+    radii = bodies.table.radii
+    shown_mask = (radii < LARGEST) & (np.abs(bodies.positions).max(axis=1, initial=0.0) < LARGEST)
+    points = bodies.positions[shown_mask] if shown_mask.any() else np.zeros((1, 3))
+    room = np.minimum(radii[shown_mask], MOST_ROOM) if shown_mask.any() else np.full(1, MOST_ROOM)
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    back = DIRECTION / np.linalg.norm(DIRECTION)
+    right = np.cross((0.0, 0.0, 1.0), back)
+    right /= np.linalg.norm(right)
+    upward = np.cross(back, right)
+    offsets = points - middle
+    aside = np.maximum(np.abs(offsets @ right), np.abs(offsets @ upward)) + room
+    # Far enough that each body is within the picture: what is nearer to the eye needs more.
+    away = max(float((aside / (FILLED * np.tan(0.5 * FIELD_OF_VIEW)) + offsets @ back).max()), NEAREST)
+    # The panel is on the right, so the scene is a little to the left.
+    target = middle + 0.2 * away * np.tan(0.5 * FIELD_OF_VIEW) * right
+    camera = server.initial_camera
+    camera.position = target + away * back
+    camera.look_at = target
+    camera.up = np.array([0.0, 0.0, 1.0])
+    camera.fov = FIELD_OF_VIEW
+    camera.near, camera.far = 0.05, max(20.0 * away, 200.0)
+
+
+class Places:
+    """The stations, zones and doors of a site, flat on the floor."""
+
+    def __init__(self, scene: viser.SceneApi, site: Site) -> None:
+        for zone in site.zones:
+            _draw_zone(scene, zone)
+        kinds = dict.fromkeys(station.kind for station in site.stations)
+        for kind in kinds:
+            _draw_stations(scene, kind, site.stations_of(kind), 0.45 * site.grid.cell)
+        for number, door in enumerate(site.doors):
+            ends = np.array([[(*door.begin, ZONE_HEIGHT), (*door.end, ZONE_HEIGHT)]])
+            scene.add_line_segments(f"/site/doors/{number}", ends, (200, 120, 40), thickness=0.06)
+        self.labels = [
+            scene.add_label(f"/site/names/{number}", station.name, position=(station.x, station.y, 0.3), visible=False)
+            for number, station in enumerate(site.stations)
+        ]
+
+
+def _draw_stations(scene: viser.SceneApi, kind: StationKind, stations: tuple[Station, ...], half: float) -> None:
+    half = min(half, 0.6)
+    corners = half * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
+    yaws = np.array([station.yaw for station in stations])
+    turns = np.stack((np.cos(0.5 * yaws), 0.0 * yaws, 0.0 * yaws, np.sin(0.5 * yaws)), axis=1)
+    places = np.array([(station.x, station.y, STATION_HEIGHT) for station in stations])
+    scene.add_batched_meshes_simple(
+        f"/site/stations/{kind.value}",
+        corners,
+        np.array([(0, 1, 2), (0, 2, 3)]),
+        turns,
+        places,
+        batched_colors=STATIONS[kind],
+        opacity=0.75,
+        lod="off",
+        cast_shadow=False,
+    )
+
+
+def _draw_zone(scene: viser.SceneApi, zone: Zone) -> None:
+    corners = np.column_stack((zone.corners, np.full(len(zone.corners), ZONE_HEIGHT)))
+    fan = np.array([(0, number, number + 1) for number in range(1, len(corners) - 1)])
+    colour = ZONES.get(zone.kind, OTHER_ZONE)
+    scene.add_mesh_simple(
+        f"/site/zones/{zone.name}", corners, fan, color=colour, opacity=0.14, side="double", cast_shadow=False
+    )
+    edges = np.stack((corners, np.roll(corners, -1, axis=0)), axis=1)
+    scene.add_line_segments(f"/site/zone_edges/{zone.name}", edges, colour, thickness=0.04)

@@ -1,0 +1,96 @@
+"""The panel that all pages share: the run, what is shown, plots."""
+
+from __future__ import annotations
+
+import viser
+
+from fleet_sim.viewer.web.colouring import ColourMode, moving_mask
+from fleet_sim.viewer.web.inputs import add_button, on_input, show_value
+from fleet_sim.viewer.web.plots import Plots
+from fleet_sim.viewer.web.source import Source, ViewFrame
+
+SPEEDS = {
+    "0.1x": 0.1,
+    "0.25x": 0.25,
+    "0.5x": 0.5,
+    "1x": 1.0,
+    "2x": 2.0,
+    "5x": 5.0,
+    "10x": 10.0,
+    "as fast as possible": 0.0,
+}
+PAUSE, GO_ON = "Pause", "Go on"
+PAUSES, GOES_ON = viser.Icon.PLAYER_PAUSE, viser.Icon.PLAYER_PLAY
+RUN, SHOW, SELECTED, ADD, PLOTS = 1.0, 4.0, 2.0, 3.0, 5.0
+"""The order of the folders."""
+
+
+class Panel:
+    """Controls of the run and of what is shown; without controls of the run in a view that only looks."""
+
+    def __init__(self, gui: viser.GuiApi, source: Source, *, may_act: bool) -> None:
+        self._source = source
+        self._status: viser.GuiMarkdownHandle
+        self._pause: viser.GuiButtonHandle | None = None
+        self._step: viser.GuiButtonHandle | None = None
+        self._speed: viser.GuiDropdownHandle[str] | None = None
+        self._axis: viser.GuiSliderHandle[float] | None = None
+        self._seen_time: float | None = None
+        self._paused = False
+        # A recording is played by who looks at it; that changes nothing.
+        with gui.add_folder("Run", order=RUN):
+            self._status = gui.add_markdown("")
+            if may_act or not source.takes_commands:
+                self._add_controls(gui)
+        with gui.add_folder("Show", order=SHOW):
+            self.colours = gui.add_dropdown(
+                "colours", [mode.value for mode in ColourMode], hint="What robots are coloured by"
+            )
+            self.collisions = gui.add_checkbox("collisions", True, hint="Whatever touches something is red")
+            self.names = gui.add_checkbox("names", False)
+            self.paths = gui.add_checkbox("paths", source.takes_commands, visible=source.takes_commands)
+            self.scans = gui.add_checkbox(
+                "scans", False, visible=source.takes_commands, hint="Where rays of lidars end"
+            )
+        with gui.add_folder("Plots", order=PLOTS, expand_by_default=False):
+            self._plots = Plots(gui)
+
+    @property
+    def colour_mode(self) -> ColourMode:
+        """What robots are coloured by."""
+        return ColourMode(self.colours.value)
+
+    def _add_controls(self, gui: viser.GuiApi) -> None:
+        source = self._source
+        self._pause = add_button(gui, PAUSE, lambda: source.set_paused(not self._paused), PAUSES)
+        self._step = add_button(gui, "Step", source.step, viser.Icon.PLAYER_TRACK_NEXT, visible=False)
+        self._speed = speed = gui.add_dropdown(
+            "speed", tuple(SPEEDS), initial_value="1x", hint="Simulated seconds per real second"
+        )
+        on_input(speed, lambda: source.set_speed(SPEEDS[speed.value]))
+        times = source.times
+        if times is not None:
+            step = max((times[1] - times[0]) / 1000.0, 1e-6)
+            self._axis = axis = gui.add_slider("time", times[0], max(times[1], times[0] + step), step, times[0])
+            on_input(axis, lambda: source.seek(axis.value))
+        add_button(gui, "Reset", source.reset, viser.Icon.ROTATE, hint="Begin again, with everything as it was")
+
+    def show(self, frame: ViewFrame) -> None:
+        """Bring the panel up to date."""
+        snapshot, status = frame.snapshot, frame.status
+        self._plots.note(frame)
+        robots = int(snapshot.agent_mask.sum())
+        moving = int((moving_mask(snapshot) & snapshot.agent_mask).sum())
+        state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
+        # Whole tenths: text that does not change is not sent.
+        self._status.content = f"**{snapshot.time:.1f} s** · {state} · {robots} robots, {moving} moving"
+        self._paused = status.paused
+        if self._pause is not None and self._step is not None and self._speed is not None:
+            self._pause.label = GO_ON if status.paused else PAUSE
+            self._pause.icon = GOES_ON if status.paused else PAUSES
+            self._step.visible = status.paused
+            known = next((name for name, factor in SPEEDS.items() if factor == status.speed), None)
+            if known is not None:
+                show_value(self._speed, known)
+        if self._axis is not None:
+            show_value(self._axis, snapshot.time)

@@ -1,0 +1,124 @@
+"""A server of viser's whose requests pass an Admission.
+
+viser hands `host` to `websockets.asyncio.server.serve` as it was given, and offers no other way to look at requests. So
+the host that we give is a text that carries the admission, and viser calls `serve` through the function below, which
+puts that admission before viser's own handler. Servers that others make are served as ever.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from types import SimpleNamespace
+from typing import Any
+
+import rich
+import viser
+import viser.infra._infra as viser_infra
+import websockets
+import websockets.asyncio.server
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.viewer.web.admission import Admission
+
+
+class GuardedHost(str):
+    """The host to bind, and who is admitted; `guards` once a server asks it for each request."""
+
+    admission: Admission
+    guards: bool
+
+    def __new__(cls, host: str, admission: Admission) -> GuardedHost:
+        """Return the host as a text."""
+        made = super().__new__(cls, host)
+        made.admission, made.guards = admission, False
+        return made
+
+
+def serve_guarded(handler: Any, host: Any, port: Any, **options: Any) -> Any:
+    """Do what `serve` of websockets does; for a GuardedHost ask its admission before all else."""
+    if not isinstance(host, GuardedHost):
+        return serve(handler, host, port, **options)
+    behind = options.pop("process_request")
+
+    def process_request(connection: ServerConnection, request: Request) -> Response | None:
+        admitted = host.admission.admitted(request)
+        answer: Response | None = admitted if isinstance(admitted, Response) else behind(connection, admitted)
+        return answer
+
+    host.guards = True
+    return serve(handler, str(host), port, process_request=process_request, **options)
+
+
+_replacing = Lock()
+
+
+def _replace_serve() -> None:
+    """Have viser call `serve_guarded`: once, for the whole process."""
+    with _replacing:
+        if isinstance(vars(viser_infra)["websockets"], SimpleNamespace):
+            return
+        server = SimpleNamespace(**{**vars(websockets.asyncio.server), "serve": serve_guarded})
+        # Only the name in viser's own module: everybody else's websockets stay as they are.
+        names = SimpleNamespace(
+            asyncio=SimpleNamespace(server=server),
+            exceptions=websockets.exceptions,
+            datastructures=websockets.datastructures,
+        )
+        vars(viser_infra)["websockets"] = names
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Keep viser from printing what it prints when it begins and ends; the address is printed by us."""
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        yield
+    finally:
+        console.quiet = before
+
+
+def open_server(host: str, port: int, admission: Admission, label: str) -> viser.ViserServer:
+    """Return a server on `host`, at `port` or the first free port after it (0: any).
+
+    Raises InvalidValueError for a host that is not of this machine, StateError where viser cannot be guarded.
+    """
+    check_host(host)
+    _replace_serve()
+    guarded = GuardedHost(host, admission)
+    with silent():
+        server = viser.ViserServer(host=guarded, port=port, label=label, verbose=False)
+    if not guarded.guards:
+        close_server(server)
+        raise StateError(f"viser {viser.__version__} cannot be kept from strangers; install viser>=1.1,<1.2")
+    forbid_tunnels(server)
+    return server
+
+
+def check_host(host: str) -> None:
+    """Raise InvalidValueError where nothing can be bound to `host`: viser would try for ever."""
+    try:
+        family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        socket.create_server((host, 0), family=family).close()
+    except OSError as error:
+        raise InvalidValueError(
+            f"host: {host!r} is no address of this machine ({error}); give 127.0.0.1 for this machine only, 0.0.0.0 for"
+            " every network it is in, or one of its own addresses"
+        ) from error
+
+
+def forbid_tunnels(server: viser.ViserServer) -> None:
+    """Leave requests of pages unanswered to publish this server on the internet, which viser would fulfil."""
+    for message in (viser._messages.ShareUrlRequest, viser._messages.ShareUrlDisconnect):
+        server._websock_server.unregister_handler(message)
+
+
+def close_server(server: viser.ViserServer) -> None:
+    """End `server` and its threads."""
+    with silent():
+        server.stop()

@@ -1,0 +1,254 @@
+"""Session: what one page has for itself, which is what is selected on it, and what its clicks do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import numpy as np
+import viser
+
+from fleet_sim.actions.base import Action
+from fleet_sim.arrays import Floats
+from fleet_sim.config.modes import ActionStatus
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import Command
+from fleet_sim.viewer.web import commands
+from fleet_sim.viewer.web.inputs import add_button, show_value
+from fleet_sim.viewer.web.panel import ADD, SELECTED
+from fleet_sim.viewer.web.picking import meets_floor
+from fleet_sim.viewer.web.source import RobotDetails, Source, ViewFrame
+
+RING, GOAL = (255, 140, 0), (46, 160, 95)
+NOBODY = "Click a robot to select it."
+SEND = "Click the floor to send it there; with shift it goes there after what it does."
+NOTICE = 6.0
+"""How long a message stays, in s."""
+NO_CAMERA = "none"
+SIDES = 48
+
+
+class Session:
+    """The selection of one page, the panel that tells of it, and the commands of this page."""
+
+    def __init__(self, client: viser.ClientHandle, source: Source, *, may_act: bool, may_spawn: bool) -> None:
+        self.selected = ""
+        self._client = client
+        self._source = source
+        self._may_act = may_act and source.takes_commands
+        self._may_spawn = self._may_act and may_spawn
+        self._position: Floats = np.zeros(3)
+        self._orientation: Floats = np.array([0.0, 0.0, 0.0, 1.0])
+        self._dragged = False
+        self._driving: list[tuple[str, Action]] = []
+        self._ring: viser.SceneNodeHandle | None = None
+        self._goal: viser.SceneNodeHandle | None = None
+        self._gizmo: viser.TransformControlsHandle | None = None
+        self._followed_from: Floats | None = None
+        self._build()
+
+    # ---- the panel ---------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        gui = self._client.gui
+        with gui.add_folder("Selected", order=SELECTED):
+            self._text = gui.add_markdown(NOBODY)
+            self._follow = gui.add_checkbox("follow with the camera", False, visible=False)
+            self._move = gui.add_checkbox("move by hand", False, visible=False)
+            self._camera = gui.add_dropdown("camera", (NO_CAMERA,), visible=False)
+            self._picture = gui.add_image(np.zeros((2, 2, 3), np.uint8), visible=False)
+            stop = self._button("Stop", lambda: self.send(commands.stop(self.selected)), viser.Icon.HAND_STOP)
+            self._buttons = [stop]
+            if self._may_spawn:
+                take = lambda: self.send(commands.remove(self.selected))  # noqa: E731  looked up when it is pressed
+                self._buttons.append(self._button("Remove", take, viser.Icon.TRASH))
+            self._let_go = self._button("Deselect", lambda: self.select(""), viser.Icon.X)
+        # Also when it is switched off because nothing is selected any more.
+        self._move.on_update(self._set_gizmo)
+        if self._may_spawn:
+            with gui.add_folder("Add", order=ADD, expand_by_default=False):
+                self._model = gui.add_dropdown("robot", commands.robots_to_add())
+                hint = "Where the middle of the picture is on the floor"
+                add_button(gui, "Add in the middle", self._add_robot, viser.Icon.PLUS, hint=hint)
+
+    def _button(self, label: str, act: Callable[[], object], icon: viser.IconName) -> viser.GuiButtonHandle:
+        return add_button(self._client.gui, label, act, icon, visible=False)
+
+    # ---- what a page asks for ----------------------------------------------------------------------------------------
+
+    @property
+    def camera(self) -> tuple[str, str] | None:
+        """The robot and its camera whose pictures are shown."""
+        return None if not self.selected or self._camera.value == NO_CAMERA else (self.selected, self._camera.value)
+
+    def select(self, name: str) -> None:
+        """Select an entity; "": none."""
+        self.selected = name
+        self._followed_from = None
+        if not name:
+            self._show_nobody()
+
+    def sends_to(self, point: Floats, *, queue: bool, routed: bool) -> None:
+        """Send the selected robot to a point (3,) on the floor."""
+        if self.selected and self._may_act:
+            self.send(commands.go_to(self.selected, self._position, point, queue=queue, routed=routed))
+
+    def send(self, command: Command) -> None:
+        """Send a command; where it is refused, the page says why."""
+        self._source.send(command).add_done_callback(self._answered)
+
+    def _answered(self, future: Future[CommandAck]) -> None:
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            self._say("refused", str(error))
+        elif not future.cancelled():
+            answer = future.result()
+            for name, reason in answer.rejected.items():
+                self._say(name, reason)
+            if isinstance(answer.value, dict):
+                # Whether it can be done is known later, when the robot comes to it.
+                self._driving += [(name, action) for name, action in answer.value.items() if isinstance(action, Action)]
+
+    def _say(self, title: str, text: str) -> None:
+        self._client.add_notification(title, text, auto_close_seconds=NOTICE, color="red")
+
+    def _add_robot(self) -> None:
+        eye, target = np.array(self._client.camera.position), np.array(self._client.camera.look_at)
+        point = meets_floor(eye, target - eye)
+        if point is None:
+            self._say("not added", "the middle of the picture is not on the floor")
+        else:
+            self.send(commands.spawn(self._model.value, point))
+
+    # ---- what a page shows -------------------------------------------------------------------------------------------
+
+    def show(self, frame: ViewFrame) -> None:
+        """Bring the page's own part up to date."""
+        self._report_failures()
+        snapshot = frame.snapshot
+        if not self.selected:
+            return
+        if self.selected not in snapshot.names:
+            self.select("")
+            return
+        index = snapshot.index_of(self.selected)
+        self._position, self._orientation = snapshot.positions[index], snapshot.orientations[index]
+        is_robot = bool(snapshot.agent_mask[index])
+        details = frame.details.get(self.selected, RobotDetails())
+        lines = details.lines or _pose_lines(self._position, snapshot.velocities[index])
+        advice = [f"\n*{SEND}*"] if is_robot and self._may_act else []
+        rows = [f"| {what} | {value} |" for what, value in lines]
+        self._text.content = "\n".join([f"**{self.selected}**\n", "| | |", "|---|---|", *rows, *advice])
+        self._follow.visible = self._let_go.visible = True
+        self._move.visible = self._may_act
+        for number, button in enumerate(self._buttons):
+            button.visible = self._may_act and (is_robot or number > 0)
+        self._show_marks(frame, index)
+        self._show_camera(frame, details)
+        self._follow_camera()
+
+    def _report_failures(self) -> None:
+        driving, self._driving = self._driving, []
+        for name, action in driving:
+            if action.status is ActionStatus.FAILED:
+                self._say(name, action.error_message or "failed")
+            elif not action.is_complete():
+                self._driving.append((name, action))
+
+    def _show_nobody(self) -> None:
+        self._text.content = NOBODY
+        show_value(self._follow, False)
+        show_value(self._move, False)
+        self._follow.visible = self._move.visible = self._camera.visible = self._picture.visible = False
+        for button in (self._let_go, *self._buttons):
+            button.visible = False
+        for mark in (self._ring, self._goal):
+            if mark is not None:
+                mark.visible = False
+
+    def _show_marks(self, frame: ViewFrame, index: int) -> None:
+        scene = self._client.scene
+        if self._ring is None or self._goal is None:
+            self._ring = _ring(scene, "/own/ring", 0.45, 0.56, RING)
+            self._goal = _ring(scene, "/own/goal", 0.0, 0.14, GOAL)
+        floor = np.array([1.0, 1.0, 0.0])
+        self._ring.position = self._position * floor + np.array([0.0, 0.0, 0.02])
+        self._ring.visible = True
+        ahead = frame.paths.lines[frame.paths.robots == index]
+        self._goal.visible = bool(len(ahead))
+        if len(ahead):
+            self._goal.position = ahead[-1, 1] * floor + np.array([0.0, 0.0, 0.03])
+        if self._gizmo is not None and not self._dragged:
+            self._gizmo.position, self._gizmo.wxyz = self._position, np.roll(self._orientation, 1)
+
+    def _show_camera(self, frame: ViewFrame, details: RobotDetails) -> None:
+        self._camera.visible = bool(details.cameras)
+        options = (NO_CAMERA, *details.cameras)
+        if tuple(self._camera.options) != options:
+            self._camera.options = options
+        key = self.camera
+        picture = None if key is None else frame.pictures.get(key)
+        self._picture.visible = picture is not None
+        if picture is not None:
+            self._picture.image = picture
+
+    def _follow_camera(self) -> None:
+        if not self._follow.value:
+            self._followed_from = None
+            return
+        before, self._followed_from = self._followed_from, self._position
+        camera = self._client.camera
+        if before is None:
+            camera.look_at = self._position
+        else:
+            # The eye goes along, from wherever it has been turned to; viser moves what it looks at with it.
+            camera.position = np.array(camera.position) + self._position - before
+
+    # ---- moving by hand ----------------------------------------------------------------------------------------------
+
+    def _set_gizmo(self, event: object) -> None:
+        gizmo, self._gizmo = self._gizmo, None
+        if gizmo is not None:
+            gizmo.remove()
+        self._dragged = False
+        if not self._move.value or not self.selected:
+            return
+        gizmo = self._gizmo = self._client.scene.add_transform_controls(
+            "/own/gizmo", 1.2, position=self._position, wxyz=np.roll(self._orientation, 1), depth_test=False
+        )
+        gizmo.on_drag_start(self._take)
+        gizmo.on_drag_end(self._drop)
+        gizmo.on_update(self._put)
+
+    def _take(self, event: viser.TransformControlsEvent) -> None:
+        self._dragged = True
+
+    def _drop(self, event: viser.TransformControlsEvent) -> None:
+        self._put(event)
+        self._dragged = False
+
+    def _put(self, event: viser.TransformControlsEvent) -> None:
+        gizmo = event.target
+        if self._dragged and self.selected and self._may_act:
+            self.send(commands.put(self.selected, np.array(gizmo.position), np.roll(np.array(gizmo.wxyz), -1)))
+
+
+def _pose_lines(position: Floats, velocity: Floats) -> list[tuple[str, str]]:
+    x, y, z = position.tolist()
+    return [("position", f"{x:.2f}, {y:.2f}, {z:.2f} m"), ("speed", f"{np.linalg.norm(velocity):.2f} m/s")]
+
+
+def _ring(
+    scene: viser.SceneApi, name: str, inner: float, outer: float, colour: tuple[int, int, int]
+) -> viser.SceneNodeHandle:
+    angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
+    circle = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
+    vertices = np.concatenate((inner * circle, outer * circle))
+    own = np.arange(SIDES)
+    after = (own + 1) % SIDES
+    faces = np.concatenate(
+        (np.stack((own, own + SIDES, after + SIDES), axis=1), np.stack((own, after + SIDES, after), axis=1))
+    )
+    return scene.add_mesh_simple(
+        name, vertices, faces, color=colour, side="double", cast_shadow=False, receive_shadow=False, visible=False
+    )

@@ -1,0 +1,122 @@
+"""Stage: all that is on the pages of a view, brought up to date frame by frame."""
+
+from __future__ import annotations
+
+from threading import RLock
+
+import numpy as np
+import viser
+
+from fleet_sim.config.view_params import ViewParams
+from fleet_sim.viewer.web import ground
+from fleet_sim.viewer.web.bodies import ShownBodies
+from fleet_sim.viewer.web.colouring import colours_of
+from fleet_sim.viewer.web.overlays import Overlays
+from fleet_sim.viewer.web.panel import Panel
+from fleet_sim.viewer.web.picking import meets_floor, pick
+from fleet_sim.viewer.web.session import Session
+from fleet_sim.viewer.web.source import Source, ViewFrame, Wanted
+
+ON_THE_FLOOR = 0.1
+"""A click on something that does not move, lower than this in m, is a click on the floor."""
+
+
+class Stage:
+    """The content of all pages. Frames come from the view's thread, pages and clicks from those of the server."""
+
+    def __init__(self, server: viser.ViserServer, source: Source, settings: ViewParams) -> None:
+        self._server = server
+        self._source = source
+        self._settings = settings
+        self._may_act = not settings.read_only
+        # Held while a frame is shown, and while one looks at what is shown.
+        self._lock = RLock()
+        self._frame: ViewFrame | None = None
+        self._sessions: dict[int, Session] = {}
+        server.gui.configure_theme(
+            control_layout="floating",
+            control_width="medium",
+            show_logo=False,
+            show_share_button=False,
+            brand_color=(38, 116, 217),
+        )
+        ground.prepare(server)
+        self._bodies = ShownBodies(server.scene)
+        self._overlays = Overlays(server.scene)
+        self._panel = Panel(server.gui, source, may_act=self._may_act)
+        self._places = ground.Places(server.scene, source.site) if source.site is not None else None
+        self._framed = False
+        for modifier in (None, "shift"):
+            server.scene.on_click(modifier=modifier)(self._clicked)
+
+    def wanted(self) -> Wanted:
+        """Return what the next frame is to have."""
+        sessions = list(self._sessions.values())
+        return Wanted(
+            paths=self._panel.paths.value or any(session.selected for session in sessions),
+            scans=self._panel.scans.value,
+            robots=frozenset(session.selected for session in sessions if session.selected),
+            cameras=frozenset(session.camera for session in sessions if session.camera is not None),
+        )
+
+    # ---- pages -------------------------------------------------------------------------------------------------------
+
+    def page_came(self, client: viser.ClientHandle) -> None:
+        """Give a page that was opened what it has for itself."""
+        session = Session(
+            client,
+            self._source,
+            may_act=self._may_act,
+            may_spawn=self._settings.spawning,
+        )
+        with self._lock:
+            self._sessions[client.client_id] = session
+
+    def page_went(self, client: viser.ClientHandle) -> None:
+        """Forget a page that was closed."""
+        with self._lock:
+            self._sessions.pop(client.client_id, None)
+
+    def _clicked(self, event: viser.SceneClickEvent) -> None:
+        session = self._sessions.get(event.client_id)
+        origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
+        with self._lock:
+            frame = self._frame
+            found = pick(self._bodies, origin, direction / np.linalg.norm(direction))
+        if session is None or frame is None:
+            return
+        point = meets_floor(origin, direction)
+        if found is not None:
+            index, away = found
+            hit = origin + away * direction / np.linalg.norm(direction)
+            if frame.snapshot.agent_mask[index] or hit[2] > ON_THE_FLOOR:
+                session.select(frame.snapshot.names[index])
+                return
+            point = hit
+        if point is not None:
+            session.sends_to(point, queue=event.modifier == "shift", routed=self._source.routed)
+
+    # ---- frames ------------------------------------------------------------------------------------------------------
+
+    def show(self, frame: ViewFrame) -> None:
+        """Bring all pages up to date."""
+        with self._lock:
+            self._frame = frame
+            mode, collisions = self._panel.colour_mode, self._panel.collisions.value
+            self._bodies.show(
+                frame.snapshot, lambda snapshot, bodies: colours_of(snapshot, bodies, mode, collisions=collisions)
+            )
+            sessions = list(self._sessions.values())
+        if not self._framed:
+            self._framed = True
+            ground.frame_scene(self._server, self._bodies)
+        overlays = self._overlays
+        overlays.paths, overlays.scans = self._panel.paths.value, self._panel.scans.value
+        overlays.names = self._panel.names.value
+        overlays.show(frame)
+        if self._places is not None:
+            for label in self._places.labels:
+                label.visible = overlays.names
+        self._panel.show(frame)
+        for session in sessions:
+            session.show(frame)

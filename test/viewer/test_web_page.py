@@ -1,0 +1,177 @@
+"""The live view in a real browser: what is on the page, and what clicks do."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from io import BytesIO
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+import system_packages
+from chromium import Browser, Page, until
+
+from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
+
+pytest.importorskip("viser")
+pytestmark = pytest.mark.slow
+
+PORT = 18_450
+RED = (0.85, 0.1, 0.1, 1.0)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests."""
+    system_packages.need_commands("chromium")
+    program = shutil.which("chromium")
+    assert program is not None
+    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[MultiRobotSimulationCore]:
+    """A simulation that runs in another thread: two robots of which one is red."""
+    sim = MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.05, target_rtf=1.0))
+    for name, y, rgba in (("red", 0.0, RED), ("blue", 3.0, (0.1, 0.3, 0.9, 1.0))):
+        box = ShapeParams("box", half_extents=(0.5, 0.4, 0.3), rgba_color=rgba)
+        params = AgentSpawnParams(box, box, Pose.from_xyz(0.0, y, 0.3), name=name, motion_mode="omnidirectional")
+        params.max_linear_vel = 4.0
+        sim.spawn(params)
+    thread = Thread(target=sim.run_simulation)
+    thread.start()
+    yield sim
+    sim.stop()
+    thread.join()
+    sim.close()
+
+
+@pytest.fixture
+def view(running: MultiRobotSimulationCore) -> Iterator[Any]:
+    """A view of it, as it was at the beginning."""
+    running.control.resume()
+    running.between_steps(running.reset).result()
+    view = running.view.show(port=PORT)
+    yield view
+    view.close()
+
+
+@pytest.fixture
+def page(browser: Browser, view: Any) -> Iterator[Page]:
+    """A page on which everything is shown."""
+    page = browser.open(view.url)
+    page.shows("2 robots")
+    yield page
+    page.close()
+
+
+def pixel(view: Any, *point: float) -> tuple[float, float]:
+    x, y = view.cameras[0].pixel_of(np.array(point))
+    return float(x), float(y)
+
+
+def select(page: Page, view: Any, name: str, *point: float) -> None:
+    """Click a robot until it is selected: a page that has just come may not listen yet."""
+
+    def selected() -> bool:
+        page.click(*pixel(view, *point))
+        return name in page.text()
+
+    until(selected, f"{name} is selected")
+
+
+def colour_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
+    from PIL import Image
+
+    return Image.open(BytesIO(page.picture())).convert("RGB").getpixel((round(x), round(y)))
+
+
+def test_robots_are_where_the_simulation_says_and_a_click_sends_one(
+    page: Page, view: Any, running: MultiRobotSimulationCore
+) -> None:
+    robot = next(agent for agent in running.agents if agent.name == "red")
+
+    def is_red() -> bool:
+        red, green, blue = colour_at(page, *pixel(view, 0.0, 0.0, 0.5))
+        return red > 2 * max(green, blue)
+
+    until(is_red, "the red robot is drawn where it is")
+    select(page, view, "red", 0.0, 0.0, 0.5)
+    page.shows("Click the floor to send it there")
+    page.click(*pixel(view, -2.0, 1.0, 0.0))
+    until(lambda: np.hypot(robot.get_pose().x + 2.0, robot.get_pose().y - 1.0) < 0.1, "the robot arrives")
+    # The same goal again from another place, after the first one: the queue.
+    page.click(*pixel(view, -1.0, 0.0, 0.0))
+    page.click(*pixel(view, -2.0, 1.0, 0.0), shift=True)
+    until(lambda: np.hypot(robot.get_pose().x + 1.0, robot.get_pose().y) < 0.1, "it goes to the first")
+    until(lambda: np.hypot(robot.get_pose().x + 2.0, robot.get_pose().y - 1.0) < 0.1, "and then to the second")
+    assert page.errors == []
+
+
+def test_pause_step_and_reset(page: Page, running: MultiRobotSimulationCore) -> None:
+    page.press("Pause")
+    until(lambda: running.control.is_paused, "it pauses")
+    page.shows("paused")
+    before = running.step_count
+    page.press("Step")
+    until(lambda: running.step_count == before + 1, "one step")
+    page.press("Go on")
+    until(lambda: not running.control.is_paused, "it goes on")
+    tick = running.step_count
+    until(lambda: running.step_count > tick, "steps are made")
+    page.press("Reset")
+    until(lambda: running.step_count < tick, "it begins again")
+    assert page.errors == []
+
+
+def test_reload_and_two_pages_with_selections_of_their_own(browser: Browser, page: Page, view: Any) -> None:
+    page.reload()
+    page.shows("2 robots")
+    second = browser.open(view.url)
+    second.shows("2 robots")
+    until(lambda: view.pages == 2, "two pages")
+    select(page, view, "red", 0.0, 0.0, 0.5)
+    select(second, view, "blue", 0.0, 3.0, 0.5)
+    assert "blue" not in page.text() and "red" not in second.text()
+    second.close()
+    until(lambda: view.pages == 1, "one page is left")
+    assert page.errors == [] and second.errors == []
+
+
+def test_the_server_goes_away_and_comes_back(page: Page, view: Any, running: MultiRobotSimulationCore) -> None:
+    view.close()
+    again = running.view.show(port=PORT)
+    try:
+        until(lambda: again.pages == 1, "the page finds the new server by itself")
+        page.shows("2 robots")
+        page.press("Pause")
+        until(lambda: running.control.is_paused, "it acts on the new one")
+    finally:
+        again.close()
+
+
+def test_a_page_that_may_only_look_selects_but_sends_nobody(
+    browser: Browser, running: MultiRobotSimulationCore
+) -> None:
+    running.control.resume()
+    running.between_steps(running.reset).result()
+    commands: list[Any] = []
+    running.inbox.on_apply.append(commands.append)
+    view: Any = running.view.show(port=0, read_only=True)
+    page = browser.open(view.url)
+    try:
+        page.shows("2 robots")
+        select(page, view, "red", 0.0, 0.0, 0.5)
+        page.click(*pixel(view, -2.0, 1.0, 0.0))
+        assert not [label for label in ("Pause", "Reset", "Remove", "Add") if label in page.text()]
+        # What a second click on a robot shows came after the click on the floor.
+        select(page, view, "blue", 0.0, 3.0, 0.5)
+        assert commands == []
+    finally:
+        running.inbox.on_apply.remove(commands.append)
+        page.close()
+        view.close()
