@@ -23,11 +23,11 @@ PACKAGE = ROOT / "src" / "fleet_sim"
 
 
 def features() -> list[str]:
-    """The parts that are features: those that setup.cfg declares as such."""
+    """The parts that are features and nothing else: of those that setup.cfg declares, traffic has others above it."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     points = setup["options.entry_points"].get("fleet_sim.features", "")
-    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)))
+    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic"})
 
 
 # A part may import any part of an earlier line. Within a chain it may also import the parts to its left,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -127,21 +129,33 @@ def test_inactive_rows_are_left_out() -> None:
     assert_same(candidate_pairs(lower, upper, active_mask=active_mask), expected[active_mask[expected].all(axis=1)])
 
 
-def test_the_index_of_static_rows_is_kept_until_its_version_changes() -> None:
+def test_the_kept_index_of_static_rows_is_that_of_the_boxes_as_they_are() -> None:
     lower, upper = scene(7, 100, 3.0, 0.0, (0.2, 0.2))
-    static_mask = np.arange(100) < 50
-    phase = BroadPhase()
+    static_mask, active_mask = np.arange(100) < 50, np.ones(100, bool)
+    phase, counts = BroadPhase(), []
 
-    def pairs(version: int) -> Ints:
-        return phase.pairs(lower, upper, static_mask=static_mask, ignore_static=False, static_version=version)
+    def check(margin: float = 0.02) -> None:
+        given: dict[str, Any] = {"margin": margin, "active_mask": active_mask, "static_mask": static_mask}
+        given["ignore_static"] = False
+        pairs = phase.pairs(lower, upper, **given)
+        assert_same(pairs, candidate_pairs(lower, upper, **given))
+        counts.append(len(pairs))
 
-    before = pairs(1)
+    check()
+    check()
+    check(margin=0.3)
     lower[:50] += 100.0
     upper[:50] += 100.0
-    assert_same(pairs(1), before)
-    after = pairs(2)
-    assert_same(after, candidate_pairs(lower, upper, static_mask=static_mask, ignore_static=False))
-    assert len(after) < len(before)
+    check()
+    lower[:20] -= 100.0
+    upper[:20] -= 100.0
+    check()
+    active_mask[:10] = False
+    check()
+    static_mask[60:] = True
+    check()
+    assert counts[0] == counts[1]
+    assert len(set(counts)) == 6
 
 
 def test_the_order_of_rows_does_not_matter() -> None:

@@ -54,6 +54,18 @@ def test_a_wrong_csv_file_is_an_error_with_file_and_line(tmp_path: Path, text: s
         depot(tmp_path, {"file": "today.csv"})
 
 
+def test_a_file_is_looked_for_beside_the_scenario_and_then_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for folder, name in ((here, "elsewhere"), (tmp_path, "beside")):
+        (folder / "today.csv").write_text(f"id,pick,drop\n{name},shelf_a,dock\n")
+        with depot(tmp_path, {"file": "today.csv"}) as sim:
+            assert orders_of(sim).names == [name]
+
+
 def test_a_file_that_is_not_there_is_an_error_with_the_key(tmp_path: Path) -> None:
     for key in ("file", "tasks"):
         with pytest.raises(fs.ConfigError, match=rf"scenario.yaml: orders.{key}: there is no file .*nowhere"):

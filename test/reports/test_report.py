@@ -17,7 +17,7 @@ from fleet_sim.cli.main import main
 from fleet_sim.reports import page_of, write_table
 from fleet_sim.reports.figures import rows_of
 from fleet_sim.reports.heat_maps import peak_of
-from fleet_sim.reports.scales import clock_to, from_zero, number, percent
+from fleet_sim.reports.scales import around, clock_to, from_zero, number, percent
 from fleet_sim.sites import Warehouse
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
 from fleet_sim.traffic.figures.states import StateKind
@@ -207,3 +207,37 @@ def test_a_table_needs_a_place_to_be_written(tmp_path: Path) -> None:
     run = read_run(make(tmp_path / "run.json"))
     with pytest.raises(InvalidValueError, match="cannot be written"):
         write_table(tmp_path / "no" / "table.csv", [run])
+
+
+def test_levels_over_time_and_histograms_are_on_the_page_and_kept_in_files(tmp_path: Path) -> None:
+    site = Warehouse(rows=2, columns=2).site()
+    runs = []
+    for waiting in (3, 5):
+        found = FigureCollector(site.grid, levels=("orders_open", "orders_waiting"))
+        for _ in range(100):
+            place = site.grid.positions(site.grid.free_cells[:1])
+            found.observe(0.5, np.arange(1), place, np.zeros(1, np.int64), (10, waiting))
+        past = np.linspace(-60.0, 40.0, 500)
+        path = tmp_path / f"{waiting}.json"
+        write_run(path, run_of(str(waiting), {"robots": 1.0}, found, about={}, distributions={"past_due_s": past}))
+        run = read_run(path)
+        assert (run.levels["orders_waiting"] / np.diff(run.times, prepend=0.0) == waiting).all()
+        assert set(run.states) == {state.name for state in found.states}
+        runs.append(run)
+    page = page_of(runs)
+    for heading in ("Open orders", "Orders that waited", "When orders were done"):
+        assert heading in page
+    assert "3: 3 waiting orders" in page
+    assert "5: 5 waiting orders" in page
+    # A hundred seconds in bins of five: each has a twentieth.
+    assert "3: 5 %" in page
+    assert "histogram of past_due_s" in page
+    content = json.loads((tmp_path / "3.json").read_text())
+    # Files from before levels were kept.
+    del content["series"]["level_seconds"]
+    (tmp_path / "old.json").write_text(json.dumps(content))
+    old = read_run(tmp_path / "old.json")
+    assert old.levels == {}
+    assert "Open orders" not in page_of([old])
+    assert around(-3.0, 7.0).low <= -3.0 < 7.0 <= around(-3.0, 7.0).high
+    assert around(5.0, 5.0).high > around(5.0, 5.0).low

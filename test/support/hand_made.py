@@ -51,6 +51,7 @@ class Runs:
         self.speeds, self.accels = np.full(count, speed), np.full(count, accel)
         self.limits = Limits(self.speeds, axes, self.accels, axes, np.full(count, 2.0), axes, np.full(count, 4.0), axes)
         self.open_mask = np.ones(len(network), bool)
+        self.barred = np.zeros(len(network), bool)
 
     @property
     def drivers(self) -> Drivers:
@@ -65,6 +66,7 @@ class Runs:
             self.rows,
             self.dt,
             self.open_mask,
+            self.barred,
             self.tracks,
             marks_of(self.table),
             self.graph.ways,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import yaml
@@ -265,6 +268,59 @@ def test_no_robot_enters_a_closed_place() -> None:
     traffic.open(gate)
     crowd.run(30.0)
     assert traffic.has_arrived(agent)
+
+
+def scenario_of(folder: Path, section: dict[str, Any], **robot: Any) -> dict[str, Any]:
+    write_site(Warehouse().site("hall"), folder / "hall.yaml")
+    robots = [{"name": "amr", "urdf_path": "diff_base", "at": {"site": "charger_0"}, **robot}]
+    content = {"site": {"map": str(folder / "hall.yaml")}, "robots": robots, "traffic": section}
+    return {"simulation": {"gui": False, "timestep": 0.1}, **content}
+
+
+def test_robots_spawned_later_join_or_are_refused(tmp_path: Path) -> None:
+    with fs.MultiRobotSimulationCore.from_dict(scenario_of(tmp_path, {})) as sim:
+        traffic, site = sim.get_manager("traffic"), sim.get_manager("site")
+        (charger,) = [station for station in site.stations if station.name == "charger_1"]
+
+        def params(x: float, **features: Any) -> fs.AgentSpawnParams:
+            names = f"late_{len(sim.agents)}"
+            entry = {"name": names, "urdf_path": "diff_base", "pose": [x, charger.y, 0.0], **features}
+            return fs.AgentSpawnParams.from_dict(entry)
+
+        later = sim.spawn(params(charger.x, traffic={}))
+        assert traffic.takes_part(later)
+        traffic.send(later, "shelf_3")
+        with pytest.raises(InvalidValueError, match="another robot has node"):
+            sim.spawn(params(charger.x, traffic={}))
+        with pytest.raises(InvalidValueError, match="where there is no node"):
+            sim.spawn(params(charger.x + 2.3, traffic={}))
+        assert len(sim.agents) == 2
+        for _ in range(400):
+            sim.step_once()
+        assert traffic.has_arrived(later)
+        outside = sim.spawn(params(charger.x))
+        assert not traffic.takes_part(outside)
+        rows = np.array([outside.row])
+        sim.features.give("traffic", rows)
+        assert traffic.takes_part(outside)
+        sim.features.give("traffic", rows)
+        assert len(traffic.robots) == 3
+        sim.features.take("traffic", rows)
+        assert not traffic.takes_part(outside)
+        assert len(traffic.robots) == 2
+
+
+def test_entries_of_robots_overrule_the_section(tmp_path: Path) -> None:
+    for section, entry, count in (({}, {"takes_part": False}, 0), ({"robots": "none"}, {}, 1)):
+        with fs.MultiRobotSimulationCore.from_dict(scenario_of(tmp_path, section, traffic=entry)) as sim:
+            assert len(sim.get_manager("traffic").robots) == count
+
+
+def test_a_robot_that_wants_into_a_traffic_that_there_is_not_is_refused() -> None:
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
+        with pytest.raises(InvalidValueError, match="no traffic to take part in"):
+            sim.spawn(fs.AgentSpawnParams.from_dict({"name": "amr", "urdf_path": "diff_base", "traffic": {}}))
+        assert not sim.agents
 
 
 def test_a_robot_that_had_to_give_way_comes_back_with_its_heading() -> None:

@@ -102,8 +102,10 @@ class BroadPhase:
         keep_freed_memory()
         self._compiled: CompiledPairs | None = None
         self._threshold = float(multi_cell_threshold)
-        self._static_key: tuple[int, float] | None = None
-        self._static_rows: Rows | None = None
+        # What the index was made for: it is used again as long as no static box came, went or moved.
+        self._static_margin = -1.0
+        self._static_rows: Rows = np.empty(0, np.int64)
+        self._static_corners: Floats = np.empty((0, 6))
         self._static_index: BoxIndex | None = None
         self.set_cell_size_mode(mode, cell_size)
 
@@ -136,7 +138,6 @@ class BroadPhase:
         self._mode = mode
         self._cell_size = float(cell_size) if constant and cell_size is not None else None
         self._sized_count = -1
-        self._static_key = None
         return self._cell_size
 
     def pairs(
@@ -148,13 +149,8 @@ class BroadPhase:
         active_mask: Bools | None = None,
         static_mask: Bools | None = None,
         ignore_static: bool = True,
-        static_version: int | None = None,
     ) -> Ints:
-        """Return the same as `candidate_pairs`.
-
-        With `static_version` the index of static rows is cached until that number or the margin changes: the
-        caller must change it whenever a static row appears, disappears or moves.
-        """
+        """Return the same as `candidate_pairs`; the index of static rows is kept from call to call."""
         moving_mask = active_mask
         if static_mask is not None:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
@@ -173,8 +169,8 @@ class BroadPhase:
         if rows is not None:
             first, second = rows.take(first), rows.take(second)
         if static_mask is not None and not ignore_static:
-            self._index_static(lower, upper, margin, active_mask, static_mask, static_version)
-            if self._static_index is not None and self._static_rows is not None:
+            self._index_static(lower, upper, margin, active_mask, static_mask)
+            if self._static_index is not None:
                 movers, standing = self._static_index.cross_pairs(boxes)
                 first = np.concatenate((first, movers if rows is None else rows.take(movers)))
                 second = np.concatenate((second, self._static_rows.take(standing)))
@@ -208,16 +204,17 @@ class BroadPhase:
         margin: float,
         active_mask: Bools | None,
         static_mask: Bools,
-        version: int | None,
     ) -> None:
-        """Set `_static_rows` and `_static_index` for the active static rows, unless the cached ones are valid."""
-        key = None if version is None else (version, margin)
-        if key is not None and key == self._static_key:
-            return
+        """Set `_static_rows` and `_static_index` for the active static rows, unless they are as they were."""
         rows = np.flatnonzero(static_mask if active_mask is None else active_mask & static_mask)
-        self._static_key, self._static_rows, self._static_index = key, rows, None
+        static_lower, static_upper = lower.take(rows, axis=0), upper.take(rows, axis=0)
+        corners = np.concatenate((static_lower, static_upper), axis=1)
+        known = margin == self._static_margin and np.array_equal(rows, self._static_rows)
+        if known and np.array_equal(corners, self._static_corners):
+            return
+        self._static_margin, self._static_rows, self._static_corners = margin, rows, corners
+        self._static_index = None
         if len(rows):
-            static_lower, static_upper = lower[rows], upper[rows]
             boxes = Boxes.from_corners(static_lower, static_upper, margin)
             self._static_index = BoxIndex(boxes, auto_cell_size(static_lower, static_upper), self._threshold)
 

@@ -12,7 +12,7 @@ A simulation has no table and no systems of a feature until the first entity is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -82,6 +82,16 @@ class Feature(ABC, Generic[Settings, Table]):
         """
         return None
 
+    def enter(self, part: Any, table: Table, rows: Rows) -> None:
+        """Take in entities that were spawned with the feature or given it; `part` is what `start` returned.
+
+        Their columns are filled. What it raises refuses them: nothing is spawned then, or given; before, it clears the
+        columns of those that it refuses.
+        """
+
+    def leave(self, part: Any, table: Table, rows: Rows) -> None:
+        """Let go of living entities that the feature is taken from; their columns are cleared afterwards."""
+
     def handle(self, entity: Any, table: Table) -> Any:
         """Return the result of `entity.feature(name)`; by default the values of the entity's columns, by name."""
         return {name: array[entity.row].tolist() for name, _, array in table.columns()}
@@ -149,11 +159,19 @@ class Features:
             getattr(table, column)[rows] = value
         # Users that cache the entities with this feature compare the version.
         self._host.world.version += 1
+        self.enter([name], np.asarray(rows, np.int64))
+
+    def enter(self, names: Sequence[str], rows: Rows) -> None:
+        """Let features take in entities whose columns are filled; raises what a feature refuses them with."""
+        for name in names:
+            FEATURES.get(name).enter(self._parts[name], self.table(name), rows)
 
     def take(self, name: str, rows: Rows) -> None:
         """Remove a feature from living entities; entities without it are not changed."""
         if name in self._parts:
-            self.table(name).clear_rows(np.asarray(rows))
+            table, having = self.table(name), np.asarray(rows)
+            FEATURES.get(name).leave(self._parts[name], table, table.among(having))
+            table.clear_rows(having)
             self._host.world.version += 1
 
     def handle(self, name: str, entity: Any) -> Any:

@@ -134,6 +134,9 @@ class FeatureBook(Protocol):
     def use(self, name: str) -> Any:
         """Start to use a feature, unless it is in use; return the result of its `start`."""
 
+    def enter(self, names: Sequence[str], rows: Rows) -> None:
+        """Let features take in entities that were spawned with them; raises what a feature refuses them with."""
+
     def handle(self, name: str, entity: Any) -> Any:
         """Return the feature of one entity."""
 

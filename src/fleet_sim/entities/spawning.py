@@ -130,12 +130,14 @@ def _spawn(
     world.announce(rows)
     try:
         _mount_sensors(world, runs, rows)
+        _enter_features(world, runs, rows)
         first = 0
         for template, _, count in runs:
             _python_parts(world, template, handles[first : first + count])
             first += count
     except BaseException:
-        # All or none: a sensor that does not fit, or the constructor of a plugin, ends the lives that have just begun.
+        # All or none: a sensor that does not fit, a feature that refuses its robot, or the constructor of a plugin ends
+        # the lives that have just begun.
         world.release(rows)
         raise
     # Last: handlers see entities with all their parts.
@@ -159,6 +161,15 @@ def _mount_sensors(world: World, runs: Sequence[EntityRun], rows: Rows) -> None:
     for template, _, count in runs:
         if template.sensors:
             world.sensors.mount(rows[first : first + count], template.sensors)
+        first += count
+
+
+def _enter_features(world: World, runs: Sequence[EntityRun], rows: Rows) -> None:
+    """Let features take in the entities in `rows`; raises where one refuses them."""
+    first = 0
+    for template, _, count in runs:
+        if template.features:
+            world.features.enter(template.features, rows[first : first + count])
         first += count
 
 

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from fleet_sim.orders.order import Order as Order
     from fleet_sim.orders.order import OrderStatus as OrderStatus
     from fleet_sim.orders.orders import Orders as Orders
+    from fleet_sim.orders.pods.policies.choice import POD_CHOICES as POD_CHOICES
+    from fleet_sim.orders.pods.policies.choice import PodChoice as PodChoice
+    from fleet_sim.orders.pods.policies.choice import PodRequest as PodRequest
+    from fleet_sim.orders.pods.policies.place import STORAGE_POLICIES as STORAGE_POLICIES
+    from fleet_sim.orders.pods.policies.place import StoragePolicy as StoragePolicy
+    from fleet_sim.orders.pods.policies.place import StorageRequest as StorageRequest
+    from fleet_sim.orders.pods.policies.replenishment import REPLENISHMENTS as REPLENISHMENTS
+    from fleet_sim.orders.pods.policies.replenishment import ReplenishPolicy as ReplenishPolicy
+    from fleet_sim.orders.pods.policies.replenishment import ReplenishRequest as ReplenishRequest
+    from fleet_sim.orders.pods.settings import PodsSettings as PodsSettings
     from fleet_sim.orders.run_figures import OrderRun as OrderRun
     from fleet_sim.orders.section import offer_orders as offer_orders
     from fleet_sim.orders.settings import OrderRobotSettings as OrderRobotSettings

@@ -74,7 +74,11 @@ class OrderBook:
             self.table.grow(2 * number)
         table = self.table
         table.state[number] = OrderState.WAITING.code
-        table.priority[number], table.load[number], table.pick[number] = order.priority, order.load, stops[0]
+        table.priority[number], table.load[number], table.pick[number] = (
+            order.priority,
+            order.load,
+            stops[0] if stops else -1,
+        )
         # What is told after its release is known from now on: it cannot have waited before.
         table.release[number] = max(order.release, now)
         table.due[number] = np.inf if order.due is None else order.due

@@ -20,6 +20,7 @@ class Task(Enum):
     RETURN = "return"
     PARK = "park"
     CHARGE = "charge"
+    POD = "pod"
 
 
 @saved

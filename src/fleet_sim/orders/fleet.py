@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
@@ -10,6 +10,7 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.columns import NO_ORDER, OrderColumns
 from fleet_sim.orders.courier import NO_PLACE, Courier, Task
+from fleet_sim.orders.errands import Dock, Porter
 from fleet_sim.orders.handover import Handover
 from fleet_sim.orders.loads import NO_LOAD, Loads
 from fleet_sim.orders.places import OrderPlaces
@@ -23,22 +24,6 @@ from fleet_sim.orders.transport import DriveEnd, Transport
 from fleet_sim.sites.stations import StationKind
 
 SERVED, RETRY = "served", "retry"
-
-
-class Dock(Protocol):
-    """Where robots charge between orders."""
-
-    def wants(self, row: int) -> bool:
-        """Return whether a robot is to charge when it has done what it does."""
-
-    def begin(self, courier: Courier) -> None:
-        """Send a robot that has nothing else to do to charge."""
-
-    def arrived(self, courier: Courier) -> None:
-        """Charge a robot that has got where it was sent."""
-
-    def forget(self, courier: Courier) -> None:
-        """Do without a robot that does not get there, or is removed."""
 
 
 class OrderFleet:
@@ -64,6 +49,7 @@ class OrderFleet:
         self.service = Service(times.at_once)
         self.couriers: dict[int, Courier] = {}
         self.charging: Dock | None = None
+        self.porter: Porter | None = None
         self._parking = Stands(places, StationKind.PARK) if settings.idle is WhenIdle.PARK else None
         self.changed = True
         """Whether robots or orders became free since somebody last looked."""
@@ -85,9 +71,11 @@ class OrderFleet:
         if courier is None:
             return
         self._transport.forget(row)
-        self._leave_stands(courier)
+        self.leave_stands(courier)
         self._leave_place(courier)
-        if courier.task is Task.ORDER:
+        if courier.task is Task.POD and self.porter is not None:
+            self.porter.give_up(courier, "its robot was removed")
+        elif courier.task is Task.ORDER:
             if courier.load != NO_LOAD:
                 # Nobody else can go on with a load that lies where its robot was: the order fails, rather than wait for
                 # another.
@@ -134,7 +122,7 @@ class OrderFleet:
                 self._give_back(order, "its robot has to charge")
             courier.plan.clear()
             courier.order = NO_ORDER
-            self._leave_stands(courier)
+            self.leave_stands(courier)
             self.charging.begin(courier)
         elif courier.plan and not courier.out:
             self._begin(courier, courier.plan.pop(0))
@@ -153,7 +141,7 @@ class OrderFleet:
             self.drive(courier, place)
 
     def _begin(self, courier: Courier, order: int) -> None:
-        self._leave_stands(courier)
+        self.leave_stands(courier)
         courier.task, courier.order, courier.leg, courier.attempts = Task.ORDER, order, 0, 0
         self._book.change(order, "depart", self._now)
         self.drive(courier, self._book.stops[order][0])
@@ -172,6 +160,8 @@ class OrderFleet:
             self.show(courier, RobotState.WAITING)
             return
         try:
+            if courier.task is Task.POD and self.porter is not None:
+                self.porter.check(courier)
             self._transport.send(courier.row, self._places.points[place])
         except FleetSimError as error:
             self._fail(courier, str(error))
@@ -190,9 +180,10 @@ class OrderFleet:
         elif courier.task is Task.PARK:
             courier.task, courier.place = Task.NONE, NO_PLACE
             self.show(courier, RobotState.IDLE)
+        elif courier.task is Task.POD and self.porter is not None:
+            self.porter.arrived(courier)
         else:
-            courier.entered = True
-            self._transport.hold(courier.row)
+            self.stand(courier)
             if courier.task is Task.CHARGE and self.charging is not None:
                 self.charging.arrived(courier)
             elif self.service.enter(courier.place, courier.row):
@@ -200,8 +191,16 @@ class OrderFleet:
             else:
                 self.show(courier, RobotState.WAITING)
 
+    def stand(self, courier: Courier) -> None:
+        """Let a robot stand at its place that it has reached: it gives way to nobody."""
+        courier.entered = True
+        self._transport.hold(courier.row)
+
     def _fail(self, courier: Courier, reason: str) -> None:
         """Hear that a drive failed. An order without its load goes to whoever is free, or fails in the end."""
+        if courier.task is Task.POD and self.porter is not None:
+            self.porter.failed(courier, reason)
+            return
         courier.attempts += 1
         exhausted = courier.attempts >= self._settings.attempts
         if courier.load != NO_LOAD:
@@ -217,11 +216,12 @@ class OrderFleet:
                 self._give_back(order, reason)
             courier.task, courier.order, courier.place = Task.NONE, NO_ORDER, NO_PLACE
         else:
-            self._leave_stands(courier)
+            self.leave_stands(courier)
             courier.task, courier.place = Task.NONE, NO_PLACE
-        self._rest(courier)
+        self.rest(courier)
 
-    def _rest(self, courier: Courier) -> None:
+    def rest(self, courier: Courier) -> None:
+        """Let a robot stand for a while whose drive failed."""
         courier.resting, courier.token = True, courier.token + 1
         self.show(courier, RobotState.WAITING)
         self._after(courier, self._settings.retry_after, RETRY)
@@ -230,9 +230,12 @@ class OrderFleet:
 
     def _serve(self, courier: Courier) -> None:
         """Begin the service at the place where the robot is."""
+        self.work(courier, self._handover.begin(courier))
+
+    def work(self, courier: Courier, seconds: float, state: RobotState = RobotState.SERVING) -> None:
+        """Let a robot that stands be served, or wait, for a while."""
         courier.token += 1
-        seconds = self._handover.begin(courier)
-        self.show(courier, RobotState.SERVING)
+        self.show(courier, state)
         self._after(courier, seconds, SERVED)
 
     def timer(self, what: str, row: int, token: int) -> None:
@@ -258,6 +261,9 @@ class OrderFleet:
 
     def _served(self, courier: Courier) -> None:
         """End the service: take or put down the load, and go on."""
+        if courier.task is Task.POD and self.porter is not None:
+            self.porter.served(courier)
+            return
         self._leave_place(courier)
         if courier.task is Task.RETURN:
             self._handover.put_down(courier, self._places.points[courier.place])
@@ -285,13 +291,19 @@ class OrderFleet:
         courier.order, courier.place, courier.token = NO_ORDER, NO_PLACE, courier.token + 1
         self._next(courier)
 
-    def _leave_stands(self, courier: Courier) -> None:
+    def leave_stands(self, courier: Courier) -> None:
+        """Let others have the parking place or the charger of a robot."""
         if self._parking is not None:
             self._parking.leave(courier.row)
         if self.charging is not None:
             self.charging.forget(courier)
 
     # ---- energy ------------------------------------------------------------------------------------------------------
+
+    def set_loaded(self, courier: Courier, load: int) -> None:
+        """Let a robot have a load, or none with NO_LOAD, and drive at its speed for that."""
+        courier.load = load
+        self._robots.set_loaded(courier.row, load != NO_LOAD)
 
     def run_out(self, courier: Courier) -> None:
         """Let a robot stand that has no energy: it gives its orders back, but keeps a load until it can go on."""
@@ -302,7 +314,9 @@ class OrderFleet:
             self._give_back(order, reason)
         courier.plan.clear()
         if courier.load == NO_LOAD:
-            if courier.task is Task.ORDER:
+            if courier.task is Task.POD and self.porter is not None:
+                self.porter.give_up(courier, reason)
+            elif courier.task is Task.ORDER:
                 self._give_back(courier.order, reason)
             courier.task, courier.order, courier.place = Task.NONE, NO_ORDER, NO_PLACE
         self.show(courier, RobotState.OUT)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.world import World
-from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
+from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.orders.allocation.registry import make_allocator
 from fleet_sim.orders.allocation.round import Rounds
 from fleet_sim.orders.book import OrderBook
@@ -24,8 +23,9 @@ from fleet_sim.orders.loads import TAKEN_AWAY
 from fleet_sim.orders.odometer import Odometer
 from fleet_sim.orders.order import Order, OrderStatus
 from fleet_sim.orders.places import OrderPlaces
+from fleet_sim.orders.pods.pods import Pods
 from fleet_sim.orders.settings import OrdersSettings
-from fleet_sim.orders.sources.arrivals import Arrivals
+from fleet_sim.orders.sources.streams import ARRIVED, ArrivalStreams
 from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import OrderState
 from fleet_sim.orders.timers import Timers
@@ -33,9 +33,7 @@ from fleet_sim.orders.transport import Transport
 from fleet_sim.settings import read
 from fleet_sim.sites.stations import StationKind
 
-log = logging.getLogger(__name__)
-
-RELEASED, ARRIVED, SAMPLED, LOOKED = "released", "arrived", "sampled", "looked"
+RELEASED, SAMPLED, LOOKED = "released", "sampled", "looked"
 
 
 class Orders:
@@ -64,7 +62,9 @@ class Orders:
         chargers = Stands(places, StationKind.CHARGE)
         self._charging = Charging(world, self.book, self.fleet, chargers, policy)
         self._rounds = Rounds(world, table, self.book, places, self.fleet, allocator, chosen)
-        self._arrivals: list[Arrivals] = []
+        self._arrivals = ArrivalStreams(world, self._timers, self.submit)
+        self.pods: Pods | None = None
+        """The pods with stock, in simulations that have some."""
         self._timers.add(world.clock.tick, SAMPLED, 0)
         self._timers.add(world.clock.tick, LOOKED, 0)
         self._known = -1
@@ -90,18 +90,30 @@ class Orders:
         self.book.check_new(name)
         self._join()
         stops = [self.places.number(place) for place in order.places]
-        for stop, following in pairwise(stops):
-            if stop == following:
-                raise InvalidValueError(f"order {name!r} stops at {self.places.names[stop]} twice in a row")
-        self.places.check_way(stops)
+        if order.lines:
+            self._require_pods(name).check(order)
+        self._check_stops(name, stops)
         self._check_load(name, order.load)
         now = self._world.clock.time
         number = self.book.add(name, replace(order, id=name), stops, now)
+        if order.lines:
+            self._require_pods(name).counter.add(number)
         if order.release > now:
             self._timers.add(self._world.clock.ticks(order.release), RELEASED, number)
         else:
             self._release(number)
         return name
+
+    def _require_pods(self, name: str) -> Pods:
+        if self.pods is None:
+            raise InvalidValueError(f"order {name!r} has lines, and there are no pods; add `pods` to the orders")
+        return self.pods
+
+    def _check_stops(self, name: str, stops: Sequence[int]) -> None:
+        for stop, following in pairwise(stops):
+            if stop == following:
+                raise InvalidValueError(f"order {name!r} stops at {self.places.names[stop]} twice in a row")
+        self.places.check_way(stops)
 
     def _check_load(self, name: str, load: float) -> None:
         rows = self._table.among(self._world.rows)
@@ -114,7 +126,11 @@ class Orders:
 
         A robot that has its load already brings it back to the first stop.
         """
-        self.fleet.cancel(self.book.number(name), reason)
+        number = self.book.number(name)
+        if self.book.orders[number].lines:
+            self._require_pods(name).cancel(number, reason)
+        else:
+            self.fleet.cancel(number, reason)
 
     def status(self, name: str) -> OrderStatus:
         """Return what became of an order; raises UnknownNameError."""
@@ -133,11 +149,17 @@ class Orders:
         """How many orders are in each state."""
         return dict(self.book.counts)
 
+    @property
+    def released_waiting(self) -> int:
+        """How many orders wait that were released."""
+        return len(self.book.waiting) + (0 if self.pods is None else len(self.pods.counter.waiting))
+
     # ---- figures -----------------------------------------------------------------------------------------------------
 
     def figures(self) -> dict[str, Any]:
         """Return how well orders are served, as nested mappings of numbers; see docs/orders.md for the keys."""
-        return self._figures.figures(self.refused)
+        pods = {} if self.pods is None else {"pods": self.pods.figures()}
+        return {**self._figures.figures(self.refused), **pods}
 
     def history(self) -> dict[str, Floats]:
         """Return samples over time, one every `sample_period`, as columns: `time` in s, orders and robots by state."""
@@ -196,52 +218,28 @@ class Orders:
             elif timer.what == SAMPLED:
                 self._sample()
             elif timer.what == ARRIVED:
-                self._arrive(timer.subject)
+                self._arrivals.arrive(timer.subject)
             elif timer.what == TAKEN_AWAY:
                 self.fleet.loads.take_away(timer.subject)
             else:
                 self.fleet.timer(timer.what, timer.subject, timer.token)
+        if self.pods is not None:
+            self.pods.run()
         if self.fleet.changed and world.clock.tick >= self._round_due:
             self.fleet.changed = False
             self._round_due = world.clock.tick + world.clock.ticks(self.settings.allocation.period)
             self._rounds.run()
 
     def begin_arrivals(self) -> None:
-        """Let orders come at random, as set; raises UnknownNameError and InvalidValueError naming the stream."""
-        for index, settings in enumerate(self.settings.arrivals):
-            try:
-                key = self._world.random.key(f"orders {index}")
-                self._arrivals.append(Arrivals(settings, self.places, key))
-            except (UnknownNameError, InvalidValueError) as error:
-                raise ConfigError(str(error), path=f"arrivals[{index}]") from error
-            self._expect(index)
-
-    def _expect(self, stream: int) -> None:
-        time = self._arrivals[stream].next_time()
-        if time is not None:
-            self._timers.add(self._world.clock.ticks(time), ARRIVED, stream)
-
-    def _arrive(self, stream: int) -> None:
-        arrivals, clock = self._arrivals[stream], self._world.clock
-        self._take(arrivals.order())
-        # All that come within a step come in it: busy streams would lag behind their rate.
-        while (time := arrivals.next_time()) is not None:
-            if (tick := clock.ticks(time)) > clock.tick:
-                self._timers.add(tick, ARRIVED, stream)
-                break
-            self._take(arrivals.order())
-
-    def _take(self, order: Order) -> None:
-        try:
-            self.submit(order)
-        except FleetSimError as error:
-            # Nobody waits for an answer; the next ones may be possible.
-            if self.refused == 1:
-                log.warning("an order was refused: %s; further ones are counted only", error)
+        """Let orders come at random, as set; raises ConfigError naming the stream."""
+        self._arrivals.begin(self.settings.arrivals, self.places, () if self.pods is None else self.pods.stock.skus)
 
     def _release(self, number: int) -> None:
         # It may have been cancelled before.
         if self.book.state(number) is OrderState.WAITING:
+            if self.book.orders[number].lines:
+                self._require_pods("").release(number)
+                return
             self.book.release(number)
             self.fleet.changed = True
 
@@ -258,6 +256,8 @@ class Orders:
 
     def removed(self, rows: Rows) -> None:
         """Hear that entities are about to be removed."""
+        if self.pods is not None:
+            self.pods.removed(rows)
         for row in rows[self._table.present[rows]].tolist():
             self.odometer.retire(row)
             self.fleet.lose(row)
@@ -289,7 +289,8 @@ class Orders:
             "refused": self.refused,
             "charging": self._charging.save(),
             "figures": self._figures.save(),
-            "arrivals": [stream.save() for stream in self._arrivals],
+            "arrivals": self._arrivals.save(),
+            "pods": None if self.pods is None else self.pods.save(),
             "round_due": self._round_due,
         }
 
@@ -304,6 +305,7 @@ class Orders:
         self.places.closed = set(saved["closed"])
         self.places.restore(saved["points"])
         self.refused, self._round_due = saved["refused"], saved["round_due"]
-        for stream, state in zip(self._arrivals, saved["arrivals"], strict=True):
-            stream.restore(state)
+        self._arrivals.restore(saved["arrivals"])
+        if self.pods is not None:
+            self.pods.restore(saved["pods"])
         self._known = -1

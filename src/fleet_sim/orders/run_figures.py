@@ -14,7 +14,7 @@ from fleet_sim.errors import UnknownNameError
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.odometer import STANDS, batteries_of
 from fleet_sim.orders.orders import Orders
-from fleet_sim.orders.states import OrderState, RobotState
+from fleet_sim.orders.states import FINAL, OrderState, RobotState
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
@@ -40,6 +40,24 @@ STATES = (
 )
 """As those of all traffic, but that driving is told apart, and that robots charge and run empty."""
 
+OF_PODS = {
+    "lines_done": "lines_done",
+    "items_picked": "items_picked",
+    "pod_visits": "visits",
+    "items_per_visit": "items_per_visit",
+    "pod_fills": "fills",
+    "items_filled": "items_filled",
+    "station_idle_share": "station_idle_share",
+    "orders_short": "orders_short",
+    "refused_for_stock": "refused_for_stock",
+    "storage_waits": "storage_waits",
+    "pods_stranded": "stranded",
+}
+"""Figures of pods by the names that they have in run files."""
+LEVELS = ("orders_waiting", "orders_open")
+"""Orders that wait for a robot, or for a workstation; and all that have not ended."""
+_BEGUN = tuple(state for state in OrderState if state not in (*FINAL, OrderState.WAITING))
+
 _BY_ROBOT_STATE = {
     RobotState.IDLE: IDLE,
     RobotState.EMPTY: EMPTY,
@@ -59,7 +77,7 @@ class OrderRun:
         """Raises DuplicateNameError where the orders of `sim` are watched already."""
         table = sim.world.tables["orders"]
         assert isinstance(table, OrderColumns)
-        self.collector = FigureCollector(orders.places.site.open_grid, states=STATES)
+        self.collector = FigureCollector(orders.places.site.open_grid, states=STATES, levels=LEVELS)
         self._sim, self._orders, self._table = sim, orders, table
         self._numbers: dict[int, int] = {}
         self._version = -1
@@ -107,7 +125,9 @@ class OrderRun:
         codes = _CODES[self._table.state[rows]]
         stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
         codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
-        self.collector.observe(dt, self._robots, world.position[rows, :2], codes)
+        counts, waiting = self._orders.book.counts, self._orders.released_waiting
+        levels = (waiting, waiting + sum(counts[state] for state in _BEGUN))
+        self.collector.observe(dt, self._robots, world.position[rows, :2], codes, levels)
 
     def _held(self, rows: Rows) -> Bytes | Ints:
         """Return why robots (K,) may not drive; 0 for those outside the traffic."""
@@ -140,6 +160,7 @@ class OrderRun:
             **percentiles("lateness_s", self._lateness(), mean=True),
             "driven_loaded_m": robots["driven_loaded_m"],
             "energy_wh": robots["energy_j"] / JOULES_PER_WATT_HOUR if watched else None,
+            **{name: told["pods"][key] for name, key in OF_PODS.items() if "pods" in told},
             **self._planning(),
         }
 
@@ -149,6 +170,7 @@ class OrderRun:
         distributions = {
             "flow_time_s": found.flow_times,
             "lateness_s": self._lateness(),
+            "past_due_s": self._past_due(),
             "waiting_s": found.waiting_times(),
             "driven_m": found.driven,
         }
@@ -157,11 +179,15 @@ class OrderRun:
             distributions["planning_ms"] = traffic.planning_times * 1e3
         return run_of(title, {**self.figures(), **(more or {})}, found, about=about, distributions=distributions)
 
-    def _lateness(self) -> Floats:
-        """Return by how much orders (K,) that are done were late in s, 0 for those in time; those with a due time."""
+    def _past_due(self) -> Floats:
+        """Return how long after their due time orders (K,) were done in s, negative before; those with a due time."""
         table, count = self._orders.book.table, len(self._orders)
         timed_mask = (table.state[:count] == OrderState.DONE.code) & np.isfinite(table.due[:count])
-        return np.maximum(table.ended[:count][timed_mask] - table.due[:count][timed_mask], 0.0)
+        return np.asarray(table.ended[:count][timed_mask] - table.due[:count][timed_mask])
+
+    def _lateness(self) -> Floats:
+        """Return by how much orders (K,) that are done were late in s, 0 for those in time; those with a due time."""
+        return np.maximum(self._past_due(), 0.0)
 
     def _planning(self) -> dict[str, float | None]:
         traffic = self._traffic()

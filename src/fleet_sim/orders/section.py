@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from fleet_sim.orders.desk import OrderDesk
 from fleet_sim.orders.order import Order
 from fleet_sim.orders.orders import Orders
 from fleet_sim.orders.places import OrderPlaces
+from fleet_sim.orders.pods.pods import Pods
+from fleet_sim.orders.pods.settings import PodsSettings
 from fleet_sim.orders.settings import OrdersSettings
 from fleet_sim.orders.sources.csv_file import read_orders
 from fleet_sim.orders.sources.robot_runners import read_task_orders
@@ -90,6 +92,8 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     transport = FleetTransport(sim.world, traffic)
     try:
         orders = Orders(sim.world, desk.table, OrderPlaces(site, router, traffic), transport, chosen)
+        if chosen.pods is not None:
+            orders.pods = _pods(sim, desk, orders, traffic, chosen.pods)
         orders.begin_arrivals()
         sim.register_manager(orders, "orders")
     except BaseException:
@@ -108,6 +112,25 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
 
     sim.events.on("cleared", leave)
     return orders
+
+
+def _pods(
+    sim: MultiRobotSimulationCore,
+    desk: OrderDesk,
+    orders: Orders,
+    traffic: Callable[[], Traffic | None],
+    settings: PodsSettings,
+) -> Pods:
+    chosen = orders.settings
+    try:
+        return Pods(
+            *(sim.world, desk.table, orders.book, orders.places, orders.fleet, traffic),
+            settings,
+            chosen.allocation.period,
+            chosen.retry_after,
+        )
+    except FleetSimError as error:
+        raise ConfigError.of(error).within("pods", source="") from error
 
 
 def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:

@@ -8,6 +8,7 @@ from typing import Any
 from fleet_sim.config.modes import Mode
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, Order
+from fleet_sim.orders.pods.settings import PodsSettings
 from fleet_sim.orders.sources.arrivals import ArrivalSettings
 from fleet_sim.settings import Checked, setting
 
@@ -91,14 +92,17 @@ class OrdersSettings(Checked):
     """The orders of a scenario, and how they are served."""
 
     list: Entries = setting(factory=lambda: [], doc="Orders.")
-    file: str | None = setting(None, doc="CSV file with orders, relative to this one.")
+    file: str | None = setting(None, doc="CSV file with orders, beside this one or in the working folder.")
     tasks: str | None = setting(
-        None, doc="Problem of the League of Robot Runners, relative to this file, whose tasks are orders."
+        None, doc="Problem of the League of Robot Runners, found in the same way, whose tasks are orders."
     )
     arrivals: Streams = setting(factory=lambda: [], doc="Orders that come at random.")
     allocation: AllocationSettings = setting(factory=AllocationSettings, doc="Who serves what.")
     service: ServiceSettings = setting(factory=ServiceSettings, doc="What happens at stops.")
     load: LoadSettings = setting(factory=LoadSettings, doc="The boxes that stand for loads.")
+    pods: PodsSettings | None = setting(
+        None, doc="Shelves with stock that robots carry to workstations (goods to person); null: there are none."
+    )
     robot: OrderRobotSettings | None = setting(
         factory=OrderRobotSettings,
         doc="Robots that can drive and have no entry orders of their own; null: those do not serve.",

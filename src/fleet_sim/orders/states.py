@@ -48,6 +48,8 @@ TRANSITIONS: dict[str, tuple[tuple[OrderState, ...], OrderState]] = {
     "reach_pick": ((_S.DRIVING,), _S.PICKING),
     "lift": ((_S.PICKING,), _S.CARRYING),
     "reach_drop": ((_S.CARRYING,), _S.DROPPING),
+    "begin_lines": ((_S.ASSIGNED,), _S.PICKING),
+    "complete": ((_S.PICKING,), _S.DONE),
     "deliver": ((_S.DROPPING,), _S.DONE),
     "give_back": ((_S.ASSIGNED, _S.DRIVING, _S.PICKING), _S.WAITING),
     "cancel": (_OPEN, _S.CANCELLED),

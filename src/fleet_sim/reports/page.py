@@ -26,6 +26,12 @@ DISTRIBUTIONS = {
 }
 """What run files keep percentiles of: its heading, what the plot shows, and its unit."""
 
+LEVELS = {
+    "orders_open": ("Open orders", "Orders that were released and had not ended, over simulated time.", "open orders"),
+    "orders_waiting": ("Orders that waited", "Those of them that nobody had begun.", "waiting orders"),
+}
+"""What run files keep over time besides: its heading, what the plot shows, and what it counts."""
+
 
 def page_of(runs: Sequence[Run]) -> str:
     """Return the page of one run, or of two side by side; raises InvalidValueError for any other number.
@@ -40,6 +46,7 @@ def page_of(runs: Sequence[Run]) -> str:
         f'<header><div class="brand">fleet_sim report</div><h1>{title}</h1>{_about(runs, names)}</header>',
         tiles(runs, names),
         _card("Throughput", "Tasks done per hour, over simulated time.", plots.throughput(runs, names)),
+        _orders(runs, names),
         _states(runs, names),
         _heat(runs, names),
         _distributions(runs, names),
@@ -113,6 +120,16 @@ def _subheading(name: str, among: Sequence[object]) -> str:
     return f"<h4>{escape(name)}</h4>" if len(among) > 1 else ""
 
 
+def _orders(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return how orders piled up over time."""
+    cards = [
+        _card(heading, text, plots.level(runs, names, key, what))
+        for key, (heading, text, what) in LEVELS.items()
+        if any(key in run.levels for run in runs)
+    ]
+    return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
+
+
 def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Return the maps of passages and of waiting, with one scale for both runs."""
     shown = [(run, name) for run, name in zip(runs, names, strict=True) if run.heat is not None and len(run.times)]
@@ -153,6 +170,9 @@ def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:
         for key, (heading, text, unit) in DISTRIBUTIONS.items()
         if any(key in run.quantiles for run in runs)
     ]
+    if any("past_due_s" in run.quantiles for run in runs):
+        text = "The share of orders done so long after their due time; those left of 0 were in time."
+        cards.insert(0, _card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s")))
     return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.reports.scales import Scale, clock_to, from_zero, number
+from fleet_sim.reports.scales import Scale, around, clock_to, from_zero, number
 from fleet_sim.reports.svg import Plot, legend
 from fleet_sim.traffic.figures import Run
 
@@ -28,6 +28,8 @@ STATES = {
 }
 OTHERS = ("var(--violet)", "var(--orange)", "var(--green)", "var(--pink)")
 WIDE = 1100
+BINS = 4
+"""Of histograms, between two numbers along the axis."""
 TASKS_OF_A_POINT = 20
 
 
@@ -65,6 +67,61 @@ def _rates(run: Run) -> tuple[Floats, Floats]:
     edges, tasks = _merged(run.times, run.tasks[:, None], most)
     lengths = np.diff(edges)
     return 0.5 * (edges[:-1] + edges[1:]), tasks[:, 0] / lengths * 3600.0
+
+
+def level(runs: Sequence[Run], names: Sequence[str], key: str, what: str) -> str:
+    """Return how many of the level `key` there were over time, with a line for each run that has it."""
+    found = [
+        (*_merged(run.times, run.levels[key][:, None], 150), name, colour)
+        for run, name, colour in zip(runs, names, RUNS, strict=False)
+        if key in run.levels
+    ]
+    clock = clock_to(max(float(edges[-1]) for edges, _, _, _ in found), 5)
+    lines = [(_middles(edges), sums[:, 0] / np.diff(edges), name, colour) for edges, sums, name, colour in found]
+    scale = from_zero(max(float(counts.max()) for _, counts, _, _ in lines))
+    plot = Plot(clock.scale, scale, label=f"{what} over time")
+    plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
+    for middles, counts, _, colour in lines:
+        plot.line(middles, counts, colour)
+    for middle in lines[0][0].tolist():
+        shown = [f"{name}: {number(float(np.interp(middle, m, counts)), 1)} {what}" for m, counts, name, _ in lines]
+        plot.tip(middle, [clock.text(middle), *shown])
+    return (legend((name, colour) for _, _, name, colour in lines) if len(runs) > 1 else "") + plot.text()
+
+
+def _middles(edges: Floats) -> Floats:
+    return 0.5 * (edges[:-1] + edges[1:])
+
+
+def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) -> str:
+    """Return the shares of the values of `key` in bins of equal width, as steps for each run that has them.
+
+    They follow from percentiles, so each is right to about a per cent. Of the first and the last per cent only what is
+    not far away is shown.
+    """
+    found = [
+        (run.quantiles[key], name, colour)
+        for run, name, colour in zip(runs, names, RUNS, strict=False)
+        if key in run.quantiles
+    ]
+    low = min(max(float(v[0]), 2.0 * float(v[1]) - float(v[99])) for v, _, _ in found)
+    scale = around(low, max(min(float(v[100]), 2.0 * float(v[99]) - float(v[1])) for v, _, _ in found))
+    edges = np.linspace(scale.low, scale.high, BINS * (len(scale.ticks) - 1) + 1)
+    shares = [np.diff(np.interp(edges, values, np.arange(101.0))) for values, _, _ in found]
+    peak = from_zero(max(float(part.max()) for part in shares))
+    plot = Plot(scale, peak, label=f"histogram of {key}")
+    texts = [f"{number(value, 0 if abs(scale.high) >= 10 else 2)} {unit}" for value in scale.ticks]
+    plot.axes(texts, [f"{number(value)} %" for value in peak.ticks])
+    for part, (_, _, colour) in zip(shares, found, strict=True):
+        if len(found) == 1:
+            plot.area(edges, np.zeros(len(part)), part, colour)
+        else:
+            plot.line(np.repeat(edges, 2)[1:-1], np.repeat(part, 2), colour)
+    for index, middle in enumerate(_middles(edges).tolist()):
+        bounds = f"{number(float(edges[index]))} to {number(float(edges[index + 1]))} {unit}"
+        shown = [f"{name}: {number(float(part[index]), 1)} %" for part, (_, name, _) in zip(shares, found, strict=True)]
+        plot.tip(middle, [bounds, *shown])
+    return (legend((name, colour) for _, name, colour in found) if len(runs) > 1 else "") + plot.text()
 
 
 def states(run: Run, peak: float, end: float, width: int) -> str:

@@ -32,6 +32,14 @@ def from_zero(high: float, most: int = 5) -> Scale:
     return Scale(0.0, count * step, tuple(index * step for index in range(count + 1)))
 
 
+def around(low: float, high: float, most: int = 6) -> Scale:
+    """Return a scale between round numbers that holds `low` and `high`, with at most `most` steps or one more."""
+    high = max(high, low + 1e-6)
+    step = round_step(high - low, most)
+    first, last = math.floor(low / step + 1e-9), max(math.ceil(high / step - 1e-9), math.floor(low / step) + 1)
+    return Scale(first * step, last * step, tuple(index * step for index in range(first, last + 1)))
+
+
 def round_step(span: float, most: int) -> float:
     """Return 1, 2 or 5 times a power of ten, so that at most `most` steps make `span`."""
     raw = span / most

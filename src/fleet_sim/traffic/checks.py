@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints
+from fleet_sim.arrays import Bytes, Ints
 from fleet_sim.errors import PlanError
 from fleet_sim.kernels import compiled
 from fleet_sim.traffic.circles import are_in_order
-from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.problem import BARRED, BLOCKED, EVERYWHERE, Problem
 from fleet_sim.traffic.tables import Links
 
-SOUND, NO_MOVE, BLOCKED, SAME_NODE, SWAP, TOO_NEAR, CIRCLE = range(7)
+SOUND, NO_MOVE, SHUT, SAME_NODE, SWAP, TOO_NEAR, CIRCLE, NO_ROOM = range(8)
 
 
 def check_paths(problem: Problem, paths: object) -> Ints:
@@ -43,7 +43,8 @@ def check_paths(problem: Problem, paths: object) -> Ints:
         raise PlanError(f"robot {robot} starts at node {problem.starts[robot]}, its path at node {checked[robot, 0]}")
     claims = network.claims
     held = np.full((2, claims.resources(len(network))), -1, np.int64)
-    fault = find_fault(checked, network.links, problem.blocked, claims.begins, claims.ids, held[0], held[1])
+    bars, passes = problem.bars, problem.passes
+    fault = find_fault(checked, network.links, bars, passes, claims.begins, claims.ids, held[0], held[1])
     if fault[0] != SOUND:
         raise PlanError(_told(checked, *fault))
     _check_length(problem, checked)
@@ -55,7 +56,8 @@ def _told(paths: Ints, kind: int, robot: int, other: int, step: int) -> str:
     move = f"robot {robot} moves from node {begin} to node {end} at step {step}"
     return {
         NO_MOVE: f"{move}, which are not neighbours in that direction",
-        BLOCKED: f"{move}, which is blocked",
+        SHUT: f"{move}, which is blocked",
+        NO_ROOM: f"{move}, which is barred to wide robots",
         SAME_NODE: f"robots {other} and {robot} are both at node {end} at step {step}",
         SWAP: f"robots {other} and {robot} need each other's place: {move}",
         CIRCLE: f"at step {step} robots wait for each other in a circle, as each needs room that the next one leaves",
@@ -79,7 +81,7 @@ def _check_length(problem: Problem, paths: Ints) -> None:
 
 @compiled
 def find_fault(
-    paths: Ints, links: Links, blocked: Bools, begins: Ints, ids: Ints, before: Ints, after: Ints
+    paths: Ints, links: Links, bars: Bytes, passes: Ints, begins: Ints, ids: Ints, before: Ints, after: Ints
 ) -> tuple[int, int, int, int]:
     """Return (kind, robot, other robot, step) of the first fault, or SOUND; `before`, `after` are scratch of -1.
 
@@ -87,7 +89,7 @@ def find_fault(
     """
     if not len(ids):
         # Ten times as fast: to hand arrays to a function per robot takes longer than its work.
-        return _find_fault_on_grid(paths, links, blocked, before, after)
+        return _find_fault_on_grid(paths, links, bars, passes, before, after)
     robots, length = paths.shape
     for step in range(1, length):
         for robot in range(robots):
@@ -97,8 +99,10 @@ def find_fault(
             move = _move_number(links, begin, end)
             if move < 0 and begin != end:
                 return NO_MOVE, robot, -1, step
-            if begin != end and blocked[end]:
-                return BLOCKED, robot, -1, step
+            if begin != end and bars[end] == BLOCKED:
+                return SHUT, robot, -1, step
+            if begin != end and bars[end] == BARRED and passes[robot] != EVERYWHERE and passes[robot] != end:
+                return NO_ROOM, robot, -1, step
             if after[end] >= 0:
                 other = after[end]
                 return (SAME_NODE if paths[other, step] == end else TOO_NEAR), robot, other, step
@@ -123,7 +127,7 @@ def find_fault(
 
 @compiled
 def _find_fault_on_grid(
-    paths: Ints, links: Links, blocked: Bools, before: Ints, after: Ints
+    paths: Ints, links: Links, bars: Bytes, passes: Ints, before: Ints, after: Ints
 ) -> tuple[int, int, int, int]:
     """Do what `find_fault` does where moves claim nothing but nodes. Scratch holds numbers that grow with the step."""
     robots, length = paths.shape
@@ -139,8 +143,10 @@ def _find_fault_on_grid(
                     joined = joined or links[begin, column] == end
                 if not joined:
                     return NO_MOVE, robot, -1, step
-                if blocked[end]:
-                    return BLOCKED, robot, -1, step
+                if bars[end] == BLOCKED:
+                    return SHUT, robot, -1, step
+                if bars[end] == BARRED and passes[robot] != EVERYWHERE and passes[robot] != end:
+                    return NO_ROOM, robot, -1, step
             if after[end] >= base:
                 return SAME_NODE, robot, after[end] - base, step
             after[end] = base + robot

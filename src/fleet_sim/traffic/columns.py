@@ -52,6 +52,8 @@ class TrafficColumns(FeatureColumns):
     until: Ints = column(np.int64, default=-1, unit="tick", writer="disturbances", doc="end of a delay")
     fixed: Ints = column(np.int64, default=-1, unit="tick", writer="disturbances", doc="end of a breakdown")
 
+    wide: Bools = column(bool, writer="TrafficBars.set_wide", doc="keeps off barred nodes, other than its goal")
+    wanted: Bools = column(bool, writer="spawning", doc="its spawn entry says that it takes part")
     turns: Bools = column(bool, writer="Traffic.enroll", doc="turns towards where it drives")
     lead: Bytes = column(np.uint8, writer="Traffic.enroll", doc="FORWARD, BACKWARD or EITHER end leads")
     radius: Floats = column(float, unit="m", writer="Traffic.enroll", doc="of its footprint")

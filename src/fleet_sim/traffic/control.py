@@ -19,6 +19,7 @@ from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import STOPPED, TrafficColumns
 from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused, turning_speeds
 from fleet_sim.traffic.floor import Floor
+from fleet_sim.traffic.planners.planner import NO_BARS
 from fleet_sim.traffic.saved_forms import TrafficForms
 from fleet_sim.traffic.settings import TrafficSettings
 
@@ -242,6 +243,24 @@ class TrafficControl:
         """Close nodes, or open them."""
         self.floor.closed[nodes] = closed
         self.floor.open_up()
+
+    def bar(self, nodes: Ints, *, barred: bool = True) -> None:
+        """Bar nodes to wide robots, or no longer; raises InvalidValueError for a planner that does not keep to it."""
+        floor = self.floor
+        if barred and not floor.timing.planner.keeps_bars:
+            raise InvalidValueError(f"planner {self._settings.planner!r} {NO_BARS}")
+        floor.timing.barred[nodes] = barred
+        floor.open_up()
+
+    def widen(self, row: int, *, wide: bool = True) -> None:
+        """Let the robot in `row` keep off barred nodes from now on, or no longer; raises InvalidValueError."""
+        table, floor = self._table, self.floor
+        ahead = floor.execution.graph.held(table, np.array([row]))[1:]
+        if wide and (floor.timing.barred[ahead].any() or table.speed[row] > 0.0 or table.progress[row] > 0.0):
+            label = self._world.label(row)
+            raise InvalidValueError(f"{label!r} cannot become wide while it drives; let it stop at its goal before")
+        table.wide[row] = wide
+        floor.timing.changed = True
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

@@ -60,5 +60,6 @@ class Floor:
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""
         self.execution.open_mask[:] = ~self.blocked
+        self.execution.barred[:] = self.timing.barred
         # Plans may lead through what has just been closed, or around what is open now.
         self.timing.changed = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ class CoveredNodes:
         self._walls = walls
         self._covered: Bools = np.zeros(len(tracks.positions), np.bool_)
         self._still: Bools = self._covered
+        self._passed: set[int] = set()
         self._version = -1
         self._parents: Ints = NO_ROWS
         self._movers: Rows = NO_ROWS
@@ -69,6 +71,11 @@ class CoveredNodes:
         self._covered = self._still | self._under(self._movers)
         return self._covered, not np.array_equal(before, self._covered)
 
+    def pass_under(self, ids: Sequence[int]) -> None:
+        """Let the bodies with these object ids be in nobody's way while they are not carried."""
+        self._passed.update(ids)
+        self._version = -1
+
     def _sort_out(self, robots: Rows) -> None:
         """Find the bodies outside of the traffic anew; those that are static are measured here."""
         world = self._world
@@ -81,6 +88,9 @@ class CoveredNodes:
         names = world.index.names
         # The walls of the site are in the network already.
         rows = rows[[not (names[row] or "").startswith(self._walls) for row in rows.tolist()]]
+        if self._passed:
+            passed_mask = np.isin(world.object_id[rows], list(self._passed)) & (world.parent[rows] < 0)
+            rows = rows[~passed_mask]
         if len(robots):
             # What is above or below all robots is in nobody's way.
             lower, upper = world_aabbs(*shape_arrays(world, robots))

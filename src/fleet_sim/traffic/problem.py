@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints, as_float
+from fleet_sim.arrays import Bools, Bytes, Ints, as_float
 from fleet_sim.errors import InvalidValueError, PlanError
 from fleet_sim.traffic.network import Network
 
 MOST_SHOWN = 5
 """Robots that an error names."""
 LONGEST_WINDOW = 100_000
+OPEN, BARRED, BLOCKED = 0, 1, 2
+"""Nodes that all robots may enter, those that wide robots enter only as their goals, and those that nobody enters."""
+EVERYWHERE = -1
+"""In place of the only barred node that a wide robot enters: barred nodes are none of a narrow one's business."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +26,9 @@ class Problem:
     `blocked` (N,) nodes must not be entered; a robot that stands on one may stay or leave. `window` is the number of
     steps asked for, 0 for a plan to the end. A planner stops searching after `time_limit` s. `ids` (R,) tell planners
     with a memory which robot is which in the next problem; without them row i is robot i.
+
+    Robots that are `wide` (R,), such as those that carry a shelf, must not enter `barred` (N,) nodes, other than their
+    goals: something stands there that others pass under.
 
     Raises InvalidValueError for values of the wrong shape or range, PlanError for robots that start off the network or
     where another one is.
@@ -35,15 +42,17 @@ class Problem:
     time_limit: float = 10.0
     seed: int = 0
     ids: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    barred: Bools = field(default_factory=lambda: np.empty(0, bool))
+    wide: Bools = field(default_factory=lambda: np.empty(0, bool))
 
     def __post_init__(self) -> None:
         count = len(self.network)
         starts = _ints(self.starts, "starts", None)
         goals = _ints(self.goals, "goals", len(starts))
         # Empty stands for nothing blocked, the usual case.
-        blocked = np.array(self.blocked, bool) if len(self.blocked) else np.zeros(count, bool)
-        if blocked.shape != (count,):
-            raise InvalidValueError(f"blocked: expected one per node ({count}), got shape {blocked.shape}")
+        blocked = _bools(self.blocked, "blocked", "node", count)
+        barred = _bools(self.barred, "barred", "node", count)
+        wide = _bools(self.wide, "wide", "robot", len(starts))
         # Without ids, robots are told by their number; planners break ties by them.
         ids = _ints(self.ids, "ids", len(starts)) if len(self.ids) else np.arange(len(starts))
         if len(np.unique(ids)) < len(ids):
@@ -52,7 +61,8 @@ class Problem:
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
                 raise InvalidValueError(f"{name}: expected a whole number from {low} to {high}, got {value!r}")
         as_float(self.time_limit, "time_limit in s", low=1e-6, high=1e9)
-        for name, array in (("starts", starts), ("goals", goals), ("blocked", blocked), ("ids", ids)):
+        arrays = {"starts": starts, "goals": goals, "blocked": blocked, "ids": ids, "barred": barred, "wide": wide}
+        for name, array in arrays.items():
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         self._check_places()
@@ -73,14 +83,31 @@ class Problem:
             one, two = order[twice[0]], order[twice[0] + 1]
             raise PlanError(f"robots {one} and {two} start at the same node {self.starts[one]}")
 
+    @property
+    def has_bars(self) -> bool:
+        """Whether there are nodes that some robots may enter and others may not."""
+        return bool(self.wide.any() and self.barred.any())
+
+    @property
+    def bars(self) -> Bytes:
+        """Who may enter each node (N,): OPEN, BARRED or BLOCKED."""
+        return np.where(self.blocked, BLOCKED, np.where(self.barred, BARRED, OPEN)).astype(np.uint8)
+
+    @property
+    def passes(self) -> Ints:
+        """The barred node that each robot (R,) may enter: its goal if it is wide, else EVERYWHERE."""
+        return np.where(self.wide, self.goals, EVERYWHERE)
+
     def unreachable(self) -> Bools:
-        """Return which robots (R,) have no way to their goals, as far as `blocked` leaves one."""
+        """Return which robots (R,) have no way to their goals, as far as blocked and barred nodes leave one."""
         with self.network.lock:
             return self._unreachable()
 
     def _unreachable(self) -> Bools:
         tables = self.network.tables
-        tables.block(self.blocked)
+        tables.block(self.blocked, self.barred)
+        if self.has_bars:
+            return np.asarray(tables.steps[tables.rows_of(self.goals, self.wide), self.starts] < 0)
         lost_mask, asked_mask = np.zeros(len(self), bool), np.ones(len(self), bool)
         while asked_mask.any():
             # One goal answers for all others that it can be reached from, or that lead to it: no table for each.
@@ -109,6 +136,13 @@ def shown(robots: Ints) -> str:
     names = ", ".join(str(robot) for robot in robots[:MOST_SHOWN].tolist())
     more = f" and {len(robots) - MOST_SHOWN} more" if len(robots) > MOST_SHOWN else ""
     return f"robot{'s' if len(robots) > 1 else ''} {names}{more}"
+
+
+def _bools(value: Bools, what: str, each: str, count: int) -> Bools:
+    array = np.array(value, bool) if len(value) else np.zeros(count, bool)
+    if array.shape != (count,):
+        raise InvalidValueError(f"{what}: expected one per {each} ({count}), got shape {array.shape}")
+    return array
 
 
 def _ints(value: object, what: str, count: int | None) -> Ints:

@@ -15,6 +15,15 @@ from fleet_sim.traffic.router import LARGEST_RADIUS
 FREE, COUNTED = "free", "counted"
 
 
+@dataclass
+class TrafficRobotSettings(Checked):
+    """A robot of a site with traffic."""
+
+    takes_part: bool = setting(
+        True, doc="Whether it takes part in the traffic; it stands at a node then. Otherwise others drive around it."
+    )
+
+
 class OnFailure(Mode):
     """What to do when there is no plan: wait for the next period, plan again in the next step, or stop all robots."""
 

@@ -29,7 +29,8 @@ class DistanceTables:
     """Tables of the goals asked for last, in rows of one array that kernels read.
 
     `sources` (N, K) has the nodes from which each node is entered, -1 padded. Nodes that are blocked are walked out of,
-    never into: they have a distance themselves, but no way leads through them.
+    never into: they have a distance themselves, but no way leads through them. Barred ones are so for wide robots,
+    except as their goals; distances to goal g for wide robots are known by the key N + g, for others by g.
     """
 
     def __init__(self, sources: Links, most_memory: int = MOST_MEMORY, costs: Links | None = None) -> None:
@@ -42,9 +43,10 @@ class DistanceTables:
         self._even = costs is None
         self._most_memory = most_memory
         self._blocked: Bools = np.zeros(len(sources), bool)
-        # By node: its row, and when it was asked for last; by row: its goal.
-        self._row_of = np.full(len(sources), -1, np.int64)
-        self._asked = np.zeros(len(sources), np.int64)
+        self._barred: Bools = np.zeros(len(sources), bool)
+        # By key: its row, and when it was asked for last; by row: its key.
+        self._row_of = np.full(2 * len(sources), -1, np.int64)
+        self._asked = np.zeros(2 * len(sources), np.int64)
         self._goal_of = np.empty(0, np.int64)
         self._calls = 0
         # For repairs, made at the first.
@@ -56,16 +58,20 @@ class DistanceTables:
     def _empty(self, kind: type[np.signedinteger[Any]]) -> Steps:
         count = len(self._sources)
         # Never more rows than there may be goals; memory is taken when a row is written.
-        most = min(max(self._most_memory // (max(count, 1) * np.dtype(kind).itemsize), 1), max(count, 1))
+        most = min(max(self._most_memory // (max(count, 1) * np.dtype(kind).itemsize), 1), max(2 * count, 1))
         return np.empty((most, count), kind)
 
-    def block(self, blocked: Bools) -> None:
-        """Let these nodes (N,) be blocked from now on; tables are mended where that changes a distance."""
+    def block(self, blocked: Bools, barred: Bools | None = None) -> None:
+        """Let these nodes (N,) be blocked from now on, and barred; tables are mended where that changes a distance."""
+        given = np.zeros(len(blocked), bool) if barred is None else barred
         changed = np.flatnonzero(blocked != self._blocked)
-        if not len(changed):
+        rebarred = not np.array_equal(given, self._barred)
+        if not len(changed) and not rebarred:
             return
-        self._blocked = blocked.copy()
-        if len(changed) > MOST_REPAIRED * len(blocked) or not self._repair(changed):
+        self._blocked, self._barred = blocked.copy(), given.copy()
+        # Repairs know one set of nodes, and wide robots have another.
+        wide = rebarred or bool((self._goal_of >= len(blocked)).any())
+        if wide or len(changed) > MOST_REPAIRED * len(blocked) or not self._repair(changed):
             self._forget()
 
     def _repair(self, changed: Ints) -> bool:
@@ -78,20 +84,22 @@ class DistanceTables:
         scratch = scratch_of(len(self._blocked))
         return repair_rows(self._moves, scratch, self._blocked, changed, self.steps, self._goal_of, longest)
 
-    def rows_of(self, goals: Ints) -> Ints:
+    def rows_of(self, goals: Ints, wide: Bools | None = None) -> Ints:
         """Return for each of `goals` (R,) the row of `steps` that has the distances to it, made where it is missing.
 
-        Rows stay valid until the next call. Raises InvalidValueError for more goals than memory may be taken for.
+        `wide` (R,) are robots that keep off barred nodes. Rows stay valid until the next call. Raises InvalidValueError
+        for more goals than memory may be taken for.
         """
+        keys = goals if wide is None else goals + len(self._sources) * wide
         self._calls += 1
-        self._asked[goals] = self._calls
-        missing = np.unique(goals[self._row_of[goals] < 0])
+        self._asked[keys] = self._calls
+        missing = np.unique(keys[self._row_of[keys] < 0])
         if len(missing) and not self._add_all(missing):
             # The first way that is too long for small numbers.
             self.steps = self._empty(np.int32)
             self._forget()
-            return self.rows_of(goals)
-        return self._row_of[goals]
+            return self.rows_of(goals, wide)
+        return self._row_of[keys]
 
     def leading_to(self, goal: int) -> Bools:
         """Return the nodes (N,) from which a way leads to `goal`; no table is kept for that."""
@@ -109,7 +117,10 @@ class DistanceTables:
         return self.steps[row].astype(np.int64)
 
     def _add_all(self, goals: Ints) -> bool:
-        """Make the tables of `goals`, in place of those not asked for longest; return whether steps fit the numbers."""
+        """Make the tables of `goals`, given by keys, in place of those not asked for longest.
+
+        Returns whether the steps fit the numbers.
+        """
         used, most = len(self._goal_of), len(self.steps)
         fresh = np.arange(used, min(used + len(goals), most))
         # Those asked for in this call are the last ones.
@@ -124,17 +135,22 @@ class DistanceTables:
         self._row_of[self._goal_of[oldest]] = -1
         rows = np.concatenate((fresh, oldest))
         self._goal_of = np.concatenate((self._goal_of, goals[: len(fresh)]))
-        for goal, row in zip(goals.tolist(), rows.tolist(), strict=True):
+        shut = self._blocked | self._barred
+        for key, row in zip(goals.tolist(), rows.tolist(), strict=True):
+            wide, goal = divmod(key, len(self._sources))
+            blocked = shut if wide else self._blocked
+            shut[goal] = self._blocked[goal]
             if self._even:
-                farthest = spread(self._sources, self._blocked, goal, self._full, self._queues[0])
+                farthest = spread(self._sources, blocked, goal, self._full, self._queues[0])
             else:
-                farthest = spread_costs(self._sources, self._costs, self._blocked, goal, self._full, self._queues)
+                farthest = spread_costs(self._sources, self._costs, blocked, goal, self._full, self._queues)
+            shut[goal] |= self._barred[goal]
             # Written up to here, but given up: the caller starts again with wider numbers.
             if farthest > LONGEST_SHORT and self.steps.dtype == np.int16:
                 return False
             self.steps[row] = self._full
-            self._goal_of[row] = goal
-            self._row_of[goal] = row
+            self._goal_of[row] = key
+            self._row_of[key] = row
         return True
 
 

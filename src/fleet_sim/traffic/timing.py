@@ -52,6 +52,8 @@ class PlanTiming:
         """Whether something that plans depend on changed since the last one."""
         self.cut_off = 0
         """Robots of the last plan that no way led to their goals; they waited, and gave way."""
+        self.barred: Bools = np.zeros(len(network), np.bool_)
+        """Nodes (N,) that wide robots enter only as their goals."""
         self._world = world
         self._table = table
         self._network = network
@@ -84,7 +86,8 @@ class PlanTiming:
         starts = self._execution.graph.ends(self._table, rows)
         ids = self._world.object_id[rows]
         # As a planner's own: paths from elsewhere pass the same checks.
-        check_paths(Problem(self._network, starts, paths[:, -1], ids=ids), paths)
+        wide = self._table.wide[rows]
+        check_paths(Problem(self._network, starts, paths[:, -1], ids=ids, barred=self.barred, wide=wide), paths)
         self._execution.graph.append(self._table, self._execution.rows, rows, paths)
 
     @property
@@ -158,9 +161,10 @@ class PlanTiming:
         return self._asked(starts, np.where(lost_mask, starts, goals), taken, rows) if self.cut_off else problem
 
     def _asked(self, starts: Ints, goals: Ints, blocked: Bools, rows: Rows) -> Problem:
-        ids = self._world.object_id[rows]
-        limit = self._settings.time_limit
-        return Problem(self._network, starts, goals, blocked, self._window(rows), limit, self._seed, ids)
+        ids, wide = self._world.object_id[rows], self._table.wide[rows]
+        barred = self.barred if wide.any() else np.empty(0, bool)
+        limits = (self._window(rows), self._settings.time_limit, self._seed)
+        return Problem(self._network, starts, goals, blocked, *limits, ids, barred, wide)
 
     def _window(self, rows: Rows) -> int:
         settings = self._settings
@@ -204,11 +208,13 @@ class PlanTiming:
         """Return the state, that of the planner included, for a checkpoint."""
         planner = self._planning.planner
         own = {name: value for name, value in vars(planner).items() if name not in ("network", "settings")}
-        return planner, self._copied(own), self._next_tick, self._pending, self.changed, self.cut_off
+        when = (self._next_tick, self._pending, self.changed, self.cut_off)
+        return planner, self._copied(own), *when, self.barred.copy()
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        planner, state, self._next_tick, self._pending, self.changed, self.cut_off = saved
+        planner, state, self._next_tick, self._pending, self.changed, self.cut_off, barred = saved
+        self.barred[:] = barred
         self._planning.planner = planner
         vars(planner).update(self._copied(state))
         self._execution.frozen = self._pending is not None

@@ -12,6 +12,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
+from fleet_sim.traffic.bars import TrafficBars
 from fleet_sim.traffic.columns import SERVING, STOPPED, TrafficColumns
 from fleet_sim.traffic.control import TrafficControl
 from fleet_sim.traffic.enrolment import not_enrolled
@@ -37,6 +38,8 @@ class Traffic:
         self._world = world
         self._table = table
         self._control = control
+        self.bars = TrafficBars(site, world, table, control)
+        """What some robots pass under, and others must drive around."""
 
     # ---- who takes part ----------------------------------------------------------------------------------------------
 

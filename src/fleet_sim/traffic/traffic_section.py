@@ -13,12 +13,11 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.control import TrafficControl
+from fleet_sim.traffic.feature import NAME, TrafficBooth
 from fleet_sim.traffic.planners.registry import PLANNERS
 from fleet_sim.traffic.policies import POLICIES
 from fleet_sim.traffic.settings import TrafficSettings
 from fleet_sim.traffic.traffic import Traffic
-
-NAME = "traffic"
 
 
 class TrafficSection(Section[MultiRobotSimulationCore]):
@@ -33,6 +32,10 @@ class TrafficSection(Section[MultiRobotSimulationCore]):
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""
         self._read(entry, source)
+
+    def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Let robots of the scenario say that they take part in what is opened when they are spawned."""
+        sim.features.use(NAME).announced = True
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Offer the traffic and enrol the robots; raises ConfigError."""
@@ -60,17 +63,19 @@ class TrafficSection(Section[MultiRobotSimulationCore]):
 
 
 def _chosen(sim: MultiRobotSimulationCore, settings: TrafficSettings) -> list[Agent]:
-    """Return the robots that the settings name."""
-    if settings.robots == "none":
-        return []
-    if settings.robots == "all":
-        # Those with a fixed base are part of the furniture.
-        return [agent for agent in sim.agents if agent.can_move]
+    """Return the robots that the settings or their own entries name."""
     known = {agent.name: agent for agent in sim.agents}
-    for name in settings.robots:
-        if name not in known:
-            raise unknown_name("robot", name, map(str, known))
-    return [known[name] for name in settings.robots]
+    if isinstance(settings.robots, list):
+        for name in settings.robots:
+            if name not in known:
+                raise unknown_name("robot", name, map(str, known))
+        named = {known[name].row for name in settings.robots}
+    else:
+        # Those with a fixed base are part of the furniture.
+        named = {agent.row for agent in sim.agents if agent.can_move and settings.robots == "all"}
+    booth: TrafficBooth = sim.features.use(NAME)
+    wishes = {agent.row: booth.wishes(agent.row) for agent in sim.agents}
+    return [agent for agent in sim.agents if (wish if (wish := wishes[agent.row]) is not None else agent.row in named)]
 
 
 def offer_traffic(
@@ -85,8 +90,9 @@ def offer_traffic(
     world = sim.world
     if any(system.name == NAME for system in sim.pipeline.systems):
         raise StateError("this simulation has a traffic already: sim.get_manager('traffic')")
-    known = world.tables.get(NAME)
-    table = known if isinstance(known, TrafficColumns) else world.add_table(NAME, TrafficColumns)
+    booth: TrafficBooth = sim.features.use(NAME)
+    table = sim.features.table(NAME)
+    assert isinstance(table, TrafficColumns)
     control = TrafficControl(sim, site, table, chosen)
     traffic = Traffic(site, chosen, world, table, control)
     sim.register_manager(traffic, NAME)
@@ -97,6 +103,7 @@ def offer_traffic(
     world.drive_rules.add(control.rule)
     world.routes.conveyance = control.rule
     world.on_remove.append(control.removed)
+    booth.open(traffic)
 
     def leave() -> None:
         # With `sim.clear()` the building is gone, and all robots.
@@ -105,6 +112,7 @@ def offer_traffic(
         world.drive_rules.remove(control.rule)
         world.routes.conveyance = None
         world.on_remove.remove(control.removed)
+        booth.close()
         sim.events.off("cleared", leave)
 
     sim.events.on("cleared", leave)

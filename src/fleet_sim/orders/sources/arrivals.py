@@ -12,8 +12,9 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core import random
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.gate.bounds import LONGEST_TIME
-from fleet_sim.orders.order import HEAVIEST, Order
+from fleet_sim.orders.order import HEAVIEST, MOST_ITEMS, Order
 from fleet_sim.orders.places import OrderPlaces
+from fleet_sim.orders.sources.items import ItemDraws
 from fleet_sim.settings import Checked, setting
 from fleet_sim.sites.stations import StationKind
 from fleet_sim.spatial import trigonometry as trig
@@ -47,6 +48,13 @@ class ArrivalSettings(Checked):
     load: tuple[float, float] = setting(
         (0.0, 0.0), low=0.0, high=HEAVIEST, unit="kg", doc="Loads are drawn evenly between these two."
     )
+    lines: tuple[int, int] | None = setting(
+        None, low=1, high=1000, doc="Orders of items from pods: how many lines each has, drawn between these two."
+    )
+    quantity: tuple[int, int] = setting((1, 1), low=1, high=MOST_ITEMS, doc="Items of a line, drawn between these two.")
+    skus: Weights = setting(
+        factory=dict, low=0.0, high=1e6, doc="How often what is asked for in lines, by sku; without: all alike."
+    )
     priority: int = setting(0, low=-1000, high=1000, doc="Of all of them.")
     due_after: float | None = setting(
         None, low=0.0, high=LONGEST_TIME, unit="s", doc="Each is due so long after it came; null: never."
@@ -56,18 +64,23 @@ class ArrivalSettings(Checked):
 class Arrivals:
     """One stream of orders. What comes depends on the seed and on how many came before, and on nothing else."""
 
-    def __init__(self, settings: ArrivalSettings, places: OrderPlaces, key: int) -> None:
-        """Raises UnknownNameError for unknown stations, InvalidValueError for values that do not fit together."""
+    def __init__(self, settings: ArrivalSettings, places: OrderPlaces, key: int, skus: Sequence[str] = ()) -> None:
+        """Raises UnknownNameError for unknown stations and skus, InvalidValueError for values that do not fit together.
+
+        `skus` are those that there are.
+        """
         self._settings, self._places, self._key = settings, places, key
         if len(settings.per_hour) not in (1, HOURS):
             raise InvalidValueError(f"per_hour: expected 1 or {HOURS} numbers, got {len(settings.per_hour)}")
         if settings.load[1] < settings.load[0]:
             raise InvalidValueError(f"load: expected the smaller one first, got {list(settings.load)}")
         self._rates = np.array(settings.per_hour) / HOUR
-        self._picks, self._pick_weights = _weighted(settings.pick, places, "pick")
-        self._drops, self._drop_weights = _weighted(settings.drop, places, "drop")
-        if len({*self._picks, *self._drops}) < 2:
-            raise InvalidValueError("pick and drop: orders lead from one station to another, these are one")
+        self._items = None if settings.lines is None else _items(settings, skus, key)
+        if self._items is None:
+            self._picks, self._pick_weights = _weighted(settings.pick, places, "pick")
+            self._drops, self._drop_weights = _weighted(settings.drop, places, "drop")
+            if len({*self._picks, *self._drops}) < 2:
+                raise InvalidValueError("pick and drop: orders lead from one station to another, these are one")
         self.drawn = 0
         """How many times were tried, those included at which no order came."""
         self.came = 0
@@ -90,8 +103,10 @@ class Arrivals:
 
     def order(self) -> Order:
         """Return the order that comes at the time drawn last."""
-        settings, number = self._settings, self.came
         self.came += 1
+        if self._items is not None:
+            return self._made(lines=self._items.draw(self.drawn))
+        settings = self._settings
         pick = self._choice(self._picks, self._pick_weights, _PICK)
         others = self._drop_weights * (np.array(self._drops) != pick)
         if not others.any():
@@ -100,14 +115,17 @@ class Arrivals:
         drop = self._choice(self._drops, others, _DROP)
         low, high = settings.load
         station = self._places.names
+        load = low + (high - low) * self._uniform(_LOAD)
+        return self._made(pick=station[pick], drop=station[drop], load=load)
+
+    def _made(self, **given: Any) -> Order:
+        settings = self._settings
         return Order(
-            id=f"{settings.name}_{number}",
-            pick=station[pick],
-            drop=station[drop],
-            load=low + (high - low) * self._uniform(_LOAD),
+            id=f"{settings.name}_{self.came - 1}",
             priority=settings.priority,
             release=self._time,
             due=None if settings.due_after is None else self._time + settings.due_after,
+            **given,
         )
 
     def _other_pick(self, drop: int) -> int:
@@ -133,6 +151,17 @@ class Arrivals:
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
         self.drawn, self.came, self._time = saved
+
+
+def _items(settings: ArrivalSettings, skus: Sequence[str], key: int) -> ItemDraws:
+    if not skus:
+        raise InvalidValueError("lines: there are no pods to pick items from; add `pods` to the orders")
+    plain = ArrivalSettings([0.0])
+    for name in ("pick", "drop", "load"):
+        if getattr(settings, name) != getattr(plain, name):
+            raise InvalidValueError(f"{name}: orders of lines have none; leave it out")
+    assert settings.lines is not None
+    return ItemDraws(skus, settings.skus, settings.lines, settings.quantity, key)
 
 
 def _weighted(weights: Weights, places: OrderPlaces, key: str) -> tuple[list[int], Floats]:

@@ -24,7 +24,7 @@ def read_orders(path: Path) -> Iterator[tuple[str, Order]]:
     """Yield the orders in `path` with their places in it, such as "line 3"; raises ConfigError naming file and line.
 
     The first line has the names of settings; empty fields keep the defaults. `stops` are separated by `|`, and points
-    are written as `(x y)`.
+    are written as `(x y)`. `lines` are written as `sku:items`, separated by `|`.
     """
     lines = csv.reader(read_text(path).splitlines(), strict=True)
     try:
@@ -58,12 +58,21 @@ def _check_header(path: Path, header: list[str]) -> None:
 def _value(path: Path, name: str, text: str, where: str) -> Any:
     if name == "stops":
         return [_place(stop.strip()) for stop in text.split(SEPARATOR)]
+    if name == "lines":
+        return [_line(path, item.strip(), f"{where}.{name}") for item in text.split(SEPARATOR)]
     if name in _TEXTS:
         return text if name == "id" else _place(text)
     try:
         return int(text) if name == "priority" else float(text)
     except ValueError:
         fail(path, f"must be a number, got {text[:60]!r}", f"{where}.{name}")
+
+
+def _line(path: Path, text: str, where: str) -> tuple[str, int]:
+    sku, _, count = text.rpartition(":")
+    if not sku or not count.strip().isdecimal():
+        fail(path, f"must be skus with numbers of items, such as sku_1:2|sku_7:1, got {text[:60]!r}", where)
+    return sku.strip(), int(count)
 
 
 def _place(text: str) -> object:

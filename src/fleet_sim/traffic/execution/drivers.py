@@ -32,6 +32,7 @@ class Drivers(NamedTuple):
     halted: Bools
     leader: Ints
     gap: Floats
+    wide: Bools
 
 
 class Limits(NamedTuple):

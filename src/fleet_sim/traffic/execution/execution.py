@@ -27,6 +27,8 @@ class Execution:
         self.graph = ActionDependencyGraph(tracks, world.capacity)
         self.open_mask: Bools = np.ones(len(tracks.positions), np.bool_)
         """Nodes (N,) that may be entered."""
+        self.barred: Bools = np.zeros(len(tracks.positions), np.bool_)
+        """Those (N,) that wide robots enter only as their goals."""
         self.frozen = False
         """Whether nothing is granted at present, as a plan is being made from where all grants end."""
         self._none_open: Bools = np.zeros(len(tracks.positions), np.bool_)
@@ -75,6 +77,7 @@ class Execution:
             rows,
             dt,
             self._none_open if self.frozen else self.open_mask,
+            self.barred,
             self._tracks,
             marks_of(table),
             self.graph.ways,

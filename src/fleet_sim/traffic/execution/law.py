@@ -24,6 +24,7 @@ def advance(
     rows: Rows,
     dt: float,
     open_mask: Bools,
+    barred: Bools,
     tracks: Tracks,
     marks: Marks,
     ways: Ways,
@@ -39,10 +40,10 @@ def advance(
     # A function over all robots for each part: to hand arrays to a function per robot takes longer than its work, as
     # their references are counted.
     look_up_limits(rows, drivers, limits, step)
-    grant(rows, dt, open_mask, tracks, marks, ways, uses, rounds, drivers, step)
+    grant(rows, dt, open_mask, barred, tracks, marks, ways, uses, rounds, drivers, step)
     follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
     if len(rounds.sizes) > 1:
-        start_rounds(rows, open_mask, tracks, marks, ways, rounds, drivers)
+        start_rounds(rows, open_mask, barred, tracks, marks, ways, rounds, drivers)
     turn(rows, dt, tracks, marks, ways, drivers, limits, step)
     drive(rows, dt, tracks, marks, ways, drivers, step)
     drive_rounds(rows, dt, open_mask, tracks, marks, ways, drivers, step)
@@ -72,6 +73,7 @@ def grant(
     rows: Rows,
     dt: float,
     open_mask: Bools,
+    barred: Bools,
     tracks: Tracks,
     marks: Marks,
     ways: Ways,
@@ -98,6 +100,10 @@ def grant(
             place += 1
             lane = ways.lanes[row, place]
             if place > marks.granted[row]:
+                # What stands there is in nobody's way but that of who carries something wide.
+                node = ways.nodes[row, place]
+                if barred[node] and drivers.wide[row] and drivers.goal[row] != node:
+                    break
                 # Who follows another one is granted no more before that one has cleared the node.
                 if drivers.leader[row] >= 0 or drivers.halted[row]:
                     break

@@ -19,7 +19,14 @@ from fleet_sim.traffic.execution.ways import Marks, Rotations, Ways
 
 @compiled
 def start_rounds(
-    rows: Rows, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, rounds: Rotations, drivers: Drivers
+    rows: Rows,
+    open_mask: Bools,
+    barred: Bools,
+    tracks: Tracks,
+    marks: Marks,
+    ways: Ways,
+    rounds: Rotations,
+    drivers: Drivers,
 ) -> None:
     """Grant rotations to robots where all of a circle are ready.
 
@@ -31,7 +38,7 @@ def start_rounds(
         at = marks.at[row]
         stands = at == marks.granted[row] and at + 1 < marks.length[row]
         number = ways.rounds[row, at + 1] if stands else 0
-        if number and rounds.sizes[number] and _is_ready(row, open_mask, tracks, marks, ways, drivers):
+        if number and rounds.sizes[number] and _is_ready(row, open_mask, barred, tracks, marks, ways, drivers):
             rounds.leaders[number] = min(rounds.leaders[number], row) if rounds.ready[number] else row
             rounds.ready[number] += 1
     for row in rows:
@@ -44,8 +51,13 @@ def start_rounds(
 
 
 @compiled
-def _is_ready(row: int, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers) -> bool:
+def _is_ready(
+    row: int, open_mask: Bools, barred: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers
+) -> bool:
     at = marks.at[row]
+    node = ways.nodes[row, at + 1]
+    if barred[node] and drivers.wide[row] and drivers.goal[row] != node:
+        return False
     if drivers.held[row] or drivers.speed[row] != 0.0 or drivers.progress[row] != 0.0 or drivers.spin[row] != 0.0:
         return False
     if marks.behind[row] != at or not open_mask[ways.nodes[row, at + 1]]:

@@ -21,15 +21,24 @@ class FigureCollector:
     """Figures of robots numbered from 0, each in one of `states` at a time.
 
     `deadlock_after` is the time in s after which a standstill of all counts as a deadlock, see `Standstill`. Robots may
-    come and go: those of a step are the ones that `observe` is given.
+    come and go: those of a step are the ones that `observe` is given. `levels` are names of further quantities that
+    change over time, such as how many orders wait.
     """
 
-    def __init__(self, grid: Grid, *, states: Sequence[StateKind] = STATES, deadlock_after: float = 30.0) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        *,
+        states: Sequence[StateKind] = STATES,
+        deadlock_after: float = 30.0,
+        levels: Sequence[str] = (),
+    ) -> None:
         self.states = tuple(states)
+        self.levels = tuple(levels)
         self.heat = HeatMap(grid)
         self.closest = Closest()
         self.standstill = Standstill(deadlock_after)
-        self.series = Series([TASKS, *(state.name for state in self.states)])
+        self.series = Series([TASKS, *(state.name for state in self.states), *self.levels])
         self.simulated = 0.0
         self.tasks_done = 0
         self._waits = np.array([state.role is Role.WAITS for state in self.states])
@@ -51,8 +60,11 @@ class FigureCollector:
         self._points[robots] = points
         self._present[robots] = True
 
-    def observe(self, dt: float, robots: Ints, points: Floats, codes: Ints) -> None:
-        """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s."""
+    def observe(self, dt: float, robots: Ints, points: Floats, codes: Ints, levels: Sequence[float] = ()) -> None:
+        """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s.
+
+        `levels` are what the quantities of that name were.
+        """
         # Numbers are ascending, so the last one tells how many there are.
         if len(robots) and int(robots[-1]) >= len(self._driven):
             self._grow(int(robots[-1]) + 1)
@@ -62,9 +74,11 @@ class FigureCollector:
         self.standstill.look(dt, robots, waits_mask, self._counts_of_roles(codes))
         self._measure(robots, points)
         self._in_state[codes, robots] += dt
-        amounts = np.empty(1 + len(self.states))
+        count = len(self.states)
+        amounts = np.empty(1 + count + len(self.levels))
         amounts[0] = self._done_now
-        amounts[1:] = np.bincount(codes, minlength=len(self.states))
+        amounts[1 : 1 + count] = np.bincount(codes, minlength=count)
+        amounts[1 + count :] = levels
         amounts[1:] *= dt
         self.series.add(dt, amounts)
         self._done_now = 0

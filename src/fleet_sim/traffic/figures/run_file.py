@@ -40,7 +40,8 @@ class Run:
     """What a run file holds. `figures` are numbers by name; None where there is none, as the distance of a lone robot.
 
     `times` (B,) are the ends of stretches in s, `tasks` (B,) the tasks done in each and `states` the robot-seconds (B,)
-    in each state. `quantiles` are the percentiles 0 to 100 (101,) of what has a distribution. `about` is what was run.
+    in each state. `levels` are further quantities that change over time, summed over the seconds (B,) of each stretch.
+    `quantiles` are the percentiles 0 to 100 (101,) of what has a distribution. `about` is what was run.
     """
 
     title: str
@@ -51,6 +52,7 @@ class Run:
     quantiles: Mapping[str, Floats] = field(default_factory=dict)
     heat: RunHeat | None = None
     about: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, Floats] = field(default_factory=dict)
 
 
 class RunSource(Protocol):
@@ -71,6 +73,7 @@ def run_of(
     """Return what to write of a run; `distributions` are values (K,) whose percentiles are kept, by name."""
     times, sums = collector.series.table()
     columns = dict(zip(collector.series.names, sums.T, strict=True))
+    levels = {name: columns.pop(name) for name in collector.levels}
     heat = collector.heat
     shape = heat.free_mask.shape
     return Run(
@@ -84,6 +87,7 @@ def run_of(
         {name: np.percentile(values, PERCENTS) for name, values in distributions.items() if len(values)},
         RunHeat(heat.grid.cell, heat.free_mask, heat.passages.reshape(shape), heat.waited.reshape(shape)),
         about,
+        levels,
     )
 
 
@@ -98,6 +102,7 @@ def write_run(path: str | Path, run: Run) -> None:
             "time_s": _rounded(run.times),
             TASKS: _rounded(run.tasks),
             "robot_seconds": {name: _rounded(values) for name, values in run.states.items()},
+            "level_seconds": {name: _rounded(values) for name, values in run.levels.items()},
         },
         "percentiles": {name: _rounded(values) for name, values in run.quantiles.items()},
     }
@@ -145,6 +150,8 @@ def read_run(path: str | Path) -> Run:
     series = reader.mapping(content, "series")
     times = reader.numbers(series, "time_s", "series")
     states = reader.mapping(series, "robot_seconds", "series")
+    # Runs without orders, and older files, have none.
+    levels = reader.mapping(series, "level_seconds", "series") if "level_seconds" in series else {}
     about = reader.mapping(content, "about")
     return Run(
         str(content.get("title", file.stem)),
@@ -159,6 +166,7 @@ def read_run(path: str | Path) -> Run:
         },
         reader.heat(content["heat"]) if "heat" in content else None,
         {str(key): str(value) for key, value in about.items()},
+        {str(name): reader.numbers(levels, name, "series.level_seconds", len(times)) for name in levels},
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints
+from fleet_sim.arrays import Bytes, Ints
 from fleet_sim.kernels import compiled
 from fleet_sim.traffic.planners.guides import Columns
 from fleet_sim.traffic.planners.swapping import find_partner
+from fleet_sim.traffic.problem import BLOCKED, EVERYWHERE, OPEN
 from fleet_sim.traffic.tables import Links, Steps
 
 NOBODY = -1
@@ -27,7 +28,8 @@ def give_way(
     links: Links,
     begins: Ints,
     ids: Ints,
-    blocked: Bools,
+    bars: Bytes,
+    passes: Ints,
     now: Ints,
     then: Ints,
     standing: Links,
@@ -62,11 +64,10 @@ def give_way(
             own[width + TRIED], own[width + ASKED] = own[width + TRIED] + 1, 0
         answer = MOVED
         if then[robot] == NOBODY:
-            _hold_next(links, begins, ids, blocked, now, then, standing, holding, choices, allow_rotations, robot)
+            _hold_next(links, begins, ids, bars, passes, now, then, standing, holding, choices, allow_rotations, robot)
         if then[robot] == NOBODY:
             alone = _stay(now, then, holding, own, robot)
-            depth -= 1
-            answer = FAILED
+            depth, answer = depth - 1, FAILED
             if depth == 0:
                 return alone
             continue
@@ -81,7 +82,7 @@ def give_way(
         own[width + ON_STACK] = 0
         depth -= 1
         if own[width + PARTNER] != NOBODY:
-            _pull(links, blocked, now, then, holding, own, robot)
+            _pull(links, bars, passes, now, then, holding, own, robot)
     return True
 
 
@@ -151,10 +152,14 @@ def _rank(away: np.int64, avoided: bool, chance_bits: np.int64) -> np.int64:
 
 
 @compiled
-def _pull(links: Links, blocked: Bools, now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> None:
+def _pull(
+    links: Links, bars: Bytes, passes: Ints, now: Ints, then: Ints, holding: Links, own: Links, robot: int
+) -> None:
     """Let the partner of `robot` follow to the place that it leaves, if it goes the way that was meant for this."""
     partner, place = own[links.shape[1] + 1 + PARTNER], now[robot]
-    if own[links.shape[1] + 1 + TRIED] > 0 or then[partner] != NOBODY or holding[place] != NOBODY or blocked[place]:
+    if own[links.shape[1] + 1 + TRIED] > 0 or then[partner] != NOBODY or holding[place] != NOBODY:
+        return
+    if is_shut(bars, passes, partner, place):
         return
     for column in range(links.shape[1]):
         if links[now[partner], column] == place:
@@ -168,7 +173,8 @@ def _hold_next(
     links: Links,
     begins: Ints,
     ids: Ints,
-    blocked: Bools,
+    bars: Bytes,
+    passes: Ints,
     now: Ints,
     then: Ints,
     standing: Links,
@@ -183,7 +189,7 @@ def _hold_next(
     while own[width + TRIED] < width and own[own[width + TRIED]] != NOBODY:
         column = own[own[width + TRIED]]
         node = begin if column == width - 1 else links[begin, column]
-        free = holding[node] == NOBODY and (node == begin or not blocked[node])
+        free = holding[node] == NOBODY and (node == begin or not is_shut(bars, passes, robot, node))
         # Asked here first, as calls with many arrays are slow.
         if free and standing[node] >= 0:
             free = _may_take(then, standing, holding, choices, allow_rotations, robot, begin, node)
@@ -202,6 +208,14 @@ def _hold_next(
                     holding[ids[at]] = robot
             return
         own[width + TRIED] += 1
+
+
+@compiled
+def is_shut(bars: Bytes, passes: Ints, robot: int, node: int) -> bool:
+    """Return whether `robot` must not enter `node`."""
+    if bars[node] == OPEN:
+        return False
+    return bars[node] == BLOCKED or (passes[robot] != EVERYWHERE and passes[robot] != node)
 
 
 @compiled

@@ -46,12 +46,14 @@ class Pibt(Planner):
     way first, and so on (Okumura et al., 2022).
 
     A robot's priority grows with each call in which it starts away from its goal, and falls when it arrives; robots at
-    their goals give way. Steps are found in well below a millisecond for a thousand robots. Lifelong, on a grid whose
-    cells all lie on loops, every robot arrives some time if rotations are allowed; in dead ends, and without rotations,
-    two may block each other for ever. A plan to the end is refused with PlanError then.
+    their goals give way. Wide robots on their way come before all others. Steps are found in well below a millisecond
+    for a thousand robots. Lifelong, on a grid whose cells all lie on loops, every robot arrives some time if rotations
+    are allowed; in dead ends, and without rotations, two may block each other for ever. A plan to the end is refused
+    with PlanError then.
     """
 
     settings_class = PibtSettings
+    keeps_bars = True
     settings: PibtSettings
 
     def __init__(self, network: Network, **settings: Any) -> None:
@@ -88,8 +90,8 @@ class Pibt(Planner):
     def _run(self, problem: Problem, now: Ints, waited: Ints, count: int, *, to_end: bool) -> Ints:
         # To the end, robots that nobody follows any more would only make detours.
         tables = self.network.tables if to_end else self.network.guided_tables(self.settings.against)
-        tables.block(problem.blocked)
-        rows = tables.rows_of(problem.goals)
+        tables.block(problem.blocked, problem.barred)
+        rows = tables.rows_of(problem.goals, problem.wide)
         columns = np.empty((len(problem), count), np.int64)
         made = run_steps(
             *self._step.arrays(problem, now),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints
+from fleet_sim.arrays import Bytes, Ints
 from fleet_sim.kernels import compiled
 from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, let_go
+from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go
 from fleet_sim.traffic.planners.guides import Columns
-from fleet_sim.traffic.problem import Problem
+from fleet_sim.traffic.problem import EVERYWHERE, Problem
 from fleet_sim.traffic.tables import Links, Steps
+
+FIRST = 1e9
+"""Beyond all waiting: by how much wide robots on their way are more urgent than others."""
 
 
 @saved
@@ -26,7 +29,7 @@ class PibtStep:
 
     def arrays(
         self, problem: Problem, now: Ints
-    ) -> tuple[Links, Ints, Ints, Bools, Ints, Links, Links, Links, Links, Ints]:
+    ) -> tuple[Links, Ints, Ints, Bytes, Ints, Ints, Links, Links, Links, Links, Ints]:
         """Return what `run_steps` takes first."""
         network = self._network
         robots, width = len(problem), network.links.shape[1] + 1
@@ -34,7 +37,7 @@ class PibtStep:
         stack = np.empty(robots, np.int32)
         claims = network.claims
         return (
-            *(network.links, claims.begins, claims.ids, problem.blocked, now.copy()),
+            *(network.links, claims.begins, claims.ids, problem.bars, problem.passes, now.copy()),
             *(self._standing, self._holding, choices, stack, np.empty(width, np.int64)),
         )
 
@@ -44,7 +47,8 @@ def run_steps(
     links: Links,
     begins: Ints,
     ids: Ints,
-    blocked: Bools,
+    bars: Bytes,
+    passes: Ints,
     starts: Ints,
     standing: Links,
     holding: Links,
@@ -74,6 +78,9 @@ def run_steps(
             return number
         for robot in range(robots):
             urgency[robot] = -waited[robot] + 0.5 * chance(np.uint64(0), robot, 0)
+            # Places beside shelves are dead ends to wide robots only: narrow ones can always make room there.
+            if passes[robot] != EVERYWHERE and now[robot] != goals[robot]:
+                urgency[robot] -= FIRST
             then[robot] = NOBODY
             standing[now[robot]] = robot
         order = np.argsort(urgency)
@@ -81,7 +88,7 @@ def run_steps(
         for robot in order:
             if then[robot] == NOBODY:
                 give_way(
-                    links, begins, ids, blocked, now, then, standing, holding, choices, stack, ranks, steps, rows,
+                    links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, steps, rows,
                     guides, key, allow_rotations, swaps, robot,
                 )  # fmt: skip
         for robot in range(robots):
@@ -99,7 +106,8 @@ def next_places(
     links: Links,
     begins: Ints,
     ids: Ints,
-    blocked: Bools,
+    bars: Bytes,
+    passes: Ints,
     now: Ints,
     standing: Links,
     holding: Links,
@@ -127,11 +135,11 @@ def next_places(
         choices[robot, choices.shape[1] - KEPT + ON_STACK] = 0
     sound = True
     for number in range(len(fixed)):
-        sound = sound and _fix(links, begins, ids, blocked, now, then, holding, fixed[number])
+        sound = sound and _fix(links, begins, ids, bars, passes, now, then, holding, fixed[number])
     for robot in order:
         if sound and then[robot] == NOBODY:
             sound = give_way(
-                links, begins, ids, blocked, now, then, standing, holding, choices, stack, ranks, steps, rows,
+                links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, steps, rows,
                 guides, key, allow_rotations, swaps, robot,
             )  # fmt: skip
     # Fixed robots have asked nobody, so circles and swaps with them are found only now.
@@ -146,13 +154,21 @@ def next_places(
 
 @compiled
 def _fix(
-    links: Links, begins: Ints, ids: Ints, blocked: Bools, now: Ints, then: Ints, holding: Links, fixed: Ints
+    links: Links,
+    begins: Ints,
+    ids: Ints,
+    bars: Bytes,
+    passes: Ints,
+    now: Ints,
+    then: Ints,
+    holding: Links,
+    fixed: Ints,
 ) -> bool:
     """Let a robot make the move that it must make; returns whether it can."""
     robot, column = fixed
     begin = now[robot]
     node = begin if column == links.shape[1] else links[begin, column]
-    if holding[node] != NOBODY or (node != begin and blocked[node]):
+    if holding[node] != NOBODY or (node != begin and is_shut(bars, passes, robot, node)):
         return False
     move = begin * links.shape[1] + column
     if len(ids) and node != begin:

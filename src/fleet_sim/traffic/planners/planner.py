@@ -14,6 +14,7 @@ from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.problem import Problem
 
+NO_BARS = "does not keep robots that carry something wide away from what stands in their way; use pibt"
 USUAL_WINDOW = 10
 """Steps that are enough for most planners to see who is in the way."""
 
@@ -30,6 +31,9 @@ class Planner(ABC):
     """
 
     settings_class: ClassVar[type[PlannerSettings]] = PlannerSettings
+
+    keeps_bars: ClassVar[bool] = False
+    """Whether its plans keep wide robots off barred nodes; others are not asked where there are such robots."""
 
     def __init__(self, network: Network, **settings: Any) -> None:
         """Raises ConfigError for a setting that there is not, or that is out of its range."""
@@ -66,6 +70,8 @@ def checked_plan(planner: Planner, problem: Problem) -> Ints:
     Whatever a user's planner raises is the cause of that error.
     """
     name = type(planner).__name__
+    if problem.has_bars and not planner.keeps_bars:
+        raise PlanError(f"planner {name} {NO_BARS}")
     try:
         paths = planner.plan(problem)
     except FleetSimError:

@@ -1,0 +1,1 @@
+"""Goods to person: robots carry pods, which are shelves with stock, to workstations and store them again."""

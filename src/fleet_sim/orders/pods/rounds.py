@@ -1,0 +1,247 @@
+"""PodRounds: asks the policies which pods go where, and sends robots for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.courier import Courier, Task
+from fleet_sim.orders.fleet import OrderFleet
+from fleet_sim.orders.places import OrderPlaces
+from fleet_sim.orders.pods.benches import Workbench
+from fleet_sim.orders.pods.counter import PodCounter
+from fleet_sim.orders.pods.crew import PodCrew
+from fleet_sim.orders.pods.floor import PodFloor
+from fleet_sim.orders.pods.policies.choice import POD_CHOICES, PodChoice, PodRequest
+from fleet_sim.orders.pods.policies.place import STORAGE_POLICIES, StoragePolicy, StorageRequest
+from fleet_sim.orders.pods.policies.replenishment import (
+    REPLENISHMENTS,
+    NeverReplenish,
+    ReplenishPolicy,
+    ReplenishRequest,
+)
+from fleet_sim.orders.pods.settings import PodsSettings, PolicySettings
+from fleet_sim.orders.pods.storage import NOWHERE, PodStorage
+from fleet_sim.orders.pods.visit import GONE, NO_POD, PodVisit
+from fleet_sim.registry import Registry
+
+
+class PodPolicies(NamedTuple):
+    """The policies of one simulation."""
+
+    choice: PodChoice
+    storing: StoragePolicy
+    replenishing: ReplenishPolicy
+
+    @classmethod
+    def of(cls, settings: PodsSettings) -> PodPolicies:
+        """Return those of `settings`; raises UnknownNameError or InvalidValueError."""
+        return cls(
+            _made(POD_CHOICES, PodChoice, settings.choice),
+            _made(STORAGE_POLICIES, StoragePolicy, settings.place),
+            _made(REPLENISHMENTS, ReplenishPolicy, settings.replenishment),
+        )
+
+
+class PodRounds:
+    """Gives pods to robots. What a policy raises, or answers wrongly, is logged once and counted; nothing is done."""
+
+    def __init__(
+        self,
+        world: World,
+        table: OrderColumns,
+        places: OrderPlaces,
+        fleet: OrderFleet,
+        storage: PodStorage,
+        floor: PodFloor,
+        counter: PodCounter,
+        policies: PodPolicies,
+        mass: float,
+    ) -> None:
+        self._world, self._table, self._places, self._fleet = world, table, places, fleet
+        self._storage, self._floor, self._counter, self._mass = storage, floor, counter, mass
+        self._choice, self._storing, self._replenishing = policies
+        names = ("pod choice", "storage policy", "replenishment policy")
+        self._choosing_part, self._storing_part, self._ordering_part = map(world.guard.part, names)
+
+    @property
+    def never_orders(self) -> bool:
+        """Whether no items are ever ordered."""
+        return isinstance(self._replenishing, NeverReplenish)
+
+    # ---- storage -----------------------------------------------------------------------------------------------------
+
+    def choose_place(self, visit: PodVisit) -> int:
+        """Return where a pod is stored, by its index; NOWHERE where there is no place now."""
+        storage = self._storage
+        places = np.flatnonzero((storage.owner == NO_POD) | (storage.owner == visit.pod))
+        lengths = self._floor.lengths_to(visit.row, places)
+        reached_mask = np.isfinite(lengths)
+        places, lengths = places[reached_mask], lengths[reached_mask]
+        if not len(places):
+            return NOWHERE
+        own = np.flatnonzero(storage.owner[places] == visit.pod)
+        request = StorageRequest(
+            pod=visit.pod,
+            points=storage.points[places],
+            lengths=lengths,
+            original=int(own[0]) if len(own) else NOWHERE,
+            held=self._counter.stock.held[visit.pod].copy(),
+            now=self._world.clock.time,
+        )
+        chosen = self._storing_part.call(lambda: _index(self._storing.choose(request), len(places)))
+        return NOWHERE if chosen is None or chosen < 0 else int(places[chosen])
+
+    # ---- rounds ------------------------------------------------------------------------------------------------------
+
+    def run(self, crew: PodCrew) -> None:
+        """Give orders to workstations, order items, and send robots for pods."""
+        counter = self._counter
+        counter.assign()
+        self._order_items()
+        for visit in crew.visits.values():
+            if visit.phase not in GONE:
+                counter.claim_more(visit)
+        idle = self._idle()
+        asking = [bench for bench in counter.benches.values() if bench.place not in self._places.closed]
+        while idle and asking:
+            # In turns, those with the fewest pods first.
+            coming = {bench.place: self._count(bench, crew) for bench in asking}
+            asking.sort(key=lambda bench: coming[bench.place])
+            bench = asking.pop(0)
+            if coming[bench.place] > len(bench.waits):
+                continue
+            robot = self._send(bench, idle, crew)
+            if robot is not None:
+                idle.remove(robot)
+                asking.append(bench)
+
+    def _count(self, bench: Workbench, crew: PodCrew) -> int:
+        return sum(visit.station == bench.place and visit.phase not in GONE for visit in crew.visits.values())
+
+    def _order_items(self) -> None:
+        stock = self._counter.stock
+        asked = np.zeros(len(stock.skus), np.int64)
+        for number in self._counter.short:
+            for sku, count in self._counter.lines_of(self._counter.book.orders[number]):
+                asked[sku] += count
+        held = stock.held.sum(axis=0)
+        room = stock.capacity * len(self._standing_or_carried()) - int(held.sum() + stock.coming.sum())
+        request = ReplenishRequest(
+            held, stock.coming.copy(), stock.target, asked + stock.wanted, max(room, 0), self._world.clock.time
+        )
+        counts = self._ordering_part.call(lambda: _counts(self._replenishing.order(request), request))
+        if counts is not None and counts.any():
+            stock.order(counts)
+
+    def _standing_or_carried(self) -> Ints:
+        """Return the pods that robots may still use."""
+        return self._storage.owner[self._storage.owner != NO_POD]
+
+    def _idle(self) -> list[Courier]:
+        able = self._table.max_load >= self._mass
+        wants = self._fleet.charging.wants if self._fleet.charging is not None else lambda row: False
+        return [
+            courier
+            for row, courier in self._fleet.couriers.items()
+            if courier.task in (Task.NONE, Task.PARK)
+            and not (courier.resting or courier.out or courier.plan or wants(row) or self._world.actions.queued(row))
+            and able[row]
+            and self._floor.passes_under(row)
+        ]
+
+    def _send(self, bench: Workbench, idle: list[Courier], crew: PodCrew) -> Courier | None:
+        """Send a robot for a pod that a station needs; return it, None where there is none to send."""
+        places = np.flatnonzero(self._storage.owner != NO_POD)
+        pods = self._storage.owner[places]
+        busy = [visit.pod for visit in crew.visits.values()]
+        there_mask = ~np.isin(pods, busy)
+        places, pods = places[there_mask], pods[there_mask]
+        lengths = self._places.between(self._place_numbers(places), np.full(len(places), bench.place))
+        found = self._pod_for(bench, pods, lengths) if bench.picks else None
+        fills = found is None and bench.fills
+        if fills:
+            found = self._pod_to_fill(pods, lengths, crew)
+        if found is None:
+            return None
+        index, coming = found
+        place = self._place_numbers(places[[index]])
+        rows = [courier.row for courier in idle]
+        ways = self._places.lengths_from(self._world.position[rows, :2], place)[:, 0]
+        nearest = int(ways.argmin())
+        if not np.isfinite(ways[nearest]):
+            return None
+        visit = PodVisit(idle[nearest].row, int(pods[index]), bench.place, fills=fills)
+        if fills:
+            self._counter.claim_room(visit, coming)
+        else:
+            self._counter.claim_more(visit)
+        crew.begin(visit, int(place[0]))
+        return idle[nearest]
+
+    def _place_numbers(self, places: Ints) -> Ints:
+        return np.array(self._counter.places, np.int64)[places]
+
+    def _pod_for(self, bench: Workbench, pods: Ints, lengths: Floats) -> tuple[int, Ints] | None:
+        """Return the index of the pod that the policy chooses for the lines of a workstation."""
+        stock = self._counter.stock
+        wanted = bench.wanted(len(stock.skus))
+        if not wanted.any():
+            return None
+        free = stock.free[pods]
+        items = np.minimum(free, wanted).sum(axis=1)
+        skus = [line.sku for line in bench.lines if line.unclaimed]
+        can = np.flatnonzero((items > 0) & np.isfinite(lengths))
+        if not len(can):
+            return None
+        request = PodRequest(
+            pods=pods[can],
+            lengths=lengths[can],
+            lines=(free[can][:, skus] > 0).sum(axis=1),
+            items=items[can],
+            held=free[can],
+            wanted=wanted,
+            now=self._world.clock.time,
+        )
+        chosen = self._choosing_part.call(lambda: _index(self._choice.choose(request), len(can)))
+        return None if chosen is None or chosen < 0 else (int(can[chosen]), wanted)
+
+    def _pod_to_fill(self, pods: Ints, lengths: Floats, crew: PodCrew) -> tuple[int, Ints] | None:
+        """Return the index of the pod with most room, the nearest of these, and the items (S,) that wait for one."""
+        stock = self._counter.stock
+        coming = stock.coming.copy()
+        for visit in crew.visits.values():
+            for claim in [*visit.claims, *([visit.serving] if visit.serving else [])] if visit.fills else []:
+                coming[claim.sku] -= claim.items
+        rooms = np.where(np.isfinite(lengths), stock.capacity - stock.held[pods].sum(axis=1), 0)
+        if not coming.any() or not (rooms > 0).any():
+            return None
+        return int(np.lexsort((lengths, -rooms))[0]), coming
+
+
+def _made(registry: Registry[Callable[..., Any]], protocol: type[Any], chosen: PolicySettings) -> Any:
+    policy = registry.make(chosen.type, chosen.options)
+    if not isinstance(policy, protocol):
+        raise InvalidValueError(f"{registry.noun} {chosen.type!r} makes {policy!r}, which is no {protocol.__name__}")
+    return policy
+
+
+def _index(answer: object, count: int) -> int:
+    if isinstance(answer, bool) or not isinstance(answer, int | np.integer) or not -1 <= answer < count:
+        raise InvalidValueError(f"expected an index from 0 to {count - 1}, or -1 for none, got {answer!r}")
+    return int(answer)
+
+
+def _counts(answer: object, request: ReplenishRequest) -> Ints:
+    counts = np.asarray(answer)
+    if counts.shape != request.held.shape or counts.dtype.kind not in "iu" or (counts < 0).any():
+        raise InvalidValueError(f"expected {len(request.held)} numbers of items, none negative, got {answer!r}")
+    if counts.sum() > request.room:
+        raise InvalidValueError(f"{counts.sum()} items are ordered, the pods have room for {request.room}")
+    return counts.astype(np.int64)
