@@ -23,7 +23,8 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-SCRIPTS = [path for path in DOCUMENTS if blocks(path, "python")]
+# Tutorials are followed step by step in test_tutorials.py.
+SCRIPTS = [path for path in DOCUMENTS if blocks(path, "python") and path.parent.name != "tutorials"]
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)

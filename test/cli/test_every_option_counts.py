@@ -77,7 +77,7 @@ SHOWN: dict[str, tuple[str, str, str]] = {
     "traffic run --cell": (DRIVE, "--cell 0.3", "cell"),
     "traffic run --level": (DRIVE, "--level L1", "level"),
     "traffic run --paths": (DRIVE, "--paths p.txt", "one plan to write for a .scen only"),
-    "traffic run --seconds": (DRIVE, "--seconds 10", r"\b10\b"),
+    "traffic run --seconds": (DRIVE, "--seconds 10", r"Simulated +\S+"),
     "traffic run --json": ("traffic run room.map --robots 2 --seconds 2 --quiet", "--json a.json", r"wrote a\.json"),
     "traffic execute --seconds": (EXECUTE, "--seconds 2", r"Simulated +\S+"),
     "traffic execute --seed": (EXECUTE, "--seed -1", "--seed: must be at least 0"),
@@ -103,6 +103,7 @@ BEFORE = {
 }
 """What has to be done first, and the file that says that it was."""
 
+PAGES = "viewer/test_view_command.py"
 ELSEWHERE = {
     "run --rtf": "config/test_scenario.py",
     "run --headless": "cli/test_cli.py",
@@ -114,6 +115,14 @@ ELSEWHERE = {
     "run --from-state": "test_state_files.py",
     "replay --publish": "record/test_node_recording.py",
     "replay --repair": "record/test_recordings.py",
+    "traffic run --out": "traffic/test_league_file.py",
+    "traffic execute --out": "traffic/test_league_file.py",
+    **{
+        f"film --{name}": "record/test_films.py"
+        for name in ("camera", "fps", "out", "seconds", "size", "speed", "start")
+    },
+    **{f"run --{name}": PAGES for name in ("view", "host", "port", "read-only", "no-browser")},
+    **{f"view --{name}": PAGES for name in ("host", "port", "read-only", "no-browser", "paused", "rtf", "seed", "set")},
     "swarm --record": "cli/test_swarm_commands.py",
     "swarm --metrics": "cli/test_swarm_commands.py",
     "swarm --plot": "cli/test_swarm_commands.py",

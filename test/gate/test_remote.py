@@ -56,7 +56,8 @@ def test_files_outside_of_model_folders_are_refused_and_not_told_apart(
     for path in (there, tmp_path / "absent.urdf"):
         with pytest.raises(FleetSimError, match="not in a folder of models") as caught:
             spawn(sim, urdf_path=str(path))
-        answers.append(str(caught.value).replace(str(path), "FILE"))
+        # Long paths are shown in part.
+        answers.append(str(caught.value).replace(path.name, "FILE").replace(path.stem, "FILE"))
         with pytest.raises(FleetSimError, match="not in a folder of models"):
             spawn(sim, shape={"shape_type": "mesh", "mesh_path": str(path.with_suffix(".obj"))})
     assert answers[0] == answers[1]

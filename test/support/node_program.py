@@ -23,6 +23,9 @@ from tf2_msgs.msg import TFMessage
 PATIENCE = 60.0
 """The longest any event is waited for, in s. On a busy machine a node needs a while to start."""
 
+RESEND = 15.0
+"""A request without a response is sent again after so many s: servers here answer at once, or not at all."""
+
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -112,8 +115,16 @@ class Client:
         """Return the response of a service."""
         client = self.node.create_client(kind, name)
         self.until(client.service_is_ready, f"service {name}")
-        future = client.call_async(request if request is not None else kind.Request())
-        self.until(future.done, f"a response of {name}")
+        asked = kind.Request() if request is None else request
+        sent: list[tuple[float, Any]] = []
+
+        def response() -> Any:
+            # DDS drops a request that comes before the server has heard of this client, and never says so.
+            if not sent or time.monotonic() > sent[-1][0] + RESEND:
+                sent.append((time.monotonic(), client.call_async(asked)))
+            return next((future for _, future in sent if future.done()), None)
+
+        future = self.until(response, f"a response of {name}")
         self.node.destroy_client(client)
         return future.result()
 

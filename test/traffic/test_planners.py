@@ -217,3 +217,12 @@ def test_planners_in_two_threads_use_the_tables_of_a_network_one_after_the_other
         assert plans == []
     thread.join()
     assert plans[0].tolist() == expected
+
+
+def test_guides_of_lacam_lead_robots_other_ways() -> None:
+    rng = np.random.default_rng(4)
+    network = networks.random_network(rng, 16, 16, 0.95)
+    starts, goals = networks.random_places(rng, network, 60)
+    problem = Problem(network, starts, goals, time_limit=600.0)
+    guided, plain = (checked_plan(make_planner("lacam", network, guides=on), problem) for on in (True, False))
+    assert guided.tolist() != plain.tolist()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -195,6 +194,9 @@ def _as_written() -> Iterator[None]:
 
 def package_version() -> str:
     """Return the version of this package."""
+    # Imported here because it takes 50 ms, and most runs read no states.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("fleet_sim")
     except PackageNotFoundError:

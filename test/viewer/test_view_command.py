@@ -1,0 +1,95 @@
+"""The options of `fleet-sim view` and `fleet-sim run --view`: where the page is, what it allows, and what is shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+import fleet_sim as fs
+from fleet_sim.cli.main import main
+
+pytest.importorskip("viser")
+
+SCENARIO = """
+simulation: {timestep: 0.05, duration: 0.2, seed: 1}
+robots: [{name: bot, shape: {shape_type: box, half_extents: [0.3, 0.2, 0.1]}}]
+"""
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a run found as it began: its settings, and the page, which it fetched."""
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+
+    def run(sim: fs.MultiRobotSimulationCore, duration: float | None = None) -> None:
+        found.update(seed=sim.params.seed, rtf=sim.params.target_rtf, paused=sim.is_paused, end=sim.params.duration)
+
+    monkeypatch.setattr(fs.MultiRobotSimulationCore, "run_simulation", run)
+    return found
+
+
+def address(printed: str) -> str:
+    match = re.search(r"view: (http://\S+)", printed)
+    assert match, printed
+    return match[1]
+
+
+def test_what_is_shown_is_as_the_options_say(shown: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    page = ["view", "s.yaml", "--port", "0", "--no-browser"]
+    assert main(page) == 0
+    assert shown == {"seed": 1, "rtf": 1.0, "paused": False, "end": 0.0}
+    assert address(capsys.readouterr().out).startswith("http://localhost:")
+    assert main([*page, "--seed", "7", "--rtf", "4", "--paused"]) == 0
+    assert shown == {"seed": 7, "rtf": 4.0, "paused": True, "end": 0.0}
+    assert main([*page, "--set", "simulation.seed=9"]) == 0
+    assert shown["seed"] == 9
+
+
+def test_the_page_is_where_the_options_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    pages: list[str] = []
+
+    def run(sim: fs.MultiRobotSimulationCore, duration: float | None = None) -> None:
+        with urlopen(address(capsys.readouterr().out)) as page:
+            pages.append(page.url)
+            assert page.status == 200
+
+    monkeypatch.setattr(fs.MultiRobotSimulationCore, "run_simulation", run)
+    view = ["view", "s.yaml", "--port", "0", "--no-browser", "--read-only"]
+    assert main(view) == 0
+    assert main([*view, "--host", "127.0.0.2"]) == 0
+    assert re.fullmatch(r"http://localhost:\d+/", pages[0])
+    assert re.fullmatch(r"http://127\.0\.0\.2:\d+/\S{16,}/?", pages[1]), "elsewhere the address has a secret"
+
+
+@pytest.mark.parametrize("option", [["--host", "127.0.0.2"], ["--port", "8123"], ["--read-only"], ["--no-browser"]])
+def test_options_of_a_page_need_one(
+    option: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "s.yaml", *option]) == 1
+    assert f"{option[0]} is for the page in the browser; give --view too" in capsys.readouterr().err
+
+
+def test_a_run_that_is_watched_ends_as_it_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    hashes = []
+    for watched in ([], ["--view", "--port", "0", "--no-browser"]):
+        assert main(["run", "s.yaml", "--rtf", "0", "--hash", *watched]) == 0
+        printed = capsys.readouterr().out
+        assert ("view: http" in printed) == bool(watched)
+        hashes.append(re.search(r"state hash: (\w+)", printed)[1])  # type: ignore[index]
+    assert hashes[0] == hashes[1]
