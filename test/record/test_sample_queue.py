@@ -15,7 +15,7 @@ SAMPLE = Sample.__new__(Sample)
 
 
 def test_a_full_queue_drops_and_counts_where_on_full_says_so() -> None:
-    queue = SampleQueue("drop", length=4)
+    queue = SampleQueue(on_full="drop", length=4)
     assert [queue.put(SAMPLE) for _ in range(6)] == [True] * 4 + [False] * 2
     assert queue.dropped == 2
     assert len(queue.get(0.0)) == 2
@@ -23,7 +23,7 @@ def test_a_full_queue_drops_and_counts_where_on_full_says_so() -> None:
 
 
 def test_a_full_queue_makes_the_run_wait_otherwise() -> None:
-    queue = SampleQueue("wait", length=4)
+    queue = SampleQueue(on_full="wait", length=4)
     taken: list[bool] = []
     run = Thread(target=lambda: taken.extend(queue.put(SAMPLE) for _ in range(6)), daemon=True)
     run.start()
