@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import RLock
 
 import numpy as np
@@ -16,6 +18,8 @@ from fleet_sim.viewer.web.panel import Panel
 from fleet_sim.viewer.web.picking import meets_floor, pick
 from fleet_sim.viewer.web.session import Session
 from fleet_sim.viewer.web.source import Source, ViewFrame, Wanted
+
+log = logging.getLogger("fleet_sim.viewer")
 
 ON_THE_FLOOR = 0.1
 """A click on something that does not move, lower than this in m, is a click on the floor."""
@@ -46,8 +50,14 @@ class ViewStage:
         self._panel = Panel(server.gui, source, may_act=self._may_act)
         self._places = ground.Places(server.scene, source.site) if source.site is not None else None
         self._framed = False
+        # One thread: the server's pool would carry out two clicks in any order, and one may be to come after the other.
+        self._clicks = ThreadPoolExecutor(1, "view_clicks")
         for modifier in (None, "shift"):
-            server.scene.on_click(modifier=modifier)(self._clicked)
+            server.scene.on_click(modifier=modifier)(self._click_came)
+
+    def close(self) -> None:
+        """Carry out no more clicks."""
+        self._clicks.shutdown(wait=False, cancel_futures=True)
 
     def wanted(self) -> Wanted:
         """Return what the next frame is to have."""
@@ -76,6 +86,10 @@ class ViewStage:
         """Forget a page that was closed."""
         with self._lock:
             self._sessions.pop(client.client_id, None)
+
+    async def _click_came(self, event: viser.SceneClickEvent) -> None:
+        # Awaited by the server in the order of the clicks; its thread is not to wait for a frame.
+        self._clicks.submit(self._clicked, event).add_done_callback(_report)
 
     def _clicked(self, event: viser.SceneClickEvent) -> None:
         session = self._sessions.get(event.client_id)
@@ -120,3 +134,10 @@ class ViewStage:
         self._panel.show(frame)
         for session in sessions:
             session.show(frame)
+
+
+def _report(done: Future[None]) -> None:
+    """Log what a click raised: nobody waits for it."""
+    error = None if done.cancelled() else done.exception()
+    if error is not None:
+        log.error("a click was not carried out", exc_info=error)

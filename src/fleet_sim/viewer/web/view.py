@@ -117,6 +117,7 @@ class WebView:
         self._watched.set()
         self.source.close()
         close_server(self._server)
+        self._stage.close()
         self._thread.join(PATIENCE)
 
     def _repr_html_(self) -> str:
