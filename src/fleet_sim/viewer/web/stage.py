@@ -53,7 +53,8 @@ class ViewStage:
         # One thread: the server's pool would carry out two clicks in any order, and one may be to come after the other.
         self._clicks = ThreadPoolExecutor(1, "view_clicks")
         for modifier in (None, "shift"):
-            server.scene.on_click(modifier=modifier)(self._click_came)
+            # Coroutines are awaited, though its annotation leaves them out.
+            server.scene.on_click(modifier=modifier)(self._click_came)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Carry out no more clicks."""
