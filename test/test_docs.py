@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from pages import blocks
 
 import fleet_sim
 from fleet_sim.config.ros_params import Group, RateParams, RosParams
@@ -17,10 +18,6 @@ from fleet_sim.config.ros_params import Group, RateParams, RosParams
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-
-
-def blocks(path: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 # Tutorials are followed step by step in test_tutorials.py.

@@ -8,24 +8,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import blocks
 
 import fleet_sim as fs
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.gate.remote import remote_input
 
-PAGE = (Path(__file__).parents[1] / "docs/own_code.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+PAGE = Path(__file__).parents[1] / "docs/own_code.md"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the page's module and scenario, as its reader has it."""
     folder = tmp_path_factory.mktemp("own")
-    (folder / "mine.py").write_text("\n\n".join(blocks("python")), encoding="utf-8")
-    (folder / "mine.yaml").write_text("\n".join(blocks("yaml")), encoding="utf-8")
+    (folder / "mine.py").write_text("\n\n".join(blocks(PAGE, "python")), encoding="utf-8")
+    (folder / "mine.yaml").write_text("\n".join(blocks(PAGE, "yaml")), encoding="utf-8")
     return folder
 
 
@@ -41,7 +38,7 @@ def fleet_sim(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def test_templates_are_short() -> None:
-    classes = re.split(r"^(?=class |@dataclass)", "\n".join(blocks("python")), flags=re.MULTILINE)
+    classes = re.split(r"^(?=class |@dataclass)", "\n".join(blocks(PAGE, "python")), flags=re.MULTILINE)
     assert max(len(text.rstrip().splitlines()) for text in classes) <= 20
 
 

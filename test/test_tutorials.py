@@ -9,15 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pages import code_blocks
 
 TUTORIALS = sorted((Path(__file__).parents[1] / "docs/tutorials").glob("*.md"))
 SCENARIOS = Path(__file__).parents[1] / "docs/scenarios.md"
 LONGEST_CODE = 70
-
-
-def steps(path: Path) -> list[tuple[str, str]]:
-    """Return (language, text) of the blocks, in order."""
-    return re.findall(r"^```(\w+)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def run(command: list[str], folder: Path) -> str:
@@ -29,7 +25,7 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("text", [text for _, text in steps(SCENARIOS)], ids=lambda text: text.split()[1])
+@pytest.mark.parametrize("text", [text for _, text in code_blocks(SCENARIOS)], ids=lambda text: text.split()[1])
 def test_scenarios_of_the_page_are_whole(text: str, tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(text, encoding="utf-8")
     run(["fleet-sim", "check", "it.yaml"], tmp_path)
@@ -39,7 +35,7 @@ def test_scenarios_of_the_page_are_whole(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_works_as_it_is_written(path: Path, tmp_path: Path) -> None:
-    blocks = steps(path)
+    blocks = code_blocks(path)
     assert sum(text.count("\n") for _, text in blocks) <= LONGEST_CODE
     code: list[str] = []
     shown = ""
