@@ -62,13 +62,8 @@ class FaultGuard:
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception."""
-        try:
-            return function(*args, **kwargs)
-        except Exception:
-            self._note_failure(what, function)
-            if self.raise_on_fault:
-                raise
-            return None
+        outcome = self.attempt(what, function, *args, **kwargs)
+        return None if outcome is FAILED else outcome
 
     def attempt(
         self, what: str, function: Callable[..., Result], *args: object, **kwargs: object

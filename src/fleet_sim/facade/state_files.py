@@ -193,7 +193,7 @@ def _as_written() -> Iterator[None]:
 
 
 def package_version() -> str:
-    """Return the version of this package."""
+    """Return the version of this package; "" of a checkout that is not installed."""
     # Imported here because it takes 50 ms, and most runs read no states.
     from importlib.metadata import PackageNotFoundError, version
 

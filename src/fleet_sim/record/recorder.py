@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,6 +14,7 @@ from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.stamps import RosTime
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.facade.recording import RunRecording
+from fleet_sim.facade.state_files import package_version
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.queue import SampleQueue
 from fleet_sim.record.settings import RecordParams
@@ -148,7 +148,7 @@ class McapRecording:
         sim = self._sim
         about = {
             "format": FORMAT,
-            "version": _version(),
+            "version": package_version() or "of a checkout that is not installed",
             "timestep": repr(sim.params.timestep),
             "seed": str(sim.params.seed),
             "map_frame": self.params.map_frame,
@@ -163,13 +163,6 @@ class McapRecording:
                 about["scenario"] = f"not recorded, as it has values that no file can hold: {error}"
         self._file.describe(ABOUT, about)
         self._file.flush()
-
-
-def _version() -> str:
-    try:
-        return metadata.version("fleet_sim")
-    except metadata.PackageNotFoundError:
-        return "of a checkout that is not installed"
 
 
 class McapRecorder:
