@@ -41,6 +41,7 @@ LAYERS: list[tuple[str, list[str]]] = [
             "errors",
             "arrays",
             "output",
+            "parallel",
             "cdr",
             "gate",
             "registry",
@@ -63,6 +64,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
     (CHAIN, ["sites", "traffic"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
+    (CHAIN, ["sweeps"]),
     (GROUP, ["envs", "ros", "record", "viewer", "verification", "reports"]),
     (CHAIN, ["cli"]),
 ]
@@ -72,6 +74,7 @@ RESERVED = {
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},
     "numba": {"kernels"},
+    "ray": {"parallel"},
     "mcap": {"record"},
     "rosbags": {"record"},
     "PIL": {"sensors", "sites", "swarm"},

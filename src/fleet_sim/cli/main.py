@@ -25,6 +25,7 @@ from fleet_sim.cli import (
     schema,
     site,
     swarm,
+    sweep,
     traffic,
     verify,
     view,
@@ -57,6 +58,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "film": film,
         "swarm": swarm,
         "evolve": evolve,
+        "sweep": sweep,
         "models": models,
         "site": site,
         "traffic": traffic,
@@ -80,6 +82,7 @@ EXAMPLES = """examples:
   fleet-sim film demo.yaml --out demo.mp4          make a film of a scenario, or of a recording
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
+  fleet-sim sweep my_sweep.yaml --out a.parquet    run it with many seeds and values of its settings
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine

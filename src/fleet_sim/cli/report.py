@@ -12,7 +12,9 @@ from fleet_sim.output import check_target, replacing
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("report", help="turn a run into a page with plots, or compare two runs")
-    parser.add_argument("run", metavar="RUN", help="a run file, as `fleet-sim traffic run --json` writes it")
+    parser.add_argument(
+        "run", metavar="RUN", help="a run file, as `fleet-sim traffic run --json` writes it, or the table of a sweep"
+    )
     parser.add_argument("other", metavar="OTHER", nargs="?", help="another one to compare with")
     parser.add_argument("--out", metavar="FILE.html", help="write a page that needs nothing beside itself")
     parser.add_argument("--csv", metavar="FILE", help="write the figures as a table: .csv, or .parquet (needs pyarrow)")
@@ -21,6 +23,8 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Write the page and the table that are asked for; without any print the figures. Return 0."""
+    if args.run.lower().endswith((".parquet", ".csv")):
+        return of_sweep(args)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.reports import page_of, write_table
     from fleet_sim.reports.tables import check_table
@@ -28,8 +32,7 @@ def execute(args: argparse.Namespace) -> int:
     from fleet_sim.traffic.figures import read_run
 
     # Everything that can be refused is, before a long file is read.
-    if args.out and not args.out.lower().endswith((".html", ".htm")):
-        raise InvalidValueError(f"the page must be a .html file, got {args.out!r}")
+    check_page(args.out)
     if args.csv:
         check_table(args.csv)
     # An empty name is no file that was asked for.
@@ -46,4 +49,28 @@ def execute(args: argparse.Namespace) -> int:
     # Figures are printed where nothing else would come of the command.
     if not args.out and not args.csv:
         print("\n".join(lines_of(runs)))
+    return 0
+
+
+def check_page(path: str | None) -> None:
+    """Raise InvalidValueError where `path` is given and is no page."""
+    if path and not path.lower().endswith((".html", ".htm")):
+        raise InvalidValueError(f"the page must be a .html file, got {path!r}")
+
+
+def of_sweep(args: argparse.Namespace) -> int:
+    """Write the page of a sweep, or print its means; return 0."""
+    from fleet_sim.reports import sweep_lines, sweep_page_of
+    from fleet_sim.sweeps import read_table
+
+    if args.other or args.csv:
+        raise InvalidValueError("a sweep is not compared with another run, and its table is written already")
+    check_page(args.out)
+    if not args.out:
+        print("\n".join(sweep_lines(read_table(args.run))))
+        return 0
+    check_target(args.out)
+    with replacing(args.out) as part:
+        part.write_text(sweep_page_of(read_table(args.run)), encoding="utf-8")
+    print(f"wrote {args.out}")
     return 0

@@ -13,7 +13,7 @@ from fleet_sim.cli import recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
 from fleet_sim.config.scenario import as_scenario, is_scenario
-from fleet_sim.errors import ConfigError, UnknownNameError
+from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.output import check_target
@@ -79,6 +79,7 @@ def execute(args: argparse.Namespace) -> int:
     check_outputs(args, config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.cli.summary import RunSummary
+    from fleet_sim.orders import figure_source
 
     sim = simulation_of(args, config)
     if args.monitor:
@@ -147,18 +148,6 @@ def simulation_of(args: argparse.Namespace, config: Mapping[str, Any]) -> MultiR
 def source_of(args: argparse.Namespace) -> str:
     """Return what the user gave: a scenario, or a state."""
     return str(args.from_state or args.config)
-
-
-def figure_source(sim: MultiRobotSimulationCore) -> RunSource:
-    """Return what gathers the figures of `sim` while it runs: its tasks, or a watch over its orders."""
-    from fleet_sim.orders import OrderRun
-
-    source: RunSource
-    try:
-        source = sim.get_manager("tasks")
-    except UnknownNameError:
-        source = OrderRun(sim, sim.get_manager("orders"))
-    return source
 
 
 def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argparse.Namespace, wall: float) -> None:

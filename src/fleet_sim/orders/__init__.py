@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fleet_sim.orders.pods.policies.replenishment import ReplenishRequest as ReplenishRequest
     from fleet_sim.orders.pods.settings import PodsSettings as PodsSettings
     from fleet_sim.orders.run_figures import OrderRun as OrderRun
+    from fleet_sim.orders.run_figures import figure_source as figure_source
     from fleet_sim.orders.section import offer_orders as offer_orders
     from fleet_sim.orders.settings import OrderRobotSettings as OrderRobotSettings
     from fleet_sim.orders.settings import OrdersSettings as OrdersSettings

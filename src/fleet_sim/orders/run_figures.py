@@ -18,7 +18,7 @@ from fleet_sim.orders.states import FINAL, OrderState, RobotState
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
-from fleet_sim.traffic.figures import FigureCollector, Role, Run, StateKind, run_of
+from fleet_sim.traffic.figures import FigureCollector, Role, Run, RunSource, StateKind, run_of
 from fleet_sim.traffic.figures.summary import percentiles, planning_of, summary_of
 from fleet_sim.traffic.traffic import Traffic
 
@@ -212,3 +212,16 @@ class OrderRun:
         self._numbers = dict(self._numbers)
         vars(self.collector).update(deepcopy(figures))
         self._version = -1
+
+
+def figure_source(sim: MultiRobotSimulationCore) -> RunSource | None:
+    """Return what gathers the figures of `sim` from now on: of its tasks or its orders; None where it has neither."""
+    source: RunSource
+    try:
+        source = sim.get_manager("tasks")
+    except UnknownNameError:
+        try:
+            source = OrderRun(sim, sim.get_manager("orders"))
+        except UnknownNameError:
+            return None
+    return source

@@ -1,6 +1,7 @@
 """Reports: a run, or two side by side, as one page and as tables."""
 
 from fleet_sim.reports.page import page_of
+from fleet_sim.reports.sweep_page import sweep_lines, sweep_page_of
 from fleet_sim.reports.tables import write_table
 
-__all__ = ["page_of", "write_table"]
+__all__ = ["page_of", "sweep_lines", "sweep_page_of", "write_table"]

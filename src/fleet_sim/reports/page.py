@@ -45,19 +45,24 @@ def page_of(runs: Sequence[Run]) -> str:
     parts = [
         f'<header><div class="brand">fleet_sim report</div><h1>{title}</h1>{_about(runs, names)}</header>',
         tiles(runs, names),
-        _card("Throughput", "Tasks done per hour, over simulated time.", plots.throughput(runs, names)),
+        card("Throughput", "Tasks done per hour, over simulated time.", plots.throughput(runs, names)),
         _orders(runs, names),
         _states(runs, names),
         _heat(runs, names),
         _distributions(runs, names),
-        _card("All figures", "", figures_table(runs, names)),
+        card("All figures", "", figures_table(runs, names)),
         _origins(runs, names),
     ]
+    return whole_page(" and ".join(names), parts, "Made by fleet-sim report.")
+
+
+def whole_page(title: str, parts: Sequence[str], footer: str) -> str:
+    """Return an HTML page of `parts` with its style and script within it; `title` and `footer` are escaped."""
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(' and '.join(names))}</title><style>{CSS}</style></head>"
-        f"<body><main>{''.join(parts)}<footer>Made by fleet-sim report.</footer></main><script>{SCRIPT}</script>"
+        f"<title>{escape(title)}</title><style>{CSS}</style></head>"
+        f"<body><main>{''.join(parts)}<footer>{escape(footer)}</footer></main><script>{SCRIPT}</script>"
         "</body></html>\n"
     )
 
@@ -83,7 +88,8 @@ def _about(runs: Sequence[Run], names: Sequence[str]) -> str:
     return legend(lines) if len(runs) > 1 else f"<p>{escape(lines[0][0])}</p>"
 
 
-def _card(heading: str, text: str, content: str) -> str:
+def card(heading: str, text: str, content: str) -> str:
+    """Return a part of a page: a heading and a text, which are escaped, and HTML."""
     return (
         f'<section class="card"><h2>{escape(heading)}</h2>{f"<p>{escape(text)}</p>" if text else ""}{content}</section>'
     )
@@ -103,7 +109,7 @@ def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
     )
     key = legend((state.replace("_", " "), colour) for state, colour in plots.colours_of(states).items())
     content = f'{key}<div class="inner">{drawn}</div>' if len(shown) > 1 else key + drawn
-    return _card("What robots did", "Robots in each state, over simulated time.", content)
+    return card("What robots did", "Robots in each state, over simulated time.", content)
 
 
 def _most_robots(run: Run) -> float:
@@ -123,7 +129,7 @@ def _subheading(name: str, among: Sequence[object]) -> str:
 def _orders(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Return how orders piled up over time."""
     cards = [
-        _card(heading, text, plots.level(runs, names, key, what))
+        card(heading, text, plots.level(runs, names, key, what))
         for key, (heading, text, what) in LEVELS.items()
         if any(key in run.levels for run in runs)
     ]
@@ -155,7 +161,7 @@ def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
         )
         most = f"{number(peak, 2 if peak < 10 else 0)} {unit} and more"
         scale = f'<div class="ramp">0<i style="background:{heat_maps.gradient(ramp)}"></i>{most}</div>'
-        cards.append(_card(heading, text, f'<div class="inner">{drawn}</div>{scale}'))
+        cards.append(card(heading, text, f'<div class="inner">{drawn}</div>{scale}'))
     # Wide buildings get the whole width; for others two maps fit beside each other.
     # Much wider than tall, as halls are.
     wide = any(
@@ -166,13 +172,13 @@ def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:
     cards = [
-        _card(heading, text, plots.distribution(runs, names, key, unit))
+        card(heading, text, plots.distribution(runs, names, key, unit))
         for key, (heading, text, unit) in DISTRIBUTIONS.items()
         if any(key in run.quantiles for run in runs)
     ]
     if any("past_due_s" in run.quantiles for run in runs):
         text = "The share of orders done so long after their due time; those left of 0 were in time."
-        cards.insert(0, _card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s")))
+        cards.insert(0, card("When orders were done", text, plots.histogram(runs, names, "past_due_s", "s")))
     return f'<div class="pair">{"".join(cards)}</div>' if cards else ""
 
 
@@ -188,7 +194,7 @@ def _origins(runs: Sequence[Run], names: Sequence[str]) -> str:
         + "</tr>"
         for key in keys
     )
-    return _card(
+    return card(
         "How it was run",
         "",
         f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>',

@@ -42,6 +42,14 @@ class Plot:
         points = " ".join(f"{self._x(x)},{self._y(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
         self._parts.append(f'<polyline class="line" style="stroke:{colour}" points="{points}"/>')
 
+    def bar(self, x: float, middle: float, low: float, high: float, colour: str) -> None:
+        """Draw a point, and a bar from `low` to `high` through it."""
+        place = self._x(x)
+        self._parts.append(
+            f'<line style="stroke:{colour}" x1="{place}" x2="{place}" y1="{self._y(low)}" y2="{self._y(high)}"/>'
+            f'<circle style="fill:{colour}" cx="{place}" cy="{self._y(middle)}" r="3.5"/>'
+        )
+
     def area(self, xs: Floats, lows: Floats, highs: Floats, colour: str) -> None:
         """Fill between two lines in steps: `xs` (B + 1,) are the ends of the stretches, `lows` and `highs` (B,)."""
         # Each end twice, for lines at right angles.

@@ -1,0 +1,22 @@
+"""Sweeps: one scenario with many seeds and values of its settings, and what was measured in one table."""
+
+from fleet_sim.sweeps.measures import MEASURES
+from fleet_sim.sweeps.plan import SweepPlan, load_sweep
+from fleet_sim.sweeps.statistics import Group, Spread, groups_of
+from fleet_sim.sweeps.sweep import SweepProgress, journal_of, limits_of, run_sweep
+from fleet_sim.sweeps.table import SweepTable, read_table
+
+__all__ = [
+    "MEASURES",
+    "Group",
+    "Spread",
+    "SweepPlan",
+    "SweepProgress",
+    "SweepTable",
+    "groups_of",
+    "journal_of",
+    "limits_of",
+    "load_sweep",
+    "read_table",
+    "run_sweep",
+]

@@ -1,0 +1,123 @@
+"""The journal of a sweep: a line of JSON for each run that ended, in the order in which they end.
+
+It is what a sweep goes on from: a line is written as soon as a run has ended, and a line that was cut off is not there.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.output import refusals
+from fleet_sim.parallel import Ended
+from fleet_sim.sweeps.plan import SweepPlan
+
+MISSING = -1
+
+
+class SweepJournal:
+    """The journal of `plan` in the file `path`; a context manager."""
+
+    def __init__(self, path: str | Path, plan: SweepPlan) -> None:
+        self.path = Path(path)
+        self._plan = plan
+        # Where the line of each run is: eight bytes, however much was measured in it.
+        self._places = array("q", [MISSING]) * len(plan)
+        self.known = 0
+        self.failed = 0
+        self.deaths = 0
+        self.seconds = 0.0
+        """Real time of all runs together."""
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and self._places[number] != MISSING
+
+    def open(self, *, resume: bool) -> None:
+        """Begin the journal, or with `resume` go on with the one that is there.
+
+        Raises ConfigError for the journal of another sweep, and where there is one and `resume` was not asked for.
+        """
+        head = json.dumps({"sweep": self._plan.fingerprint()})
+        if self.path.exists() and self.path.stat().st_size and not resume:
+            raise ConfigError(
+                "there are results of an earlier sweep; go on with --resume, or remove it", source=str(self.path)
+            )
+        with refusals(self.path):
+            self._file = self.path.open("ab+")
+            end = self._read(head) if resume else 0
+            self._file.truncate(end)
+            self._file.seek(end)
+            if not end:
+                self._write(head)
+
+    def _read(self, head: str) -> int:
+        """Read the lines that there are; return where the last whole one ends."""
+        self._file.seek(0)
+        end = 0
+        for index, line in enumerate(self._file):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                content = json.loads(line)
+                if index:
+                    self._count(content, end)
+            except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+                message = f"line {index + 1} is none of a sweep: {error}; remove the file to begin anew"
+                raise ConfigError(message, source=str(self.path)) from error
+            if not index and content != json.loads(head):
+                raise ConfigError("holds results of another sweep; remove it to begin anew", source=str(self.path))
+            end += len(line)
+        return end
+
+    def add(self, ended: Ended) -> None:
+        """Write how a run ended. One that is there already is not counted twice."""
+        if ended.number in self:
+            return
+        content: dict[str, Any] = {"run": ended.number, "s": round(ended.seconds, 4)}
+        content |= {"error": ended.error, "trace": ended.trace} if ended.error else {"values": ended.value}
+        content |= {"deaths": ended.deaths} if ended.deaths else {}
+        with refusals(self.path):
+            place = self._file.tell()
+            self._write(json.dumps(content, allow_nan=False))
+        self._count(content, place)
+
+    def _write(self, line: str) -> None:
+        self._file.write(line.encode() + b"\n")
+        # The system has it now: the end of this process loses nothing.
+        self._file.flush()
+
+    def _count(self, content: dict[str, Any], place: int) -> None:
+        number = content["run"]
+        if type(number) is not int or not 0 <= number < len(self._places):
+            raise IndexError(f"there is no run {number!r}")
+        if not isinstance(content.get("values", {}), dict):
+            raise TypeError("values by name are missing")
+        if self._places[number] == MISSING:
+            self.known += 1
+            self.failed += "error" in content
+            self.deaths += content.get("deaths", 0)
+            self.seconds += content["s"]
+            self._places[number] = place
+
+    def entries(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the number and the line of each run that ended, by number."""
+        with self.path.open("rb") as file:
+            for number, place in enumerate(self._places):
+                if place != MISSING:
+                    file.seek(place)
+                    yield number, json.loads(file.readline())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> SweepJournal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,189 @@
+"""The table of a sweep: a row for each run, its parameters and what was measured; as Parquet, or CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from fleet_sim.errors import ConfigError, InvalidValueError, missing_extra
+from fleet_sim.output import replacing
+from fleet_sim.sweeps.journal import SweepJournal
+from fleet_sim.sweeps.plan import SweepPlan
+
+OWN = ("run", "seed", "status", "error")
+DONE, FAILED = "done", "failed"
+FORMAT = "fleet_sim sweep 1"
+AT_ONCE = 5000
+"""Rows that are in memory at the same time while a table is written."""
+
+
+def check_table(path: str | Path) -> None:
+    """Raise InvalidValueError for another ending than .parquet and .csv, MissingDependencyError without pyarrow."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise InvalidValueError(f"the table of a sweep is a file that ends in .parquet or .csv, got {str(path)!r}")
+    if suffix == ".parquet":
+        _pyarrow()
+
+
+def write_table(path: str | Path, plan: SweepPlan, journal: SweepJournal) -> None:
+    """Write the runs that ended, by number: the same table whatever the order in which they ended."""
+    check_table(path)
+    columns = _columns(plan, journal)
+    with replacing(path) as part:
+        if Path(path).suffix.lower() == ".csv":
+            _write_csv(part, columns, _rows(plan, journal))
+        else:
+            _write_parquet(part, columns, _rows(plan, journal), plan)
+
+
+def _columns(plan: SweepPlan, journal: SweepJournal) -> dict[str, type]:
+    """Return the columns and what they hold: int, float or str."""
+    found: dict[str, type] = {"run": int, "seed": int}
+    for name, values in plan.axes.items():
+        found[name] = _common([_plain(value) for value in values])
+    found.update({"status": str, "error": str})
+    measured: dict[str, type] = {}
+    for _, line in journal.entries():
+        for name, value in line.get("values", {}).items():
+            kind = _common([value]) if value is not None else None
+            before = measured.get(name)
+            if kind is not None:
+                measured[name] = kind if before is None else _wider(before, kind)
+            else:
+                # Nothing is known of it yet; if that stays so, it is a column of numbers that are missing.
+                measured.setdefault(name, float)
+    # What was measured as a count in one run may be missing in another.
+    found.update({name: float if kind is int else kind for name, kind in measured.items() if name not in found})
+    return found
+
+
+def _common(values: Sequence[Any]) -> type:
+    kind: type | None = None
+    for value in values:
+        own = int if isinstance(value, bool) else type(value)
+        kind = own if kind is None else _wider(kind, own)
+    return kind or str
+
+
+def _wider(first: type, second: type) -> type:
+    if first is second:
+        return first
+    return float if {first, second} == {int, float} else str
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a parameter as a number or a text: lists and sections as JSON."""
+    return value if isinstance(value, (int, float, str)) and not isinstance(value, bool) else json.dumps(value)
+
+
+def _rows(plan: SweepPlan, journal: SweepJournal) -> Iterator[dict[str, Any]]:
+    for number, line in journal.entries():
+        parameters = {name: _plain(value) for name, value in plan.values(number).items()}
+        error = line.get("error", "")
+        status = FAILED if error else DONE
+        own = {"run": number, "seed": plan.seed(number), **parameters, "status": status, "error": error}
+        # Parameters win: a figure of the same name is what came of them.
+        yield {**line.get("values", {}), **own}
+
+
+def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(columns), restval="")
+        writer.writeheader()
+        writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in rows)
+
+
+def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]], plan: SweepPlan) -> None:
+    pyarrow, parquet = _pyarrow()
+    kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
+    about = {"format": FORMAT, "parameters": plan.names, "source": plan.source}
+    schema = pyarrow.schema(
+        [(name, kinds[kind]) for name, kind in columns.items()], metadata={"fleet_sim": json.dumps(about)}
+    )
+    with parquet.ParquetWriter(path, schema) as writer:
+        while block := list(islice(rows, AT_ONCE)):
+            content = {
+                name: [None if row.get(name) is None else kind(row[name]) for row in block]
+                for name, kind in columns.items()
+            }
+            writer.write_table(pyarrow.table(content, schema=schema))
+
+
+@dataclass(frozen=True)
+class SweepTable:
+    """The table of a sweep as it was read: columns by name, of numbers or texts, None where there is nothing."""
+
+    title: str
+    parameters: Sequence[str]
+    columns: Mapping[str, Sequence[Any]]
+
+    @property
+    def measures(self) -> list[str]:
+        """The names of columns with what was measured, if it is numbers."""
+        left_out = {*OWN, *self.parameters}
+        return [
+            name
+            for name, values in self.columns.items()
+            if name not in left_out and all(value is None or isinstance(value, (int, float)) for value in values)
+        ]
+
+    def __len__(self) -> int:
+        return len(self.columns["run"])
+
+
+def read_table(path: str | Path) -> SweepTable:
+    """Return the table of a sweep; raises ConfigError for anything else."""
+    check_table(path)
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigError("there is no such file", source=str(path))
+    columns = _read_csv(file) if file.suffix.lower() == ".csv" else _read_parquet(file)
+    if not set(OWN) <= set(columns):
+        raise ConfigError("is not the table of a sweep", source=str(path))
+    names = list(columns)
+    return SweepTable(file.stem, names[names.index("seed") + 1 : names.index("status")], columns)
+
+
+def _read_parquet(path: Path) -> dict[str, list[Any]]:
+    pyarrow, parquet = _pyarrow()
+    try:
+        found: dict[str, list[Any]] = parquet.read_table(path).to_pydict()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+    return found
+
+
+def _read_csv(path: Path) -> dict[str, list[Any]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            rows = list(reader)
+            names = list(reader.fieldnames or [])
+    except (OSError, ValueError, csv.Error) as error:
+        raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+    return {name: _typed([row[name] or "" for row in rows]) for name in names}
+
+
+def _typed(texts: Sequence[str]) -> list[Any]:
+    """Return the values of a column: numbers where all that is there are numbers."""
+    for kind in (int, float):
+        try:
+            return [kind(text) if text else None for text in texts]
+        except ValueError:
+            continue
+    return list(texts)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "parquet", "writing tables in Parquet") from error
+    return pyarrow, pyarrow.parquet
