@@ -62,7 +62,7 @@ def test_several_seeds_make_one_table(scenario: Path) -> None:
         (["--seeds", "3-x"], "must be a whole number"),
         (["--seeds", "5-2"], "must be at least 5, got 2"),
         (["--seeds", "1-3,2"], "seed 2 is given twice"),
-        (["--seeds", "0-10000000"], "at most 10000 seeds"),
+        (["--seeds", "0-10000000"], "at most 100000 seeds"),
         (["--seeds", "1-2", "--picture", "a.png"], "--picture is for one run"),
         (["--seeds", "1-2", "--gui"], "--gui is for one run"),
         (["--seeds", "1-2", "--duration", "0"], "needs runs that end"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,15 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """Add the option that takes a cluster instead of processes of this machine."""
+    parser.add_argument(
+        "--address",
+        metavar="ADDRESS",
+        help="run on a cluster of Ray: auto for that of this machine, local for one of its own, or ray://host:10001",
+    )
+
+
 def positive(text: str) -> int:
     """Return a whole number of at least 1; raises ArgumentTypeError, which argparse reports as wrong usage."""
     return _whole(text, 1)
@@ -40,26 +48,15 @@ def not_negative(text: str) -> int:
     return _whole(text, 0)
 
 
-# A range such as 1-9999999999 is a mistake, and its list would fill the memory.
-MOST_SEEDS = 10_000
-
-
 def seeds(text: str) -> list[int]:
     """Return the seeds in a text such as "1-20" or "1,4,7-9"; raises ArgumentTypeError as `positive` does."""
-    found: list[int] = []
-    for part in text.split(","):
-        # Without a dash `last` is empty, and the range is one seed.
-        first, dash, last = part.partition("-")
-        begin = _whole(first.strip(), 0)
-        end = _whole(last.strip(), begin) if dash else begin
-        # Counted before the list grows.
-        if end - begin + 1 + len(found) > MOST_SEEDS:
-            raise argparse.ArgumentTypeError(f"at most {MOST_SEEDS} seeds at once, got {text!r}")
-        found += range(begin, end + 1)
-    for seed, times in Counter(found).items():
-        if times > 1:
-            raise argparse.ArgumentTypeError(f"seed {seed} is given twice in {text!r}")
-    return found
+    # Imported here so that --help is immediate.
+    from fleet_sim.sweeps.settings import parse_seeds
+
+    try:
+        return parse_seeds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def check_png(path: str) -> None:

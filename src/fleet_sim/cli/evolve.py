@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli.arguments import positive
+from fleet_sim.cli.arguments import add_address, positive
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
@@ -23,23 +23,18 @@ def add(commands: Any) -> None:
     parser.add_argument("config", metavar="CONFIG", help="a YAML file with world, parameters and metric")
     parser.add_argument("--generations", type=positive, metavar="N", help="number of generations to search")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the search")
-    parser.add_argument(
-        "--processes",
-        type=positive,
-        # None where it is not known.
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="worker processes (default: one per processor)",
-    )
+    parser.add_argument("--processes", type=positive, metavar="N", help="worker processes (default: one per processor)")
     parser.add_argument(
         "--output", metavar="FILE", help="file for the best world (default: CONFIG.best.yaml in this folder)"
     )
+    add_address(parser)
     parser.add_argument("--restart", action="store_true", help="start again instead of continuing from the log")
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Search, write the best world and print its parameters; return 0, or 130 after Ctrl-C, which keeps the log."""
+    from fleet_sim.parallel import RayExecutor
     from fleet_sim.swarm.evolution import evolve, how_stepped, write_best
     from fleet_sim.swarm.search import load_search
 
@@ -57,7 +52,10 @@ def execute(args: argparse.Namespace) -> int:
     print(how_stepped(search), file=sys.stderr)
     line = ProgressLine(search)
     try:
-        outcome = evolve(search, log=log, processes=args.processes, report=line.show)
+        executor = RayExecutor(args.address, args.processes) if args.address is not None else None
+        outcome = evolve(
+            search, log=log, processes=args.processes or os.cpu_count() or 1, executor=executor, report=line.show
+        )
     except KeyboardInterrupt:
         print(f"\nstopped; the same command continues from {log}", file=sys.stderr)
         # As shells report a program that ended by SIGINT: 128 + 2.

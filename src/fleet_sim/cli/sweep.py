@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli.arguments import positive
-from fleet_sim.errors import ConfigError, MissingDependencyError
+from fleet_sim.cli.arguments import add_address, positive
+from fleet_sim.errors import MissingDependencyError
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
@@ -32,11 +32,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--processes", type=positive, metavar="N", help="runs at the same time (default: one per processor)"
     )
-    parser.add_argument(
-        "--address",
-        metavar="ADDRESS",
-        help="run on a cluster of Ray: auto for that of this machine, local for one of its own, or ray://host:10001",
-    )
+    add_address(parser)
     parser.add_argument("--dry-run", action="store_true", help="only say which runs there would be")
     parser.set_defaults(command=execute)
 
@@ -97,8 +93,6 @@ def executor_of(args: argparse.Namespace, plan: SweepPlan) -> Executor:
     from fleet_sim.sweeps import limits_of
 
     if args.address is not None:
-        if not args.address:
-            raise ConfigError("--address needs an address, such as auto or ray://host:10001")
         return RayExecutor(args.address, args.processes, limits_of(plan))
     processes = args.processes or os.cpu_count() or 1
     print(f"in {processes} processes of this machine; --address takes a cluster of Ray (extra `cluster`)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -27,7 +27,7 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Limits:
+class JobLimits:
     """What a job may take. `seconds` and `megabytes` are None for no limit.
 
     A job that goes beyond a limit is ended and fails. A job whose process or machine died is run again, in all
@@ -84,7 +84,7 @@ class Attempt:
 class Attempts:
     """The jobs that are still to be begun: those whose worker died first, then new ones."""
 
-    def __init__(self, jobs: Iterator[Job], limits: Limits) -> None:
+    def __init__(self, jobs: Iterator[Job], limits: JobLimits) -> None:
         self.limits = limits
         self._jobs = jobs
         self._again: deque[Attempt] = deque()
@@ -114,6 +114,23 @@ class Attempts:
         return None
 
 
+class WorkCrew(Protocol):
+    """Workers that do jobs of one kind. A context manager, at whose end they end."""
+
+    def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
+        """Run `jobs` and yield how each ended, in the order in which they end: exactly once for each job.
+
+        Jobs are taken from `jobs` when a worker is free. When the iterator is closed, what is being done is ended.
+        """
+
+    def close(self) -> None:
+        """End the workers, with what they do."""
+
+    def __enter__(self) -> WorkCrew: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
 class Executor(Protocol):
     """Runs jobs in workers."""
 
@@ -121,9 +138,5 @@ class Executor(Protocol):
     def workers(self) -> int:
         """How many jobs run at the same time."""
 
-    def run(self, begin: Begin, jobs: Iterable[Job]) -> Iterator[Ended]:
-        """Run `jobs` and yield how each ended, in the order in which they end: exactly once for each job.
-
-        Jobs are taken from `jobs` when a worker is free. When the iterator is closed, the workers are ended, with what
-        they do. Raises FleetSimError where workers cannot be started.
-        """
+    def crew(self, begin: Begin) -> WorkCrew:
+        """Return workers that do what `begin` returns; they are started when they are needed."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, Job, Limits
+from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, Job, JobLimits, WorkCrew
 from fleet_sim.parallel.worker import memory_of, serve
 
 LOOK = 0.2
@@ -26,28 +27,23 @@ class LocalExecutor:
     A process that dies is replaced. Raises InvalidValueError where a limit cannot be kept on this system.
     """
 
-    def __init__(self, processes: int = 1, limits: Limits | None = None) -> None:
+    def __init__(self, processes: int = 1, limits: JobLimits | None = None) -> None:
         if processes < 1:
             raise InvalidValueError(f"processes must be at least 1, got {processes}")
         self.workers = processes
-        self._limits = limits or Limits()
+        self._limits = limits or JobLimits()
         if self._limits.megabytes is not None and memory_of() is None:
             raise InvalidValueError("a limit of memory needs /proc, which this system does not have")
 
-    def run(self, begin: Begin, jobs: Iterable[Job]) -> Iterator[Ended]:
-        """Run `jobs` and yield how each ended, as they end."""
-        floor = _Floor(begin, Attempts(iter(jobs), self._limits))
-        try:
-            while floor.fill(self.workers):
-                yield from floor.look()
-        finally:
-            floor.close()
+    def crew(self, begin: Begin) -> WorkCrew:
+        """Return processes that do what `begin` returns."""
+        return _Processes(begin, self.workers, self._limits)
 
 
 class _Worker:
     """A process and the pipe to it."""
 
-    def __init__(self, begin: Begin) -> None:
+    def __init__(self, begin: bytes) -> None:
         # Spawned, not forked: threads of the parent, such as those of ROS, must not be copied.
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
@@ -79,18 +75,29 @@ class _Worker:
         self.process.join()
 
 
-class _Floor:
-    """The workers and what they do."""
+class _Processes:
+    """The processes and what they do."""
 
-    def __init__(self, begin: Begin, attempts: Attempts) -> None:
-        self._begin, self._attempts = begin, attempts
+    def __init__(self, begin: Begin, count: int, limits: JobLimits) -> None:
+        # Pickled once, and unpickled where an error can be told.
+        self._begin, self._count, self._limits = pickle.dumps(begin), count, limits
         self._workers: list[_Worker] = []
 
-    def fill(self, count: int) -> bool:
-        """Give work to all free workers, `count` at most; return whether anything is being done."""
+    def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
+        """Run `jobs` and yield how each ended, as they end."""
+        attempts = Attempts(iter(jobs), self._limits)
+        try:
+            while self._fill(attempts):
+                yield from self._look(attempts)
+        finally:
+            for worker in [worker for worker in self._workers if worker.attempt is not None]:
+                self._remove(worker)
+
+    def _fill(self, attempts: Attempts) -> bool:
+        """Give work to all free workers; return whether anything is being done."""
         free = [worker for worker in self._workers if worker.attempt is None]
-        while free or len(self._workers) < count:
-            attempt = self._attempts.next()
+        while free or len(self._workers) < self._count:
+            attempt = attempts.next()
             if attempt is None:
                 break
             if not free:
@@ -99,29 +106,29 @@ class _Floor:
             free.pop().give(attempt)
         return any(worker.attempt is not None for worker in self._workers)
 
-    def look(self) -> Iterator[Ended]:
+    def _look(self, attempts: Attempts) -> Iterator[Ended]:
         """Wait until something ends, or for a moment; yield what ended."""
         busy = [(worker, worker.attempt) for worker in self._workers if worker.attempt is not None]
         # The end of a process closes its pipe, so that pipes alone tell everything.
-        ready = wait([worker.pipe for worker, _ in busy], LOOK if self._attempts.limits.any else None)
+        ready = wait([worker.pipe for worker, _ in busy], LOOK if self._limits.any else None)
         for worker, attempt in busy:
             ended: Ended | None = None
             if worker.pipe in ready:
-                ended = self._hear(worker, attempt)
+                ended = self._hear(worker, attempt, attempts)
             elif worker.ready:
-                ended = self._attempts.beyond(attempt, partial(memory_of, worker.process.pid or 0))
+                ended = attempts.beyond(attempt, partial(memory_of, worker.process.pid or 0))
                 if ended is not None:
                     self._remove(worker)
             if ended is not None:
                 yield ended
 
-    def _hear(self, worker: _Worker, attempt: Attempt) -> Ended | None:
+    def _hear(self, worker: _Worker, attempt: Attempt, attempts: Attempts) -> Ended | None:
         """Take what a worker says, or that it is gone; return how its job ended, None where it did not."""
         try:
             said: Answer | str = worker.pipe.recv()
         except (EOFError, OSError):
             self._remove(worker)
-            return self._attempts.died(attempt)
+            return attempts.died(attempt)
         if isinstance(said, str):
             worker.ready, attempt.since = True, time.monotonic()
             return None
@@ -134,8 +141,14 @@ class _Floor:
 
     def close(self) -> None:
         """End all workers."""
-        for worker in self._workers:
-            worker.close()
+        for worker in list(self._workers):
+            self._remove(worker)
+
+    def __enter__(self) -> _Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @contextmanager

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, missing_extra
-from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, Job, Limits
+from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, Job, JobLimits, WorkCrew
 from fleet_sim.parallel.local import LOOK
 from fleet_sim.parallel.worker import answer_of, begun, memory_of
 
@@ -23,9 +23,9 @@ class RayExecutor:
     FleetSimError where the cluster does not answer.
     """
 
-    def __init__(self, address: str = "auto", processes: int | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, address: str = "auto", processes: int | None = None, limits: JobLimits | None = None) -> None:
         self._ray = _ray()
-        self._limits = limits or Limits()
+        self._limits = limits or JobLimits()
         ray = self._ray
         if not ray.is_initialized():
             try:
@@ -38,20 +38,15 @@ class RayExecutor:
         if self.workers < 1:
             raise InvalidValueError("the cluster has no processor, or processes is below 1")
 
-    def run(self, begin: Begin, jobs: Iterable[Job]) -> Iterator[Ended]:
-        """Run `jobs` and yield how each ended, as they end."""
-        cluster = _Cluster(self._ray, begin, Attempts(iter(jobs), self._limits))
-        try:
-            while cluster.fill(self.workers):
-                yield from cluster.look()
-        finally:
-            cluster.close()
+    def crew(self, begin: Begin) -> WorkCrew:
+        """Return actors that do what `begin` returns."""
+        return _Actors(self._ray, begin, self.workers, self._limits)
 
 
 class _Desk:
     """What an actor is: takes jobs, and says how much memory it has meanwhile."""
 
-    def __init__(self, begin: Begin, path: Sequence[str]) -> None:
+    def __init__(self, begin: bytes, path: Sequence[str]) -> None:
         # In front of what Ray has set, which finds Ray itself.
         sys.path[:0] = [folder for folder in path if folder not in sys.path]
         self._perform = begun(begin)
@@ -74,24 +69,35 @@ class _Actor:
     ready: bool = False
 
 
-class _Cluster:
+class _Actors:
     """The actors and what they do."""
 
-    def __init__(self, ray: Any, begin: Begin, attempts: Attempts) -> None:
-        self._ray, self._attempts = ray, attempts
+    def __init__(self, ray: Any, begin: Begin, count: int, limits: JobLimits) -> None:
+        self._ray, self._count, self._limits = ray, count, limits
         # Two at a time, so that an actor answers about its memory while it does a job.
         options = {"num_cpus": 1, "max_restarts": 0, "max_concurrency": 2, "runtime_env": {"env_vars": ONE_THREAD}}
         self._desk = ray.remote(**options)(_Desk)
         # Once for all actors: `begin` may hold a large scenario.
-        self._begin = ray.put(begin)
+        self._begin = ray.put(ray.cloudpickle.dumps(begin))
         self._free: list[_Actor] = []
         self._busy: dict[Any, tuple[_Actor, Attempt]] = {}
         self._looked = 0.0
 
-    def fill(self, count: int) -> bool:
-        """Give work to free actors, `count` at most; return whether anything is being done."""
-        while len(self._busy) < count:
-            attempt = self._attempts.next()
+    def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
+        """Run `jobs` and yield how each ended, as they end."""
+        attempts = Attempts(iter(jobs), self._limits)
+        try:
+            while self._fill(attempts):
+                yield from self._look(attempts)
+        finally:
+            for actor, _ in self._busy.values():
+                self._ray.kill(actor.handle)
+            self._busy.clear()
+
+    def _fill(self, attempts: Attempts) -> bool:
+        """Give work to free actors; return whether anything is being done."""
+        while len(self._busy) < self._count:
+            attempt = attempts.next()
             if attempt is None:
                 break
             actor = self._free.pop() if self._free else self._new_actor()
@@ -102,28 +108,28 @@ class _Cluster:
         handle = self._desk.remote(self._begin, list(sys.path))
         return _Actor(handle, handle.memory.remote())
 
-    def look(self) -> Iterator[Ended]:
+    def _look(self, attempts: Attempts) -> Iterator[Ended]:
         """Wait until something ends, or for a moment; yield what ended."""
         ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=LOOK)
         for reference in ready:
-            ended = self._take(reference, *self._busy.pop(reference))
+            ended = self._take(reference, *self._busy.pop(reference), attempts)
             if ended is not None:
                 yield ended
         # Not after each job: where many short ones end, a long one among them is looked at all the same.
-        if self._attempts.limits.any and time.monotonic() > self._looked + LOOK:
+        if self._limits.any and time.monotonic() > self._looked + LOOK:
             self._looked = time.monotonic()
-            yield from self._end_those_beyond()
+            yield from self._end_those_beyond(attempts)
 
-    def _take(self, reference: Any, actor: _Actor, attempt: Attempt) -> Ended | None:
+    def _take(self, reference: Any, actor: _Actor, attempt: Attempt, attempts: Attempts) -> Ended | None:
         """Take what a job ended with, or that its actor is gone; None where it is done again."""
         try:
             answer: Answer = self._ray.get(reference)
         except self._ray.exceptions.RayError:
-            return self._attempts.died(attempt)
+            return attempts.died(attempt)
         self._free.append(actor)
         return attempt.ended(answer)
 
-    def _end_those_beyond(self) -> Iterator[Ended]:
+    def _end_those_beyond(self, attempts: Attempts) -> Iterator[Ended]:
         """End jobs that are beyond a limit."""
         for reference, (actor, attempt) in list(self._busy.items()):
             if not actor.ready:
@@ -131,7 +137,7 @@ class _Cluster:
                 actor.ready = bool(self._ray.wait([actor.begun], timeout=0)[0])
                 attempt.since = time.monotonic()
                 continue
-            ended = self._attempts.beyond(attempt, partial(self._memory, actor))
+            ended = attempts.beyond(attempt, partial(self._memory, actor))
             if ended is not None:
                 del self._busy[reference]
                 self._ray.kill(actor.handle)
@@ -147,8 +153,15 @@ class _Cluster:
 
     def close(self) -> None:
         """End all actors."""
-        for actor in [*self._free, *(actor for actor, _ in self._busy.values())]:
+        for actor in self._free:
             self._ray.kill(actor.handle)
+        self._free.clear()
+
+    def __enter__(self) -> _Actors:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _ray() -> Any:

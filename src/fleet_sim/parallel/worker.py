@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -27,10 +28,11 @@ def answer_of(perform: Perform, content: Any) -> Answer:
         return failure(error)
 
 
-def begun(begin: Begin) -> Perform:
-    """Return what does the jobs of a worker; where it cannot be made, each job fails for that reason."""
+def begun(begin: bytes) -> Perform:
+    """Return what does the jobs of a worker, from a pickled Begin; where it cannot be made, each job fails for that."""
     try:
-        return begin()
+        made: Begin = pickle.loads(begin)
+        return made()
     # The same code of users is behind it as behind the jobs.
     except Exception as error:
         # A copy, as Python forgets `error` at the end of this block.
@@ -49,7 +51,7 @@ def failure(error: BaseException) -> Answer:
     return Answer(error=" ".join(text.split()), trace="".join(traceback.format_exception(error)))
 
 
-def serve(pipe: Connection, lifeline: Connection, begin: Begin, path: Sequence[str]) -> None:
+def serve(pipe: Connection, lifeline: Connection, begin: bytes, path: Sequence[str]) -> None:
     """Do the jobs that come through `pipe` until it is closed: what a process of LocalExecutor runs.
 
     The process ends with the one that started it, even where that was killed: then `lifeline` is closed.

@@ -12,7 +12,7 @@ from fleet_sim.reports.figures import KNOWN, Figure
 from fleet_sim.reports.page import card, whole_page
 from fleet_sim.reports.scales import NONE, Scale, around, from_zero, number
 from fleet_sim.reports.svg import Plot, legend
-from fleet_sim.sweeps import Group, Spread, SweepTable, groups_of
+from fleet_sim.sweeps import RunGroup, Spread, SweepTable, groups_of
 
 LINES = ("var(--blue)", "var(--orange)", "var(--green)", "var(--violet)", "var(--yellow)", "var(--pink)")
 """Colours of the lines of a plot; with more lines there is no plot, as nobody could tell them apart."""
@@ -66,7 +66,7 @@ def _rank(name: str) -> tuple[int, str]:
     return (list(_NAMES).index(name), "") if name in _NAMES else (len(_NAMES), name)
 
 
-def _varies(groups: Sequence[Group], name: str) -> bool:
+def _varies(groups: Sequence[RunGroup], name: str) -> bool:
     means = {group.spreads[name].mean for group in groups if name in group.spreads}
     # Of one combination there is nothing to compare: what it measured is shown.
     return len(means) > 1 or (len(groups) == 1 and bool(means))
@@ -83,7 +83,7 @@ def _figure(name: str) -> Figure:
 # ---- plots -----------------------------------------------------------------------------------------------------------
 
 
-def _plots(table: SweepTable, groups: Sequence[Group], names: Sequence[str]) -> str:
+def _plots(table: SweepTable, groups: Sequence[RunGroup], names: Sequence[str]) -> str:
     if not table.parameters or len(groups) < 2:
         return ""
     across = _across(table)
@@ -105,9 +105,9 @@ def _across(table: SweepTable) -> str:
     return max(table.parameters, key=rank)
 
 
-def _lines(table: SweepTable, groups: Sequence[Group], across: str) -> dict[str, list[Group]]:
+def _lines(table: SweepTable, groups: Sequence[RunGroup], across: str) -> dict[str, list[RunGroup]]:
     """Return the groups of each combination of the other parameters, by its name."""
-    found: dict[str, list[Group]] = {}
+    found: dict[str, list[RunGroup]] = {}
     for group in groups:
         others = [f"{_short(name)} {_text(value)}" for name, value in group.values.items() if name != across]
         found.setdefault(", ".join(others), []).append(group)
@@ -119,7 +119,7 @@ def _unit_text(name: str, across: str) -> str:
     return f"{unit + ', ' if unit else ''}over {across}; bars are 95 % confidence intervals."
 
 
-def _plot(lines: dict[str, list[Group]], across: str, name: str) -> str:
+def _plot(lines: dict[str, list[RunGroup]], across: str, name: str) -> str:
     shown = {line: [group for group in groups if name in group.spreads] for line, groups in lines.items()}
     values = list(dict.fromkeys(group.values[across] for groups in shown.values() for group in groups))
     numbers = all(isinstance(value, (int, float)) for value in values)
@@ -138,13 +138,15 @@ def _plot(lines: dict[str, list[Group]], across: str, name: str) -> str:
         [number(tick, digits) for tick in scale.ticks],
     )
     tips: dict[float, list[str]] = {}
-    for (line, groups), colour in zip(shown.items(), LINES, strict=False):
+    for index, ((line, groups), colour) in enumerate(zip(shown.items(), LINES, strict=False)):
+        # A little beside each other, so that bars at one place can be told apart.
+        aside = (index - 0.5 * (len(shown) - 1)) * 0.008 * (plot.x.high - plot.x.low)
         ordered = sorted(groups, key=lambda group: places[group.values[across]])
         xs = np.array([places[group.values[across]] for group in ordered])
-        plot.line(xs, np.array([group.spreads[name].mean for group in ordered]), colour)
+        plot.line(xs + aside, np.array([group.spreads[name].mean for group in ordered]), colour)
         for x, group in zip(xs.tolist(), ordered, strict=True):
             spread = group.spreads[name]
-            plot.bar(x, spread.mean, *_ends(spread), colour)
+            plot.bar(x + aside, spread.mean, *_ends(spread), colour)
             text = _spread_text(spread, _digits(name))
             tips.setdefault(x, [f"{across} {_text(group.values[across])}"]).append(f"{line or name}: {text}")
     for x, told in tips.items():
@@ -172,7 +174,7 @@ def _ends(spread: Spread) -> tuple[float, float]:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _table(table: SweepTable, groups: Sequence[Group], names: Sequence[str]) -> str:
+def _table(table: SweepTable, groups: Sequence[RunGroup], names: Sequence[str]) -> str:
     ordered = sorted(names, key=_rank)
     heads = [*map(_short, table.parameters), "runs", "failed", *(_figure(name).name for name in ordered)]
     units = [*[""] * (len(table.parameters) + 2), *(_figure(name).unit for name in ordered)]

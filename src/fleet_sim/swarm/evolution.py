@@ -18,6 +18,7 @@ import yaml
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import missing_extra
 from fleet_sim.output import replacing
+from fleet_sim.parallel import Executor, LocalExecutor
 from fleet_sim.swarm.search import Search
 from fleet_sim.swarm.search_log import log_for, read_log
 from fleet_sim.swarm.trials import Trial, how_run, running_trials
@@ -50,14 +51,18 @@ def evolve(
     *,
     log: str | Path | None = None,
     processes: int = 1,
+    executor: Executor | None = None,
     report: Callable[[SearchOutcome], Any] = lambda outcome: None,
 ) -> SearchOutcome:
     """Search to the end and return the result.
 
     With `log` every generation is written to a file; where that exists, the search continues from it. `report` is
-    called after each generation. Raises MissingDependencyError if cma is not installed, and ConfigError for the log
+    called after each generation. Candidates are run in `processes` processes of this machine, or by `executor`; the
+    result is the same. Raises MissingDependencyError if cma is not installed, and ConfigError for the log
     of another search.
     """
+    if executor is None and processes > 1:
+        executor = LocalExecutor(processes)
     strategy = _Strategy(search)
     outcome = SearchOutcome()
     known = read_log(search, Path(log)) if log is not None else []
@@ -65,7 +70,7 @@ def evolve(
     for costs_known in known:
         strategy.ask()
         strategy.tell(costs_known, outcome)
-    with log_for(search, log, new=not known) as stream, running_trials(processes) as run_all:
+    with log_for(search, log, new=not known) as stream, running_trials(executor) as run_all:
         while outcome.generation < search.config.generations and not strategy.done:
             worlds = [search.world_with(shares) for shares in strategy.ask()]
             seeded = [{**world, "seed": seed} for world in worlds for seed in search.config.seeds]

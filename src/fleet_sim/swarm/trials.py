@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, Protocol
 
+from fleet_sim.errors import FleetSimError
+from fleet_sim.parallel import Executor, Job, Perform
 from fleet_sim.swarm.squares.together import MOST, Squares
 from fleet_sim.swarm.world import World_from_config
 
@@ -62,24 +59,23 @@ def how_run(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def running_trials(processes: int) -> Iterator[RunTrials]:
-    """Yield a function that runs trials, in order, in `processes` processes."""
-    if processes <= 1:
+def running_trials(executor: Executor | None) -> Iterator[RunTrials]:
+    """Yield a function that runs trials, in order, by `executor`; None: in this process."""
+    if executor is None:
         yield _run_in_parts
         return
-    # Spawned, not forked: threads of the parent, such as those of ROS, must not be copied.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, initializer=_begin_worker, initargs=(list(sys.path),))
+    with executor.crew(_begin_worker) as crew:
 
-    def run(trials: Sequence[Trial], *, together: bool) -> list[float]:
-        found = pool.map(partial(run_trials, together=together), _parts(trials, processes))
-        return [value for values in found for value in values]
+        def run(trials: Sequence[Trial], *, together: bool) -> list[float]:
+            parts = _parts(trials, executor.workers)
+            found: dict[int, list[float]] = {}
+            for ended in crew.run(Job(number, (part, together)) for number, part in enumerate(parts)):
+                if ended.error:
+                    raise FleetSimError(f"a trial failed: {ended.error}\n{ended.trace}")
+                found[ended.number] = ended.value
+            return [value for number in range(len(parts)) for value in found[number]]
 
-    try:
         yield run
-    finally:
-        # After Ctrl-C only running trials are waited for; queued ones are cancelled.
-        pool.shutdown(cancel_futures=True)
 
 
 def _run_in_parts(trials: Sequence[Trial], *, together: bool) -> list[float]:
@@ -93,8 +89,10 @@ def _parts(trials: Sequence[Trial], processes: int) -> list[Sequence[Trial]]:
     return [trials[begin : begin + most] for begin in range(0, len(trials), most)]
 
 
-def _begin_worker(path: list[str]) -> None:
-    """Let a worker find the modules its parent finds, and leave Ctrl-C to the parent."""
-    sys.path[:] = path
-    # Ctrl-C reaches the whole group of processes; the parent alone decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin_worker() -> Perform:
+    return _run_part
+
+
+def _run_part(content: tuple[Sequence[Trial], bool]) -> list[float]:
+    trials, together = content
+    return run_trials(trials, together=together)

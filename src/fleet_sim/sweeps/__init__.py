@@ -2,13 +2,13 @@
 
 from fleet_sim.sweeps.measures import MEASURES
 from fleet_sim.sweeps.plan import SweepPlan, load_sweep
-from fleet_sim.sweeps.statistics import Group, Spread, groups_of
+from fleet_sim.sweeps.statistics import RunGroup, Spread, groups_of
 from fleet_sim.sweeps.sweep import SweepProgress, journal_of, limits_of, run_sweep
 from fleet_sim.sweeps.table import SweepTable, read_table
 
 __all__ = [
     "MEASURES",
-    "Group",
+    "RunGroup",
     "Spread",
     "SweepPlan",
     "SweepProgress",

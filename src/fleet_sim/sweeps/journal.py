@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.output import refusals
@@ -21,12 +21,16 @@ MISSING = -1
 
 
 class SweepJournal:
-    """The journal of `plan` in the file `path`; a context manager."""
+    """The journal of `plan` in the file `path`: a new one, or with `resume` the one that is there. A context manager.
 
-    def __init__(self, path: str | Path, plan: SweepPlan) -> None:
+    Raises ConfigError for the journal of another sweep, and where there is one and `resume` was not asked for.
+    """
+
+    def __init__(self, path: str | Path, plan: SweepPlan, *, resume: bool) -> None:
         self.path = Path(path)
         self._plan = plan
         # Where the line of each run is: eight bytes, however much was measured in it.
+        self._file: BinaryIO | None = None
         self._places = array("q", [MISSING]) * len(plan)
         self.known = 0
         self.failed = 0
@@ -34,32 +38,34 @@ class SweepJournal:
         self.seconds = 0.0
         """Real time of all runs together."""
 
+        try:
+            self._open(resume=resume)
+        except BaseException:
+            self.close()
+            raise
+
     def __contains__(self, number: object) -> bool:
         return isinstance(number, int) and self._places[number] != MISSING
 
-    def open(self, *, resume: bool) -> None:
-        """Begin the journal, or with `resume` go on with the one that is there.
-
-        Raises ConfigError for the journal of another sweep, and where there is one and `resume` was not asked for.
-        """
+    def _open(self, *, resume: bool) -> None:
         head = json.dumps({"sweep": self._plan.fingerprint()})
         if self.path.exists() and self.path.stat().st_size and not resume:
             raise ConfigError(
                 "there are results of an earlier sweep; go on with --resume, or remove it", source=str(self.path)
             )
         with refusals(self.path):
-            self._file = self.path.open("ab+")
-            end = self._read(head) if resume else 0
-            self._file.truncate(end)
-            self._file.seek(end)
+            file = self._file = self.path.open("ab+")
+            end = self._read(file, head) if resume else 0
+            file.truncate(end)
+            file.seek(end)
             if not end:
                 self._write(head)
 
-    def _read(self, head: str) -> int:
+    def _read(self, file: BinaryIO, head: str) -> int:
         """Read the lines that there are; return where the last whole one ends."""
-        self._file.seek(0)
+        file.seek(0)
         end = 0
-        for index, line in enumerate(self._file):
+        for index, line in enumerate(file):
             if not line.endswith(b"\n"):
                 break
             try:
@@ -82,14 +88,17 @@ class SweepJournal:
         content |= {"error": ended.error, "trace": ended.trace} if ended.error else {"values": ended.value}
         content |= {"deaths": ended.deaths} if ended.deaths else {}
         with refusals(self.path):
-            place = self._file.tell()
-            self._write(json.dumps(content, allow_nan=False))
+            place = self._write(json.dumps(content, allow_nan=False))
         self._count(content, place)
 
-    def _write(self, line: str) -> None:
+    def _write(self, line: str) -> int:
+        """Write a line and return where it begins."""
+        assert self._file is not None
+        place = self._file.tell()
         self._file.write(line.encode() + b"\n")
         # The system has it now: the end of this process loses nothing.
         self._file.flush()
+        return place
 
     def _count(self, content: dict[str, Any], place: int) -> None:
         number = content["run"]
@@ -114,7 +123,8 @@ class SweepJournal:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def __enter__(self) -> SweepJournal:
         return self

@@ -32,7 +32,7 @@ def parse_seeds(given: object) -> list[int]:
         begin = _seed(first)
         end = _seed(last) if dash else begin
         if end < begin:
-            raise ValueError(f"ends before it begins: {part!r}")
+            raise ValueError(f"a range ends before it begins: must be at least {begin}, got {end}")
         # Counted before the list grows.
         if end - begin + 1 + len(found) > MOST_SEEDS:
             raise ValueError(f"at most {MOST_SEEDS} seeds at once, got {given!r}")
@@ -48,7 +48,7 @@ def parse_seeds(given: object) -> list[int]:
 def _seed(text: str) -> int:
     # Not `isdigit`, which is true of digits that `int` does not read.
     if not text.strip().isdecimal():
-        raise ValueError(f"seeds must be whole numbers of at least 0, got {text!r}")
+        raise ValueError(f"must be a whole number of at least 0, got {text!r}")
     return int(text)
 
 
@@ -95,7 +95,7 @@ class SweepConfig(Checked):
 
 
 @dataclass
-class Range(Checked):
+class ValueRange(Checked):
     """Values at equal distances."""
 
     start: float = setting(aliases=("from",), doc="The first value.")
@@ -153,7 +153,7 @@ def values_of(given: object, *, source: str, path: str) -> Values | Distribution
         kind = next((name for name in DISTRIBUTIONS if name in given), None)
         if kind is None:
             try:
-                return read(Range, given, source=source, path=path).values()
+                return read(ValueRange, given, source=source, path=path).values()
             except ConfigError as error:
                 raise error if error.path else error.within(path, source=source) from error
         if len(given) > 1:

@@ -28,7 +28,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     """The runs of one combination of values, which are by the name of the parameter, and what they measured."""
 
     values: dict[str, Any]
@@ -55,7 +55,7 @@ def spread_of(values: Sequence[float]) -> Spread | None:
     return Spread(fmean(values), half, count)
 
 
-def groups_of(table: SweepTable, measures: Sequence[str] | None = None) -> list[Group]:
+def groups_of(table: SweepTable, measures: Sequence[str] | None = None) -> list[RunGroup]:
     """Return the combinations of `table` in their order, each with the spread of its `measures` (None: of all)."""
     names = table.measures if measures is None else measures
     places: dict[tuple[Any, ...], list[int]] = {}
@@ -72,5 +72,7 @@ def groups_of(table: SweepTable, measures: Sequence[str] | None = None) -> list[
             )
             if spread is not None:
                 spreads[name] = spread
-        groups.append(Group(dict(zip(table.parameters, key, strict=True)), len(rows), len(rows) - len(done), spreads))
+        groups.append(
+            RunGroup(dict(zip(table.parameters, key, strict=True)), len(rows), len(rows) - len(done), spreads)
+        )
     return groups

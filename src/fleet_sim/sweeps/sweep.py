@@ -10,7 +10,7 @@ from typing import Any
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.output import check_target
-from fleet_sim.parallel import Executor, Job, Limits
+from fleet_sim.parallel import Executor, Job, JobLimits
 from fleet_sim.sweeps.job import SweepRuns, simulation_of
 from fleet_sim.sweeps.journal import SweepJournal
 from fleet_sim.sweeps.measures import RunMeasures
@@ -33,9 +33,9 @@ class SweepProgress:
     """Since this call began."""
 
 
-def limits_of(plan: SweepPlan) -> Limits:
+def limits_of(plan: SweepPlan) -> JobLimits:
     """Return the limits of each run of `plan`."""
-    return Limits(plan.config.time_limit, plan.config.memory_limit, plan.config.attempts)
+    return JobLimits(plan.config.time_limit, plan.config.memory_limit, plan.config.attempts)
 
 
 def journal_of(out: str | Path) -> Path:
@@ -60,13 +60,11 @@ def run_sweep(
     check_target(out)
     check_first(plan)
     begin = time.monotonic()
-    with SweepJournal(journal_of(out), plan) as journal:
-        journal.open(resume=resume)
+    with SweepJournal(journal_of(out), plan, resume=resume) as journal, executor.crew(SweepRuns(plan)) as crew:
         known = journal.known
         written = time.monotonic()
-        ended = executor.run(SweepRuns(plan), _jobs(plan, journal))
         try:
-            for run in ended:
+            for run in crew.run(_jobs(plan, journal)):
                 journal.add(run)
                 progress = SweepProgress(
                     journal.known, journal.known - known, journal.failed, len(plan), time.monotonic() - begin
@@ -78,9 +76,6 @@ def run_sweep(
                     write_table(out, plan, journal)
                     written = time.monotonic() + 20.0 * (time.monotonic() - before)
         finally:
-            close = getattr(ended, "close", None)
-            if close is not None:
-                close()
             # Also after Ctrl-C: the table has what there is.
             if journal.known:
                 write_table(out, plan, journal)
