@@ -90,7 +90,9 @@ class RosSection(Section[object]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of RosParams."""
-        return object_schema(RosParams)
+        schema = object_schema(RosParams)
+        # An empty section is null in YAML.
+        return {**schema, "type": [schema["type"], "null"]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid."""

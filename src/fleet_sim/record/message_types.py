@@ -76,9 +76,18 @@ def serializer(kind: str) -> Callable[[Any], bytes]:
 
 
 def deserializer(kind: str) -> Callable[[bytes], Any]:
-    """Return what reads the CDR of a message of type `kind`; it raises ValueError or SerdeError for other bytes."""
+    """Return what reads the CDR of a message of type `kind`; it raises ValueError for other bytes."""
     store = typestore()
-    return lambda data: store.deserialize_cdr(data, kind)
+    from rosbags.serde import SerdeError
+
+    def read(data: bytes) -> Any:
+        try:
+            return store.deserialize_cdr(data, kind)
+        # Not a ValueError, unlike what it raises for most bytes.
+        except SerdeError as error:
+            raise ValueError(f"no {kind}: {error}") from error
+
+    return read
 
 
 def stamped(frame: str, nanoseconds: int = 0) -> Any:
