@@ -10,16 +10,14 @@ from types import TracebackType
 from typing import Any
 
 from fleet_sim.core.pipeline import Phase, System
-from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.stamps import RosTime
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.facade.recording import RunRecording
 from fleet_sim.facade.state_files import package_version
-from fleet_sim.record.mcap_file import McapFile
-from fleet_sim.record.queue import SampleQueue
+from fleet_sim.record.message_types import check_installed
+from fleet_sim.record.parcels import AttachedFile, Description
 from fleet_sim.record.settings import RecordParams
-from fleet_sim.record.topic import Sample
-from fleet_sim.record.writing import WriterThread
+from fleet_sim.record.writing import WriterProcess
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 FORMAT = "fleet_sim recording 1"
@@ -34,9 +32,9 @@ class McapRecording:
         self.path, self.params = path, params
         self._sim = sim
         self._closed = False
-        self._file = McapFile(path)
+        check_installed()
+        self._writer = WriterProcess(path, params)
         self._describe()
-        self._queue = SampleQueue(params.on_full)
         self._time = RosTime(sim.clock)
         self._orders: dict[str, None] = {}
         self._last_tick = -1
@@ -44,7 +42,6 @@ class McapRecording:
         self._schedule = sim.clock.schedule(params.rate)
         # Unique, as a run may have several recordings.
         self._system = f"record {path}"
-        self._writer = WriterThread(self._file, self._queue, Frames(params.map_frame, params.namespace))
         sim.control.between_steps(self._begin).result()
 
     @property
@@ -55,12 +52,7 @@ class McapRecording:
     @property
     def dropped(self) -> int:
         """How many samples were left out because writing was too slow."""
-        return self._queue.dropped
-
-    @property
-    def written(self) -> int:
-        """How many samples are in the file."""
-        return self._writer.written
+        return self._writer.dropped
 
     def close(self) -> None:
         """Write the rest and give the file its name; may be called again. Raises `error` if there is one."""
@@ -70,7 +62,6 @@ class McapRecording:
             # From another thread or in the middle of a step there is no state that belongs together.
             if not control.runs_elsewhere and not self._sim.world.in_step:
                 self._sample_now()
-            self._queue.close()
             # Not waited for: it may be called from inside a step.
             control.between_steps(self._end)
             self._writer.finish()
@@ -127,12 +118,8 @@ class McapRecording:
             self._put(self._time.now(), self._sim.clock.tick)
 
     def _put(self, now: int, tick: int) -> None:
-        board = self._sim.snapshots
-        shared = board.latest
-        # That of this step, where somebody else had it taken.
-        snapshot = shared if board.has_readers and shared is not None and shared.tick == tick else board.take()
         self._last_tick = tick
-        self._queue.put(Sample(now, snapshot, self._changed_orders()))
+        self._writer.put(now, self._sim.snapshots, self._changed_orders())
 
     def _changed_orders(self) -> tuple[Any, ...]:
         if not self._orders:
@@ -158,11 +145,11 @@ class McapRecording:
         if scenario:
             try:
                 # JSON is YAML too: `fleet-sim run` takes it as it is.
-                self._file.attach(SCENARIO, "application/json", json.dumps(scenario, indent=1).encode())
+                content = json.dumps(scenario, indent=1).encode()
+                self._writer.give(AttachedFile(SCENARIO, "application/json", content))
             except (TypeError, ValueError) as error:
                 about["scenario"] = f"not recorded, as it has values that no file can hold: {error}"
-        self._file.describe(ABOUT, about)
-        self._file.flush()
+        self._writer.give(Description(ABOUT, about))
 
 
 class McapRecorder:

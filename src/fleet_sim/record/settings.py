@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from fleet_sim.record.queue import OnFull
 from fleet_sim.settings import Checked, setting
+
+OnFull = Literal["wait", "drop"]
 
 
 @dataclass(frozen=True)
