@@ -174,6 +174,12 @@ def test_orders_are_recorded_and_loads_come_and_go(tmp_path: Path) -> None:
     command = ["run", "sites/warehouse.yaml", "--headless", "--duration", "8", "--rtf", "0", "--record", str(path)]
     assert main(command) == 0
     with Recording(path) as recording:
+        plan = recording.floor_plan
+        assert plan is not None and {station.kind.value for station in plan.stations} == {
+            "pick",
+            "workstation",
+            "charge",
+        }
         orders = recording.index.topics["/fleet/orders"]
         assert orders.kind == "fleet_sim_msgs/msg/OrderStatus"
         assert orders.places

@@ -10,18 +10,21 @@ from types import TracebackType
 from typing import Any
 
 from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.stamps import RosTime
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.facade.recording import RunRecording
 from fleet_sim.facade.state_files import package_version
 from fleet_sim.record.message_types import check_installed
 from fleet_sim.record.parcels import AttachedFile, Description
+from fleet_sim.record.sensing import RecordedSensors, kinds_of
 from fleet_sim.record.settings import RecordParams
 from fleet_sim.record.writing import WriterProcess
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.floor_plan import floor_plan_of, plan_to_json
 
 FORMAT = "fleet_sim recording 1"
-SCENARIO, ABOUT = "scenario.json", "fleet_sim"
+SCENARIO, FLOOR_PLAN, ABOUT = "scenario.json", "floor_plan.json", "fleet_sim"
 _RUNS_BACK = ("reset", "cleared")
 
 
@@ -32,6 +35,7 @@ class McapRecording:
         self.path, self.params = path, params
         self._sim = sim
         self._closed = False
+        kinds = kinds_of(params.sensors)
         check_installed()
         self._writer = WriterProcess(path, params)
         self._describe()
@@ -42,6 +46,8 @@ class McapRecording:
         self._schedule = sim.clock.schedule(params.rate)
         # Unique, as a run may have several recordings.
         self._system = f"record {path}"
+        self._kinds = kinds
+        self._sensors: RecordedSensors | None = None
         sim.control.between_steps(self._begin).result()
 
     @property
@@ -86,6 +92,9 @@ class McapRecording:
     def _begin(self) -> None:
         sim = self._sim
         self._sample_now()
+        if self._kinds:
+            frames = Frames(self.params.map_frame, self.params.namespace)
+            self._sensors = RecordedSensors(sim, self._kinds, frames, self._writer.give)
         sim.pipeline.add(System(self._system, Phase.OBSERVE, self._run))
         for event in _RUNS_BACK:
             sim.events.on(event, self._time.on_reset)
@@ -95,6 +104,8 @@ class McapRecording:
     def _end(self) -> None:
         sim = self._sim
         sim.pipeline.remove(self._system)
+        if self._sensors is not None:
+            self._sensors.end()
         for event in _RUNS_BACK:
             sim.events.off(event, self._time.on_reset)
         sim.events.off("order_changed", self._note_order)
@@ -109,6 +120,8 @@ class McapRecording:
         self._orders[order] = None
 
     def _run(self, dt: float) -> None:
+        if self._sensors is not None and not self._closed:
+            self._sensors.take(self._time.now(ticks_ahead=1))
         if self._schedule.poll() is not None and not self._closed:
             self._put(self._time.now(ticks_ahead=1), self._sim.clock.tick + 1)
 
@@ -149,6 +162,9 @@ class McapRecording:
                 self._writer.give(AttachedFile(SCENARIO, "application/json", content))
             except (TypeError, ValueError) as error:
                 about["scenario"] = f"not recorded, as it has values that no file can hold: {error}"
+        plan = floor_plan_of(sim)
+        if plan is not None:
+            self._writer.give(AttachedFile(FLOOR_PLAN, "application/json", plan_to_json(plan).encode()))
         self._writer.give(Description(ABOUT, about))
 
 

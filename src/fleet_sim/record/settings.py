@@ -18,5 +18,8 @@ class RecordParams(Checked):
     on_full: OnFull = setting(
         "wait", doc="Where writing is too slow: the run waits, or samples are dropped and counted."
     )
+    sensors: tuple[str, ...] = setting(
+        (), doc="Kinds of sensors whose readings are recorded: camera, imu, lidar, odometry; or all alone."
+    )
     map_frame: str = setting("map", doc="Name of the fixed frame.")
     namespace: str = setting("/", doc="What the names of frames begin with, as those of a node in a namespace do.")

@@ -23,7 +23,9 @@ from fleet_sim.core.snapshot_taking import EntityRoster, GivenColors
 from fleet_sim.errors import FleetSimError
 from fleet_sim.record import bells, parcels
 from fleet_sim.record.mcap_file import McapFile
+from fleet_sim.record.readings import ReadingWriter
 from fleet_sim.record.ring import RingTaker
+from fleet_sim.record.sensing import SensorList, SensorReadings
 from fleet_sim.record.topic import RecordedTopic, Sample
 from fleet_sim.record.topics import TOPICS
 
@@ -37,6 +39,7 @@ class RecordWriter:
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self._file = file
         self._topics: list[RecordedTopic] = [topic(file, frames) for topic in TOPICS]
+        self._readings = ReadingWriter(file)
         self._begun = b""
         self._orders: tuple[Any, ...] = ()
         self._roster: EntityRoster
@@ -64,6 +67,10 @@ class RecordWriter:
         elif isinstance(parcel, parcels.ChangedOrders):
             # Those of samples that were left out, too.
             self._orders += parcel.statuses
+        elif isinstance(parcel, SensorList):
+            self._readings.take_list(parcel)
+        elif isinstance(parcel, SensorReadings):
+            self._readings.write(parcel)
         elif isinstance(parcel, parcels.AttachedFile):
             self._file.attach(parcel.name, parcel.media_type, parcel.content)
         else:
