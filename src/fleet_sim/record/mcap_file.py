@@ -16,7 +16,7 @@ from fleet_sim.record.message_types import definition
 if TYPE_CHECKING:
     from mcap.writer import Writer
 
-CHUNK = 4_000_000
+CHUNK = 1_000_000
 """Bytes before compression after which a chunk is written, also when it is young."""
 PROFILE = "ros2"
 
