@@ -35,6 +35,7 @@ SHOWN: dict[str, tuple[str, str, str]] = {
     "run --picture": (RUN, "--picture a.png", "picture: a.png"),
     "run --record": (RUN, "--record a.mcap", "recording: .*a.mcap"),
     "run --record-rate": (RUN, "--record-rate 3", "--record-rate is the rate of a recording"),
+    "run --record-sensors": (RUN, "--record b.mcap --record-sensors sonar", "readings of .sonar. cannot be recorded"),
     "run --at": (RUN, "--at 3", "--at says when"),
     "swarm --steps": ("swarm w.yaml --set stop_at=9", "--steps 3", " 3 steps"),
     "swarm --seed": (SWARM, "--seed 9", r"Scatter: \S+"),

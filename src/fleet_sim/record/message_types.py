@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,14 @@ def typestore() -> Typestore:
     for file in sorted(own_definitions().glob("*.msg")):
         store.register(get_types_from_msg(file.read_text(encoding="utf-8"), f"{OWN}/msg/{file.stem}"))
     return store
+
+
+def check_installed() -> None:
+    """Raise what `typestore` raises, without reading the types, which takes a while."""
+    for package in ("mcap", "rosbags"):
+        if find_spec(package) is None:
+            raise missing_extra(package, "record", "recordings")
+    own_definitions()
 
 
 def own_definitions() -> Path:
