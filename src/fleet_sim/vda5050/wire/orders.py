@@ -162,7 +162,10 @@ ORDER_30 = ORDER_21.but(
 
 # The schema of 2.0 calls it actionName, its text and everybody else actionType.
 _INSTANT_20 = ACTION_20.but(actionType=WireField(TEXT, aliases=("actionName",)))
-INSTANT_ACTIONS_20 = WireShape(**HEADER, actions=WireMany(_INSTANT_20, MOST_ACTIONS))
+# Widespread master controls still call the list as 1.1 did.
+INSTANT_ACTIONS_20 = WireShape(
+    **HEADER, actions=WireField(WireMany(_INSTANT_20, MOST_ACTIONS), aliases=("instantActions",))
+)
 INSTANT_ACTIONS_21 = INSTANT_ACTIONS_20.but(actions=WireMany(ACTION_21, MOST_ACTIONS))
 INSTANT_ACTIONS_30 = INSTANT_ACTIONS_21.but(
     actions=WireMany(ACTION_30.but(removed=("retriable",), blockingType=words("NONE")), MOST_ACTIONS)

@@ -43,6 +43,7 @@ class ActionWorker:
         state.queue += [entry for entry in state.actions if entry.action.action_id in ids and entry.status == WAITING]
         if ids:
             self._vehicle.wake()
+            self._begin_next()
 
     def take_instant(self, action: OrderAction) -> None:
         """Begin an instant action; a refused one is reported as FAILED, with an error."""
