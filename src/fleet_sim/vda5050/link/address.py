@@ -41,7 +41,7 @@ class BrokerAddress:
             raise ConfigError("--vda5050-ca is for mqtts://")
         if ca is not None and not Path(ca).is_file():
             raise ConfigError(f"--vda5050-ca: there is no file {ca!r}")
-        user = None if parts.username is None else unquote(parts.username)
+        user = unquote(parts.username) if parts.username else None
         password = os.environ.get(PASSWORD) if parts.password is None else unquote(parts.password)
         if user is None and parts.password is not None:
             raise ConfigError("--vda5050: a password needs a user")

@@ -62,3 +62,8 @@ class OwnBroker:
         self._ready.set()
         await self._stop.wait()
         await broker.shutdown()
+        # What serves clients that are still there ends with them, and a loop must not end before.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.wait_for(asyncio.gather(*others, return_exceptions=True), 5.0)

@@ -84,6 +84,8 @@ class VehicleConnection:
         self.wants_connection = False
         if self.is_online:
             self.send("connection", self._connection("OFFLINE"), time.time())
+        if self.client.socket() is not None:
+            # Also where the broker has not answered yet: it closes the socket.
             self.client.disconnect()
 
     def send(self, topic: str, body: str, now: float) -> bool:
