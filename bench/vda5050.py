@@ -49,7 +49,7 @@ def scenario(vehicles: int) -> dict[str, object]:
 
 
 def order(name: str, prefix: tuple[str, str], x: float, y: float, length: int) -> VehicleMessage:
-    """An order of `length` edges, to and fro."""
+    """An order of `length` edges, there and back."""
     maker, serial = prefix
     head = {"headerId": 0, "timestamp": "2026-01-01T00:00:00.00Z", "version": "2.1.0"}
     nodes = [
