@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
+import numpy as np
+
+from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError
 from fleet_sim.vda5050.context import VehicleContext
 from fleet_sim.vda5050.faults import Refusal
-from fleet_sim.vda5050.legs import drives_sideways, is_at, turned
+from fleet_sim.vda5050.legs import drives_sideways, edge_way, is_at, turned
 from fleet_sim.vda5050.nurbs import curve_points
 from fleet_sim.vda5050.order import OrderEdge, OrderNode, VehicleOrder
 from fleet_sim.vda5050.vehicle import Vehicle
 from fleet_sim.vda5050.work.action import EDGE, NODE
 from fleet_sim.vda5050.work.offer import ActionOffer
+from fleet_sim.vda5050.zones import BLOCKED, enabled_zones
 
 
 class OrderAcceptance:
@@ -94,6 +99,7 @@ class OrderAcceptance:
         for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
             if edge.trajectory is not None:
                 self._check_curve(edge, begin, end, about)
+            self._check_zones(edge, begin, end, about)
 
     def _check_curve(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
         curve = curve_points(edge.trajectory, 0.1) if edge.trajectory is not None else None
@@ -103,6 +109,20 @@ class OrderAcceptance:
             if gap > max(node.deviation[:2]) + self._vehicle.settings.node_tolerance:
                 reason = f"the trajectory of edge {edge.edge_id!r} passes node {node.node_id!r} {gap:.2f} m away"
                 raise Refusal("no_route", reason, **about, edgeId=edge.edge_id)
+
+    def _check_zones(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
+        vehicle, state = self._vehicle, self._vehicle.state
+        blocked = [zone for zone in enabled_zones(state.zone_sets, state.map_id) if zone.kind == BLOCKED]
+        if not blocked:
+            return
+        radius, start = footprint_radius(vehicle.world, vehicle.row), (begin.x or 0.0, begin.y)
+        # Without its own zones the way has no points between corners: each is looked at closely here.
+        points = np.vstack((np.array([start]), edge_way(vehicle, edge, start, end).points))
+        dense = np.vstack([one + (other - one) * np.linspace(0.0, 1.0, 50)[:, None] for one, other in pairwise(points)])
+        for zone in blocked:
+            if zone.touches(dense, radius).any():
+                reason = f"edge {edge.edge_id!r} leads through the blocked zone {zone.zone_id!r}"
+                raise Refusal("no_route", reason, **about, zoneId=zone.zone_id)
 
     # ---- fields and actions that it cannot use -----------------------------------------------------------------------
 

@@ -26,6 +26,9 @@ from fleet_sim.vda5050.settings import Vda5050Settings, VehicleFleetSettings
 from fleet_sim.vda5050.vehicle import Vehicle, VehicleState
 from fleet_sim.vda5050.wire.shapes import MalformedMessage
 from fleet_sim.vda5050.work.offer import ActionOffer
+from fleet_sim.vda5050.zones import zone_set_of
+
+MOST_ZONE_SETS = 20
 
 
 class VehicleDesk:
@@ -121,8 +124,11 @@ class VehicleDesk:
             elif topic == "instantActions":
                 for item in values["actions"]:
                     pilot.worker.take_instant(action_of(item))
+            elif topic == "zoneSet":
+                self._add_zones(vehicle, values["zoneSet"])
             else:
-                raise Refusal("zone_set", f"{topic}: the vehicle has no zones, and asks for nothing", topic=topic)
+                for item in values["responses"]:
+                    pilot.zones.answer(item, command.received)
             self.taken[topic] += 1
         except (Refusal, MalformedMessage) as error:
             kind = "malformed" if topic == "order" else "malformed_instant"
@@ -133,6 +139,15 @@ class VehicleDesk:
             rejected[command.name] = str(error)
         names = () if rejected else (command.name,)
         return CommandAck(command.command_id, command.source, self._world.clock.time, names, rejected)
+
+    def _add_zones(self, vehicle: Vehicle, values: dict[str, Any]) -> None:
+        zones, state = zone_set_of(values), vehicle.state
+        if any(item.zone_set_id == zones.zone_set_id for item in state.zone_sets):
+            raise Refusal("duplicate_zone_set", "the vehicle has a zone set of this id", zoneSetId=zones.zone_set_id)
+        if len(state.zone_sets) >= MOST_ZONE_SETS:
+            raise Refusal("zone_set", f"the vehicle has {MOST_ZONE_SETS} zone sets already; delete one of them")
+        state.zone_sets.append(zones)
+        vehicle.changed = True
 
     def _read(self, vehicle: Vehicle, topic: str, text: str) -> dict[str, Any]:
         """Return the checked values of a message; raises MalformedMessage."""

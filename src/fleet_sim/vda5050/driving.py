@@ -22,10 +22,19 @@ OTHERS = "it follows a command that is not of its order"
 
 
 class VehicleDriver:
-    """Drives one vehicle. `reach(sequence)` is called for each node when it is passed, in order."""
+    """Drives one vehicle. `reach(sequence)` is called for each node when it is passed, in order.
 
-    def __init__(self, vehicle: Vehicle, context: VehicleContext, reach: Callable[[int], object]) -> None:
-        self._vehicle, self._context, self._reach = vehicle, context, reach
+    `ask_for(zones)` is called with the zones for which it needs a release.
+    """
+
+    def __init__(
+        self,
+        vehicle: Vehicle,
+        context: VehicleContext,
+        reach: Callable[[int], object],
+        ask_for: Callable[[list[str]], object],
+    ) -> None:
+        self._vehicle, self._context, self._reach, self.ask_for = vehicle, context, reach, ask_for
         self._world = vehicle.world
         self._rows = np.array([vehicle.row])
 
@@ -78,7 +87,7 @@ class VehicleDriver:
     def _complete(self, leg: VehicleLeg) -> None:
         state = self._vehicle.state
         # Before the node is reached: what it triggers may already begin the next leg.
-        state.leg, state.resume = None, (-1, 0)
+        state.leg, state.resume = None, leg.rest
         for _, sequence in leg.marks:
             self._reach(sequence)
         self._vehicle.wake()
@@ -100,7 +109,9 @@ class VehicleDriver:
             vehicle.report(VehicleFault("held", reason, {"orderId": state.order_id}))
             return
         vehicle.take_back("held")
-        leg = LegBuilder(vehicle).build()
+        builder = LegBuilder(vehicle)
+        leg = builder.build()
+        self.ask_for(builder.gates)
         if leg is None:
             return
         vehicle.changed = True
@@ -127,11 +138,13 @@ class VehicleDriver:
     def _extend(self, leg: VehicleLeg) -> None:
         """Go on from the present place with all that was released since, without a stop where none is needed."""
         state = self._vehicle.state
-        if leg.phases[0][0] != "drive" or not leg.marks:
+        if leg.phases[0][0] != "drive":
             return
         before = state.resume
         state.resume = self._progress(leg)
-        longer = LegBuilder(self._vehicle).build()
+        builder = LegBuilder(self._vehicle)
+        longer = builder.build()
+        self.ask_for(builder.gates)
         if longer is None or longer.phases[0][0] != "drive" or longer.reverse != leg.reverse:
             state.resume = before
             return

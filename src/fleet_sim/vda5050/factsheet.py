@@ -11,6 +11,7 @@ from fleet_sim.vda5050.vehicle import Vehicle
 from fleet_sim.vda5050.wire.orders import MOST_ACTIONS, MOST_NODES, MOST_PARAMETERS, MOST_POINTS, MOST_ZONES
 from fleet_sim.vda5050.wire.shapes import LONGEST_ID
 from fleet_sim.vda5050.work.action import VehicleAction
+from fleet_sim.vda5050.zones import SUPPORTED
 
 FASTEST = 1e6
 """What is told of a robot without a limit."""
@@ -31,7 +32,7 @@ def factsheet_values(vehicle: Vehicle, desk: VehicleDesk) -> dict[str, Any]:
             "maxLoadMass": HEAVIEST,
             "localizationTypes": ["NATURAL"],
             "navigationTypes": ["VIRTUAL_LINE_GUIDED"],
-            "supportedZones": [],
+            "supportedZones": list(SUPPORTED),
         },
         "physicalParameters": _physical(vehicle),
         "protocolLimits": _limits(vehicle),

@@ -8,9 +8,11 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import MotionMode
+from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.vda5050.nurbs import curve_points
 from fleet_sim.vda5050.order import OrderEdge, OrderNode
 from fleet_sim.vda5050.vehicle import Vehicle, VehicleLeg
+from fleet_sim.vda5050.zones import ZonedWay, enabled_zones, zoned
 
 SMOOTH, COARSE = 0.005, 0.05
 """How far lines may be off a curve, in m: for robots that drive round corners, and for those that stop at them."""
@@ -27,7 +29,15 @@ def drives_sideways(vehicle: Vehicle) -> bool:
     return vehicle.agent.motion_mode == MotionMode.OMNIDIRECTIONAL
 
 
-def edge_points(vehicle: Vehicle, edge: OrderEdge, begin: tuple[float, float], node: OrderNode) -> Floats:
+def edge_way(vehicle: Vehicle, edge: OrderEdge, begin: tuple[float, float], node: OrderNode) -> ZonedWay:
+    """Return the points of an edge that begins at `begin`, up to its node, with what zones say of them."""
+    state = vehicle.state
+    zones = enabled_zones(state.zone_sets, state.map_id)
+    radius = footprint_radius(vehicle.world, vehicle.row) if zones else 0.0
+    return zoned(begin, _edge_points(vehicle, edge, node), zones, radius)
+
+
+def _edge_points(vehicle: Vehicle, edge: OrderEdge, node: OrderNode) -> Floats:
     """Return the points (K, 2) of an edge after its beginning, up to its node."""
     end = (node.x or 0.0, node.y)
     if edge.trajectory is None:
@@ -80,6 +90,9 @@ class LegBuilder:
         self._marks: list[tuple[int, int]] = []
         self._reverse: bool | None = None
         self._held: float | None = None
+        self.gates: list[str] = []
+        """Zones at which the leg ends, as there is no release for them."""
+        self._rest_of: tuple[int, int] = (-1, 0)
         self._at = vehicle.place
         self._from = vehicle.state.last_place or vehicle.place
         """Where the edge begins: directions are those of edges, not of a vehicle beside one."""
@@ -94,10 +107,12 @@ class LegBuilder:
         last: OrderNode | None = None
         heading = self._vehicle.heading
         for edge, node in zip(state.edges, state.nodes, strict=True):
-            points = self._rest(edge, node)
-            if not edge.released or not self._joins(edge, points):
+            way, skipped = self._rest(edge, node)
+            if not edge.released or not self._joins(edge, way.points):
                 break
-            heading = self._append(edge, points, heading)
+            heading, whole = self._append(edge, way, heading, skipped)
+            if not whole:
+                return self._cut()
             self._marks.append((len(self._points) - 1, node.sequence))
             last = node
             if self._stops_at(node, heading):
@@ -106,11 +121,21 @@ class LegBuilder:
             None if last is None else VehicleLeg(self._points, self._marks, self._phases(last, heading), self._reverse)
         )
 
-    def _rest(self, edge: OrderEdge, node: OrderNode) -> Floats:
-        """Return the points of an edge that are still ahead."""
-        points = edge_points(self._vehicle, edge, self._at, node)
+    def _cut(self) -> VehicleLeg | None:
+        """Return the leg up to a zone that needs a release; None where it begins there."""
+        if not self._points:
+            return None
+        return VehicleLeg(self._points, self._marks, [("drive", self._held)], self._reverse, rest=self._rest_of)
+
+    def _rest(self, edge: OrderEdge, node: OrderNode) -> tuple[ZonedWay, int]:
+        """Return what is still ahead of an edge, and how many of its points are not."""
+        way = edge_way(self._vehicle, edge, self._from, node)
         given_up, index = self._state.resume
-        return points[min(index, len(points) - 1) :] if given_up == edge.sequence else points
+        if given_up != edge.sequence:
+            return way, 0
+        index = min(index, len(way.points) - 1)
+        gates = {place - index: names for place, names in way.gates.items() if place >= index}
+        return ZonedWay(way.points[index:], way.limits[index:], gates), index
 
     def _way(self, points: Floats) -> float:
         """Return the direction in rad of the edge that leads through `points`."""
@@ -130,17 +155,22 @@ class LegBuilder:
             held is None or abs(turned(held - (self._held or 0.0))) < 1e-6
         )
 
-    def _append(self, edge: OrderEdge, points: Floats, heading: float) -> float:
-        """Add the points of an edge; return the heading with which the vehicle arrives."""
+    def _append(self, edge: OrderEdge, way: ZonedWay, heading: float, skipped: int) -> tuple[float, bool]:
+        """Add the points of an edge; return the heading with which the vehicle arrives, and whether it may."""
         limit = math.inf if edge.max_speed is None else edge.max_speed
-        for x, y in points.tolist():
+        granted = {request.zone_id for request in self._state.requests if request.status == "GRANTED"}
+        for place, ((x, y), low) in enumerate(zip(way.points.tolist(), way.limits.tolist(), strict=True)):
+            self.gates = [zone for zone in way.gates.get(place, ()) if zone not in granted]
+            if self.gates:
+                self._rest_of = (edge.sequence, skipped + place)
+                return heading, False
             # A point where the vehicle is gives no direction.
             if math.hypot(x - self._at[0], y - self._at[1]) > 1e-9 and not drives_sideways(self._vehicle):
                 heading = math.atan2(y - self._at[1], x - self._at[0]) + (math.pi if self._reverse else 0.0)
-            self._points.append((x, y, limit))
+            self._points.append((x, y, min(limit, low)))
             self._at = (x, y)
         self._from = self._at
-        return heading if self._held is None else self._held
+        return (heading if self._held is None else self._held), True
 
     def _stops_at(self, node: OrderNode, heading: float) -> bool:
         blocked = any(action.blocking in BLOCKING for action in node.actions)

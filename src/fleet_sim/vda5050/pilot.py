@@ -8,6 +8,7 @@ from fleet_sim.vda5050.driving import VehicleDriver
 from fleet_sim.vda5050.faults import ORDER, settle
 from fleet_sim.vda5050.legs import is_aligned
 from fleet_sim.vda5050.order import OrderEdge, OrderNode, VehicleOrder
+from fleet_sim.vda5050.releases import ZoneWatch
 from fleet_sim.vda5050.vehicle import ENDED, FINISHED, ActionEntry, Vehicle
 from fleet_sim.vda5050.work.offer import ActionOffer
 from fleet_sim.vda5050.work.worker import ActionWorker
@@ -20,7 +21,9 @@ class VehiclePilot:
         self.vehicle = vehicle
         self.acceptance = OrderAcceptance(vehicle, context, offer)
         self.worker = ActionWorker(vehicle, offer)
-        self.driver = VehicleDriver(vehicle, context, self._reach)
+        self.zones = ZoneWatch(vehicle)
+        self.driver = VehicleDriver(vehicle, context, self._reach, self.zones.ask_for)
+        self.zones.driver = self.driver
         vehicle.control = self
 
     # ---- orders ------------------------------------------------------------------------------------------------------
@@ -73,6 +76,7 @@ class VehiclePilot:
         vehicle, state = self.vehicle, self.vehicle.state
         vehicle.awake = False
         self.driver.look()
+        self.zones.look()
         if state.braking and not self.driver.has_stopped():
             vehicle.awake = True
         self.worker.step(dt)
@@ -150,7 +154,8 @@ class VehiclePilot:
         state.nodes, state.edges, state.cancelled, state.stuck = [], [], True, ""
         for entry in state.cancelling:
             entry.status = FINISHED
-        state.cancelling = []
+        state.cancelling, state.requests = [], []
+        vehicle.take_back("release_lost")
         vehicle.take_back("held")
         vehicle.changed = True
 

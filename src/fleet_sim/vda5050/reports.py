@@ -40,8 +40,24 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
         "errors": [fault.values(third) for fault in state.faults],
         "information": [],
         "safetyState": {"eStop": "NONE", "fieldViolation": False},
-        "zoneSets": [],
-        "zoneRequests": [],
+        "zoneSets": [
+            {
+                "zoneSetId": item.zone_set_id,
+                "mapId": item.map_id,
+                "zoneSetStatus": "ENABLED" if item.enabled else "DISABLED",
+            }
+            for item in state.zone_sets
+        ],
+        "zoneRequests": [
+            {
+                "requestId": item.request_id,
+                "requestType": "ACCESS",
+                "zoneId": item.zone_id,
+                "zoneSetId": item.zone_set_id,
+                "requestStatus": item.status,
+            }
+            for item in state.requests
+        ],
     }
 
 

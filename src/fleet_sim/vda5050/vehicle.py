@@ -9,12 +9,14 @@ import numpy as np
 
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 from fleet_sim.vda5050.faults import VehicleFault, report, take_back
 from fleet_sim.vda5050.order import OrderAction, OrderEdge, OrderNode
 from fleet_sim.vda5050.settings import VehicleFleetSettings
 from fleet_sim.vda5050.wire.versions import VERSIONS, WireVersion
+from fleet_sim.vda5050.zones import VehicleZone, VehicleZoneSet, ZoneRequest, enabled_zones
 
 WAITING, INITIALIZING, RUNNING, PAUSED = "WAITING", "INITIALIZING", "RUNNING", "PAUSED"
 RETRIABLE, FINISHED, FAILED = "RETRIABLE", "FINISHED", "FAILED"
@@ -51,6 +53,8 @@ class VehicleLeg:
     reverse: bool | None = None
     begin: int = 0
     """First point of the edge that it is on."""
+    rest: tuple[int, int] = (-1, 0)
+    """Edge (sequence) on which it ends before a zone, and which of its points comes next."""
     node: int = -1
     """Node of the traffic that the robot was sent to."""
 
@@ -102,6 +106,9 @@ class VehicleState:
     stuck: str = ""
     """Why the order cannot be driven on, until it is cancelled."""
     faults: list[VehicleFault] = field(default_factory=list)
+    zone_sets: list[VehicleZoneSet] = field(default_factory=list)
+    requests: list[ZoneRequest] = field(default_factory=list)
+    request_count: int = 0
     load_types: dict[int, str] = field(default_factory=dict)
     """What pick was told of the objects that are carried, by object id."""
 
@@ -213,6 +220,12 @@ class Vehicle:
         """Whether it has nothing left to do of its order, and does not wait for more of it."""
         state = self.state
         return not (state.nodes or state.edges or any(entry.status not in ENDED for entry in state.actions))
+
+    def zones_here(self) -> list[VehicleZone]:
+        """Return the enabled zones that it touches."""
+        radius = footprint_radius(self.world, self.row)
+        place, zones = np.array([self.place]), enabled_zones(self.state.zone_sets, self.state.map_id)
+        return [zone for zone in zones if zone.touches(place, radius)[0]]
 
     def wake(self) -> None:
         """Let it look at its order in the next step, and send a state."""

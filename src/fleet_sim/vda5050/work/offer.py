@@ -17,6 +17,7 @@ from fleet_sim.vda5050.work.orders import CancelOrder, Retry, SkipRetry, StartPa
 from fleet_sim.vda5050.work.position import InitializePosition, InitPosition
 from fleet_sim.vda5050.work.requests import ClearInstantActions, FactsheetRequest, StateRequest
 from fleet_sim.vda5050.work.waiting import WaitAtNode, WaitForTrigger
+from fleet_sim.vda5050.work.zones import DeleteZoneSet, EnableZoneSet
 
 VEHICLE_ACTIONS: Registry[type[VehicleAction]] = Registry(
     "vda5050 action",
@@ -43,6 +44,8 @@ VEHICLE_ACTIONS: Registry[type[VehicleAction]] = Registry(
         "downloadMap": DownloadMap,
         "deleteMap": DeleteMap,
         "clearInstantActions": ClearInstantActions,
+        "enableZoneSet": EnableZoneSet,
+        "deleteZoneSet": DeleteZoneSet,
     },
 )
 """What vehicles can do, by actionType."""
