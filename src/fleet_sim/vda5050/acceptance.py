@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError
 from fleet_sim.vda5050.context import VehicleContext
-from fleet_sim.vda5050.faults import Refusal
+from fleet_sim.vda5050.faults import Refused
 from fleet_sim.vda5050.legs import drives_sideways, edge_way, is_at, turned
 from fleet_sim.vda5050.nurbs import curve_points
 from fleet_sim.vda5050.order import OrderEdge, OrderNode, VehicleOrder
@@ -27,7 +27,7 @@ class OrderAcceptance:
         self._vehicle, self._context, self._offer = vehicle, context, offer
 
     def check(self, order: VehicleOrder) -> bool:
-        """Return whether to take over `order`; False for one that came before. Raises Refusal."""
+        """Return whether to take over `order`; False for one that came before. Raises Refused."""
         state = self._vehicle.state
         about = {"orderId": order.order_id, "orderUpdateId": order.update_id}
         is_update = order.order_id == state.order_id and state.latest != ""
@@ -35,14 +35,14 @@ class OrderAcceptance:
             if not self._continues(order, about):
                 return False
         elif not self._vehicle.is_idle or state.cancelling:
-            raise Refusal("other_order", f"order {state.order_id!r} is active", **about)
+            raise Refused("other_order", f"order {state.order_id!r} is active", **about)
         elif self._vehicle.version.is_third and order.update_id != 0:
-            raise Refusal("malformed", "a new order begins with orderUpdateId 0", **about)
+            raise Refused("malformed", "a new order begins with orderUpdateId 0", **about)
         self._place_nodes(order, about)
         self._check_fields(order, about)
         self._check_actions(order, about)
         if not is_update and not is_at(self._vehicle, order.nodes[0]):
-            raise Refusal("start", f"the vehicle is not at node {order.nodes[0].node_id!r}", **about)
+            raise Refused("start", f"the vehicle is not at node {order.nodes[0].node_id!r}", **about)
         self._check_route(order, about)
         return True
 
@@ -50,19 +50,19 @@ class OrderAcceptance:
         """Check the ids of an update; return False for one that the vehicle has already."""
         state = self._vehicle.state
         if order.update_id < state.update_id:
-            raise Refusal("outdated", f"update {state.update_id} came before", **about)
+            raise Refused("outdated", f"update {state.update_id} came before", **about)
         if order.update_id == state.update_id:
             # Only from 3.0 on it matters whether the repeated one is the same.
             if self._vehicle.version.is_third and order.digest != state.latest:
-                raise Refusal("same_update", f"update {order.update_id} came before, with another content", **about)
+                raise Refused("same_update", f"update {order.update_id} came before, with another content", **about)
             return False
         if state.cancelled or state.cancelling:
-            raise Refusal("cancelled", f"order {order.order_id!r} was cancelled", **about)
+            raise Refused("cancelled", f"order {order.order_id!r} was cancelled", **about)
         first, decision = order.nodes[0], state.decision
         if decision is None or (first.node_id, first.sequence) != (decision.node_id, decision.sequence):
             expected = "nowhere" if decision is None else f"at node {decision.node_id!r}, sequence {decision.sequence}"
             got = f"{first.node_id!r}, {first.sequence}"
-            raise Refusal("gap", f"an update of this order continues {expected}, got {got}", **about)
+            raise Refused("gap", f"an update of this order continues {expected}, got {got}", **about)
         return True
 
     # ---- places ------------------------------------------------------------------------------------------------------
@@ -76,16 +76,16 @@ class OrderAcceptance:
                 place = self._context.station(node.node_id)
                 if place is None:
                     reason = f"node {node.node_id!r} has no nodePosition, and no station of the site has its name"
-                    raise Refusal("no_route", reason, **about, nodeId=node.node_id)
+                    raise Refused("no_route", reason, **about, nodeId=node.node_id)
                 (node.x, node.y), node.map_id = place, state.map_id
             if node.map_id not in enabled:
-                raise Refusal("map", f"map {node.map_id!r} is not enabled", **about, mapId=node.map_id)
+                raise Refused("map", f"map {node.map_id!r} is not enabled", **about, mapId=node.map_id)
             if node.map_id != state.map_id:
                 reason = f"node {node.node_id!r} is on map {node.map_id!r}, the vehicle on {state.map_id!r}"
-                raise Refusal("no_route", f"{reason}; initPosition changes it", **about, nodeId=node.node_id)
+                raise Refused("no_route", f"{reason}; initPosition changes it", **about, nodeId=node.node_id)
             if max(abs(node.x), abs(node.y)) > extent:
                 reason = f"node {node.node_id!r}: the world ends {extent:g} m from its origin"
-                raise Refusal("no_route", reason, **about, nodeId=node.node_id)
+                raise Refused("no_route", reason, **about, nodeId=node.node_id)
 
     def _check_route(self, order: VehicleOrder, about: dict[str, object]) -> None:
         """Check that the traffic, or the curves given, lead to the nodes."""
@@ -95,7 +95,7 @@ class OrderAcceptance:
                 assert traffic is not None
                 traffic.node_of((node.x or 0.0, node.y))
             except FleetSimError as error:
-                raise Refusal("no_route", f"node {node.node_id!r}: {error}", **about, nodeId=node.node_id) from error
+                raise Refused("no_route", f"node {node.node_id!r}: {error}", **about, nodeId=node.node_id) from error
         for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
             if edge.trajectory is not None:
                 self._check_curve(edge, begin, end, about)
@@ -108,7 +108,7 @@ class OrderAcceptance:
             gap = math.hypot(point[0] - (node.x or 0.0), point[1] - node.y)
             if gap > max(node.deviation[:2]) + self._vehicle.settings.node_tolerance:
                 reason = f"the trajectory of edge {edge.edge_id!r} passes node {node.node_id!r} {gap:.2f} m away"
-                raise Refusal("no_route", reason, **about, edgeId=edge.edge_id)
+                raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
 
     def _check_zones(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
         vehicle, state = self._vehicle, self._vehicle.state
@@ -122,17 +122,17 @@ class OrderAcceptance:
         for zone in blocked:
             if zone.touches(dense, radius).any():
                 reason = f"edge {edge.edge_id!r} leads through the blocked zone {zone.zone_id!r}"
-                raise Refusal("no_route", reason, **about, zoneId=zone.zone_id)
+                raise Refused("no_route", reason, **about, zoneId=zone.zone_id)
 
     # ---- fields and actions that it cannot use -----------------------------------------------------------------------
 
     def _check_fields(self, order: VehicleOrder, about: dict[str, object]) -> None:
         if order.zone_set:
-            raise Refusal("unsupported", "zoneSetId: the vehicle has no zones", **about, field="zoneSetId")
+            raise Refused("unsupported", "zoneSetId: the vehicle has no zones", **about, field="zoneSetId")
         for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
             name, reason = self._unusable(edge, begin, end)
             if name:
-                raise Refusal("unsupported", f"edge {edge.edge_id!r}: {name}: {reason}", **about, field=name)
+                raise Refused("unsupported", f"edge {edge.edge_id!r}: {name}: {reason}", **about, field=name)
 
     def _unusable(self, edge: OrderEdge, begin: OrderNode, end: OrderNode) -> tuple[str, str]:
         """Return a field of an edge that the vehicle cannot use, and why; ("", "") where there is none."""
@@ -185,7 +185,7 @@ class OrderAcceptance:
                 for action in part.actions:
                     reason = self._offer.refusal(self._vehicle, action.action_type, scope, action.parameters)
                     if reason:
-                        raise Refusal("action", reason, **about, actionId=action.action_id)
+                        raise Refused("action", reason, **about, actionId=action.action_id)
         state = self._vehicle.state
         known = {entry.action.action_id for entry in state.instants}
         if order.order_id == state.order_id:
@@ -194,6 +194,6 @@ class OrderAcceptance:
             known -= {action.action_id for action in order.nodes[0].actions}
         for action in order.actions():
             if action.action_id in known:
-                raise Refusal(
+                raise Refused(
                     "malformed", f"action id {action.action_id!r} is in use", **about, actionId=action.action_id
                 )

@@ -19,7 +19,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.vda5050.columns import VehicleColumns
 from fleet_sim.vda5050.commands import VehicleMessage
 from fleet_sim.vda5050.context import VehicleContext
-from fleet_sim.vda5050.faults import Refusal
+from fleet_sim.vda5050.faults import Refused
 from fleet_sim.vda5050.order import action_of, order_of
 from fleet_sim.vda5050.pilot import VehiclePilot
 from fleet_sim.vda5050.settings import Vda5050Settings, VehicleFleetSettings
@@ -130,9 +130,9 @@ class VehicleDesk:
                 for item in values["responses"]:
                     pilot.zones.answer(item, command.received)
             self.taken[topic] += 1
-        except (Refusal, MalformedMessage) as error:
+        except (Refused, MalformedMessage) as error:
             kind = "malformed" if topic == "order" else "malformed_instant"
-            fault = error.fault if isinstance(error, Refusal) else Refusal(kind, str(error), topic=topic).fault
+            fault = error.fault if isinstance(error, Refused) else Refused(kind, str(error), topic=topic).fault
             self.refused[f"{topic}: {fault.kind}"] += 1
             vehicle.report(fault)
             vehicle.changed = True
@@ -143,9 +143,9 @@ class VehicleDesk:
     def _add_zones(self, vehicle: Vehicle, values: dict[str, Any]) -> None:
         zones, state = zone_set_of(values), vehicle.state
         if any(item.zone_set_id == zones.zone_set_id for item in state.zone_sets):
-            raise Refusal("duplicate_zone_set", "the vehicle has a zone set of this id", zoneSetId=zones.zone_set_id)
+            raise Refused("duplicate_zone_set", "the vehicle has a zone set of this id", zoneSetId=zones.zone_set_id)
         if len(state.zone_sets) >= MOST_ZONE_SETS:
-            raise Refusal("zone_set", f"the vehicle has {MOST_ZONE_SETS} zone sets already; delete one of them")
+            raise Refused("zone_set", f"the vehicle has {MOST_ZONE_SETS} zone sets already; delete one of them")
         state.zone_sets.append(zones)
         vehicle.changed = True
 

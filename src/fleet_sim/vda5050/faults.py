@@ -73,7 +73,7 @@ class VehicleFault:
         }
 
 
-class Refusal(FleetSimError):
+class Refused(FleetSimError):
     """An order, an action or a message is refused: the fault that the vehicle then reports."""
 
     def __init__(self, kind: str, description: str, **references: object) -> None:

@@ -29,7 +29,7 @@ class VehiclePilot:
     # ---- orders ------------------------------------------------------------------------------------------------------
 
     def take(self, order: VehicleOrder) -> None:
-        """Take over an order or an update, unless the vehicle has it already; raises Refusal."""
+        """Take over an order or an update, unless the vehicle has it already; raises Refused."""
         if not self.acceptance.check(order):
             return
         vehicle, state = self.vehicle, self.vehicle.state

@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.vda5050.driving import VehicleDriver
-from fleet_sim.vda5050.faults import Refusal, VehicleFault
+from fleet_sim.vda5050.faults import Refused, VehicleFault
 from fleet_sim.vda5050.vehicle import Vehicle
 from fleet_sim.vda5050.wire.shapes import MalformedMessage
 from fleet_sim.vda5050.zones import VehicleZone, ZoneRequest, enabled_zones
@@ -40,12 +40,12 @@ class ZoneWatch:
                     vehicle.wake()
 
     def answer(self, values: Mapping[str, Any], received: float) -> None:
-        """Take in a response; raises Refusal for a request that there is not, and MalformedMessage."""
+        """Take in a response; raises Refused for a request that there is not, and MalformedMessage."""
         vehicle, state = self._vehicle, self._vehicle.state
         wanted, grant = values["requestId"], values["grantType"]
         request = next((item for item in state.requests if item.request_id == wanted), None)
         if request is None:
-            raise Refusal("zone_set", f"there is no request {wanted!r}", requestId=wanted)
+            raise Refused("zone_set", f"there is no request {wanted!r}", requestId=wanted)
         vehicle.wake()
         if grant == "GRANTED":
             request.expires = self._expiry(values.get("leaseExpiry"), received)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.saved_classes import saved
-from fleet_sim.vda5050.faults import Refusal
+from fleet_sim.vda5050.faults import Refused
 
 BLOCKED, RELEASE, SPEED_LIMIT = "BLOCKED", "RELEASE", "SPEED_LIMIT"
 SUPPORTED = (BLOCKED, RELEASE, SPEED_LIMIT)
@@ -72,7 +72,7 @@ class ZoneRequest:
 
 
 class ZonedWay(NamedTuple):
-    """Points (K, 2) of a way, the speeds (K,) up to each, and the zones that begin behind place k, where 0 is its begin."""
+    """Points (K, 2) of a way, the speeds (K,) up to each, and the zones that begin behind place k; 0 is its begin."""
 
     points: Floats
     limits: Floats
@@ -80,17 +80,17 @@ class ZonedWay(NamedTuple):
 
 
 def zone_set_of(values: Mapping[str, Any]) -> VehicleZoneSet:
-    """Return the zone set in the values of a message; raises Refusal for zones that vehicles cannot keep to."""
+    """Return the zone set in the values of a message; raises Refused for zones that vehicles cannot keep to."""
     zones = []
     for item in values["zones"]:
         about = {"zoneId": item["zoneId"], "zoneSetId": values["zoneSetId"]}
         kind = item["zoneType"]
         if kind not in SUPPORTED:
-            raise Refusal("zone_set", f"zones of type {kind} are not supported, but {', '.join(SUPPORTED)}", **about)
+            raise Refused("zone_set", f"zones of type {kind} are not supported, but {', '.join(SUPPORTED)}", **about)
         if kind == SPEED_LIMIT and item.get("maximumSpeed", 0.0) < 1e-3:
-            raise Refusal("zone_set", "a speed limit needs a maximumSpeed above 0", **about)
+            raise Refused("zone_set", "a speed limit needs a maximumSpeed above 0", **about)
         if item.get("releaseLossBehavior") == "EVACUATE":
-            raise Refusal("zone_set", "releaseLossBehavior: STOP and CONTINUE are supported", **about)
+            raise Refused("zone_set", "releaseLossBehavior: STOP and CONTINUE are supported", **about)
         corners = [(vertex["x"], vertex["y"]) for vertex in item["vertices"]]
         speed = item["maximumSpeed"] if kind == SPEED_LIMIT else math.inf
         zones.append(VehicleZone(item["zoneId"], kind, corners, speed, item.get("releaseLossBehavior", "STOP")))
