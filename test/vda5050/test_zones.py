@@ -36,6 +36,7 @@ def test_a_way_through_a_blocked_zone_is_refused_and_another_one_taken() -> None
     bench = with_zones(box("wall", "BLOCKED", 4.0, 5.0))
     assert "a" in bench.order(line("o", WAY))
     assert errors(bench.state()) == ["NO_ROUTE_TO_TARGET"]
+    assert "500 m" in bench.order(line("far", [(0.0, 0.0), (0.0, 600.0)]))["a"]
     assert bench.order(line("o", [(0.0, 0.0), (0.0, 3.0), (8.0, 3.0)])) == {}
     bench.instant("enableZoneSet", "again", zoneSetId="z")
     assert status(bench.state(), "again") == "FAILED"

@@ -17,7 +17,7 @@ from fleet_sim.vda5050.order import OrderEdge, OrderNode, VehicleOrder
 from fleet_sim.vda5050.vehicle import Vehicle
 from fleet_sim.vda5050.work.action import EDGE, NODE
 from fleet_sim.vda5050.work.offer import ActionOffer
-from fleet_sim.vda5050.zones import BLOCKED, enabled_zones
+from fleet_sim.vda5050.zones import BLOCKED, LONGEST_EDGE, enabled_zones
 
 
 class OrderAcceptance:
@@ -112,7 +112,14 @@ class OrderAcceptance:
 
     def _check_zones(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
         vehicle, state = self._vehicle, self._vehicle.state
-        blocked = [zone for zone in enabled_zones(state.zone_sets, state.map_id) if zone.kind == BLOCKED]
+        zones = enabled_zones(state.zone_sets, state.map_id)
+        corners = [(begin.x or 0.0, begin.y), (end.x or 0.0, end.y)]
+        if edge.trajectory is not None:
+            corners += [point[:2] for point in edge.trajectory.points]
+        if zones and max(math.dist(corners[0], corner) for corner in corners) > LONGEST_EDGE:
+            reason = f"edge {edge.edge_id!r}: with zones, edges are at most {LONGEST_EDGE:g} m long"
+            raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
+        blocked = [zone for zone in zones if zone.kind == BLOCKED]
         if not blocked:
             return
         radius, start = footprint_radius(vehicle.world, vehicle.row), (begin.x or 0.0, begin.y)

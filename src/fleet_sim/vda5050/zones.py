@@ -16,6 +16,8 @@ from fleet_sim.vda5050.faults import Refused
 
 BLOCKED, RELEASE, SPEED_LIMIT = "BLOCKED", "RELEASE", "SPEED_LIMIT"
 SUPPORTED = (BLOCKED, RELEASE, SPEED_LIMIT)
+LONGEST_EDGE = 500.0
+"""Of an edge where there are zones, in m: all of it is looked at closely."""
 SPACING = 0.1
 """Between the places on a way that are looked at, in m."""
 
@@ -115,8 +117,13 @@ def zoned(begin: tuple[float, float], points: Floats, zones: Sequence[VehicleZon
     # The corners stay exactly where they are; all other places are kept where something changes only.
     kept_mask = np.zeros(len(places), bool)
     kept_mask[np.cumsum([len(part) for part in dense]) - 1] = True
+    low, high = places.min(axis=0) - radius, places.max(axis=0) + radius
     limits, gates = np.full(len(places), np.inf), dict[int, list[str]]()
     for zone in zones:
+        box = np.array(zone.corners)
+        if (box.max(axis=0) < low).any() or (box.min(axis=0) > high).any():
+            # Most zones are far from a way; to see that is quick.
+            continue
         touched_mask = zone.touches(places, radius)
         changes = np.flatnonzero(touched_mask[1:] != touched_mask[:-1])
         # The last place before a zone, and the first one after it.

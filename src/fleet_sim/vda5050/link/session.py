@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import Future
 from functools import partial
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -41,6 +42,7 @@ class VehicleSession:
         if any(system.name == SYSTEM for system in sim.pipeline.systems):
             raise StateError("this simulation is connected to a broker already")
         self._pending: Counter[str] = Counter()
+        self._lock = Lock()
         self._told: list[VehicleIdentity] = []
         self.link = MqttLink(address, self._receive, self._connected)
         self._outbox = VehicleOutbox(self._desk, sim.world, self.link.send)
@@ -100,7 +102,8 @@ class VehicleSession:
         command = VehicleMessage(
             name=identity.name, topic=topic, text=text, received=time.time(), source=f"vda5050 {topic}"
         )
-        self._pending[identity.prefix] += 1
+        with self._lock:
+            self._pending[identity.prefix] += 1
         future = self._sim.inbox.put(command)
         future.add_done_callback(partial(self._carried_out, identity.prefix))
 
@@ -119,8 +122,9 @@ class VehicleSession:
             return "not UTF-8", ""
 
     def _carried_out(self, prefix: str, future: Future[CommandAck]) -> None:
-        # In the thread of the simulation; one that comes too early or late by a race only shifts a bound.
-        self._pending[prefix] -= 1
+        # In the thread of the simulation: a count that is lost would shut the vehicle out for ever.
+        with self._lock:
+            self._pending[prefix] -= 1
 
 
 def connect_vehicles(sim: MultiRobotSimulationCore, url: str, *, ca: str | None = None) -> VehicleSession:

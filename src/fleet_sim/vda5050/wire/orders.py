@@ -32,6 +32,9 @@ def words(*texts: str, **other: str) -> WireText:
     return WireText({text: text for text in texts} | other)
 
 
+MOST_DEGREE = 10
+"""Of a trajectory: the work for its points grows with the square."""
+
 HEADER: dict[str, WireKind] = {
     "headerId": COUNT,
     "timestamp": TEXT,
@@ -94,11 +97,11 @@ NODE_30 = NODE_21.but(
 
 _KNOTS = WireMany(WireNumber(0.0, 1.0), 2 * MOST_POINTS)
 TRAJECTORY_20 = WireShape(
-    degree=WireNumber(1, 100, whole=True),
+    degree=WireNumber(1, MOST_DEGREE, whole=True),
     knotVector=_KNOTS,
     controlPoints=WireMany(WireShape(x=NUMBER, y=NUMBER, weight=maybe(LENGTH)), MOST_POINTS, 2),
 )
-TRAJECTORY_30 = TRAJECTORY_20.but(degree=maybe(WireNumber(1, 100, whole=True)), knotVector=maybe(_KNOTS))
+TRAJECTORY_30 = TRAJECTORY_20.but(degree=maybe(WireNumber(1, MOST_DEGREE, whole=True)), knotVector=maybe(_KNOTS))
 CORRIDOR_21 = WireShape(
     leftWidth=LENGTH, rightWidth=LENGTH, corridorRefPoint=maybe(words("KINEMATICCENTER", "CONTOUR"))
 )
