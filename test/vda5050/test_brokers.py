@@ -16,6 +16,7 @@ from vehicle_bench import VehicleBench, scenario
 
 from fleet_sim.errors import ConfigError, StateError
 from fleet_sim.vda5050 import VehicleSession, connect_vehicles
+from fleet_sim.vda5050.link import mqtt_link
 from fleet_sim.vda5050.link.address import PASSWORD, BrokerAddress
 from fleet_sim.vda5050.link.own_broker import OwnBroker
 
@@ -92,6 +93,26 @@ def test_a_fleet_waits_for_a_broker_that_is_not_there_yet() -> None:
         assert session.figures()["online"] == 0
         with pytest.raises(StateError, match="connected"):
             connect_vehicles(bench.sim, "mqtt://127.0.0.1")
+
+
+def test_states_are_repeated_without_a_step_and_vehicles_that_go_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mqtt_link, "LONGEST_SILENCE", 0.5)
+    broker = TestBroker()
+    try:
+        with connected(f"mqtt://127.0.0.1:{broker.port}") as (bench, session), MasterControl(broker.port) as master:
+            assert session.link.wait_online(2, LIMIT)
+            bench.sim.step_once()
+            first = master.state("a", lambda state: True)
+            # As while the simulation is paused: the same state with a number and a time of its own.
+            again = master.state("a", lambda state: state["headerId"] >= first["headerId"] + 2)
+            assert again["timestamp"] > first["timestamp"]
+            assert again["agvPosition"] == first["agvPosition"]
+            bench.sim.population.remove(bench.desk.vehicle("b").agent)
+            bench.sim.step_once()
+            master.wait("b", "connection", lambda message: message["connectionState"] == "OFFLINE")
+            assert master.last("a", "connection")["connectionState"] == "ONLINE"
+    finally:
+        broker.stop()
 
 
 @pytest.mark.skipif(MOSQUITTO is None or shutil.which("openssl") is None, reason="needs mosquitto and openssl")

@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from master_control import MasterControl, action, errors, line, status
 from mqtt_broker import TestBroker
 
 pytestmark = pytest.mark.slow
+EXAMPLE = Path(__file__).parents[2] / "examples" / "vda5050_fleet_manager.py"
 
 
 def run_fleet(broker: TestBroker, *options: str) -> subprocess.Popen[str]:
@@ -134,7 +136,12 @@ def test_a_fleet_that_ends_says_goodbye_and_one_that_is_killed_is_missed(
     fleet.kill()
     master.wait("carrier_0", "connection", lambda message: message["connectionState"] == "CONNECTIONBROKEN")
     master.forget()
-    process = run_fleet(broker, "--duration", "5")
+    process = run_fleet(broker, "--duration", "80")
+    # The example drives it meanwhile.
+    example = [sys.executable, str(EXAMPLE), "--port", str(broker.port)]
+    told = subprocess.run(example, capture_output=True, text=True, check=False, timeout=60)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.count("done, its actions are FINISHED") == 6, told.stdout
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output
     assert "VDA 5050: 8 vehicles" in output
