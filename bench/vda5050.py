@@ -2,7 +2,7 @@
 
 Each vehicle is a client of mosquitto, which has to be installed, sends states at 1 Hz and visualizations at 10 Hz, and
 drives an order back and forth. Measured are the real-time factor, what arrives at a subscriber in another process, and
-the processor time of the simulation and of the broker.
+the processor time of this process for each second of the run.
 """
 
 from __future__ import annotations
