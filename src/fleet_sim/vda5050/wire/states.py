@@ -50,14 +50,11 @@ ACTION_STATE_20 = WireShape(
     actionId=TEXT,
     actionType=maybe(TEXT),
     actionDescription=maybe(TEXT),
-    # The schema of 2.0 has no word for a pause, which its text has.
+    # The schemas of 2.x have no word for a pause, which their texts have.
     actionStatus=words("WAITING", "INITIALIZING", "RUNNING", "FINISHED", "FAILED", PAUSED="RUNNING"),
     resultDescription=maybe(TEXT),
 )
-ACTION_STATE_21 = ACTION_STATE_20.but(
-    actionStatus=words("WAITING", "INITIALIZING", "RUNNING", "PAUSED", "FINISHED", "FAILED")
-)
-ACTION_STATE_30 = ACTION_STATE_21.but(
+ACTION_STATE_30 = ACTION_STATE_20.but(
     renamed={"actionDescription": "actionDescriptor", "resultDescription": "actionResult"},
     actionStatus=words("WAITING", "INITIALIZING", "RUNNING", "PAUSED", "RETRIABLE", "FINISHED", "FAILED"),
 )
@@ -117,7 +114,6 @@ STATE_20 = WireShape(
 STATE_21 = STATE_20.but(
     maps=maybe(WireMany(MAP_21)),
     nodeStates=WireMany(NODE_STATE_21),
-    actionStates=WireMany(ACTION_STATE_21, 10_000),
 )
 STATE_30 = STATE_21.but(
     renamed={"agvPosition": "mobileRobotPosition", "batteryState": "powerSupply"},
