@@ -82,6 +82,8 @@ RESERVED = {
     "pettingzoo": {"envs"},
     "tkinter": {"monitor", "viewer"},
     "viser": {"viewer"},
+    "paho": {"vda5050"},
+    "amqtt": {"vda5050"},
 }
 # Strings that name a module of a floor above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}

@@ -111,6 +111,8 @@ ELSEWHERE = {
     "run --gui": "cli/test_cli.py",
     "run --figures": "orders/test_run_figures.py",
     "run --record-inputs": "record/test_inputs.py",
+    "run --vda5050": "vda5050/test_over_a_broker.py",
+    "run --vda5050-ca": "vda5050/test_brokers.py",
     "run --replay-inputs": "record/test_inputs.py",
     "run --save-state": "test_state_files.py",
     "run --from-state": "test_state_files.py",
