@@ -229,8 +229,23 @@ def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> 
     for index, (edge, raw) in enumerate(zip(edges, list_of(entry, "doors", path, where), strict=True)):
         properties = properties_of(raw[2]) if len(raw) > 2 and isinstance(raw[2], Mapping) else {}
         name = str(properties.get("name") or f"door_{index}")
-        doors.append(Door(name, str(properties.get("type", "")), (edge[0], edge[1]), (edge[2], edge[3])))
+        where_door = f"{where}.doors[{index}]"
+        degrees = _number(properties, "motion_degrees", 90.0, path, where_door)
+        # Files count turns to the right as positive, and the leaf at the first vertex by the other one.
+        direction = -1 if _number(properties, "motion_direction", 1.0, path, where_door) >= 0.0 else 1
+        ratio = _number(properties, "right_left_ratio", 1.0, path, where_door)
+        if not (degrees > 0.0 and ratio > 0.0):
+            fail(path, f"motion_degrees and right_left_ratio: must be above 0, got {degrees:g}, {ratio:g}", where_door)
+        ends = (edge[0], edge[1]), (edge[2], edge[3])
+        doors.append(Door(name, str(properties.get("type", "")), *ends, degrees, direction, 1.0 / ratio))
     return tuple(doors)
+
+
+def _number(properties: Mapping[str, Any], key: str, default: float, path: Path, where: str) -> float:
+    value = properties.get(key, default)
+    if isinstance(value, bool) or not is_finite(value):
+        fail(path, f"must be a number, got {brief(value)}", f"{where}.{key}")
+    return float(value)
 
 
 def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
