@@ -1,4 +1,4 @@
-"""Equipment of buildings: doors. Import the names below from here."""
+"""Equipment of buildings: doors and lifts. Import the names below from here."""
 
 from __future__ import annotations
 
@@ -14,5 +14,13 @@ if TYPE_CHECKING:
     from fleet_sim.equipment.door_settings import DoorMode as DoorMode
     from fleet_sim.equipment.door_settings import DoorSettings as DoorSettings
     from fleet_sim.equipment.doors import Doors as Doors
+    from fleet_sim.equipment.lift import LiftHandle as LiftHandle
+    from fleet_sim.equipment.lift_building import build_lift as build_lift
+    from fleet_sim.equipment.lift_commands import CallLift as CallLift
+    from fleet_sim.equipment.lift_commands import RequestLift as RequestLift
+    from fleet_sim.equipment.lift_settings import LiftDoorSettings as LiftDoorSettings
+    from fleet_sim.equipment.lift_settings import LiftFloorSettings as LiftFloorSettings
+    from fleet_sim.equipment.lift_settings import LiftSettings as LiftSettings
+    from fleet_sim.equipment.lifts import Lifts as Lifts
 else:
     __all__, __getattr__, __dir__ = lazy(globals())

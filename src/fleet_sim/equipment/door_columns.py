@@ -16,6 +16,7 @@ class DoorColumns(FeatureColumns):
     called: Bools = column(bool, writer="MoveDoors, DoorHandle", doc="was told to be open, and stays so")
     held: Bools = column(bool, writer="Doors", doc="waits to close, as something is in its way")
     leader: Ints = column(int, default=NO_ROW, writer="build_door", reference=True, doc="leaf of the same door")
+    lift: Ints = column(int, default=NO_ROW, writer="build_lift", reference=True, doc="the lift that commands it")
     open_until: Floats = column(float, unit="s", writer="Doors", doc="an automatic door stays open until then")
 
     closed_position: Floats = column(float, (3,), unit="m", frame="world", writer="spawning, Lifts", doc="when closed")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
-from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.acknowledgement import CommandAck
-from fleet_sim.core.collision_rules import CollisionRule
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.recipients import Recipients
@@ -15,11 +13,11 @@ from fleet_sim.equipment.door_columns import DoorColumns
 from fleet_sim.equipment.door_commands import MoveDoors
 from fleet_sim.equipment.door_settings import DoorMode
 from fleet_sim.equipment.doorway import obstructed_mask
+from fleet_sim.equipment.fittings import InFrame
 from fleet_sim.equipment.profile import approach
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
-STATIC = CollisionMode.STATIC.code
 STEPS_UP = 0.5
 """A robot this much in m below the foot of a door, or less, is on its floor."""
 SHARE = 0.25
@@ -38,28 +36,13 @@ def command(table: DoorColumns, doors: Rows, is_open: bool) -> None:
     table.open_until[doors] = 0.0
 
 
-class InFrame(CollisionRule):
-    """Leaves stand in walls and slide into them: they do not collide with what is static, nor with each other."""
-
-    def __init__(self, world: World, table: DoorColumns) -> None:
-        self._world = world
-        self._table = table
-
-    def allows(self, first: Rows, second: Rows) -> Bools | None:
-        """Return which pairs of rows (M,), (M,) may collide."""
-        present, modes = self._table.present, self._world.collision_mode
-        fixed = present | (modes == STATIC)
-        refused: Bools = (present[first] & fixed[second]) | (present[second] & fixed[first])
-        return ~refused
-
-
 class Doors:
     """Moves all leaves in each step. A door is named after its leading leaf."""
 
     def __init__(self, world: World, table: DoorColumns) -> None:
         self._world = world
         self._table = table
-        world.collision_rules.add(InFrame(world, table))
+        world.collision_rules.add(InFrame(world))
 
     @property
     def world(self) -> World:
@@ -84,6 +67,7 @@ class Doors:
         to = Recipients(self._world, order.names)
         to.keep(self._table.present[to.rows], "it is no door")
         to.keep(self._table.leader[to.rows] == NO_ROW, "it is the second leaf of a door, which has another name")
+        to.keep(self._table.lift[to.rows] == NO_ROW, "it is a door of a lift, which opens it where it stops")
         command(self._table, to.rows, bool(order.open))
         return CommandAck(order.command_id, order.source, self._world.clock.time, to.names, to.rejected)
 

@@ -10,6 +10,7 @@ from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.equipment.door_columns import DoorColumns
+from fleet_sim.equipment.fittings import fittings_mask
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.aabbs import world_aabbs
 
@@ -21,11 +22,11 @@ ROOM = 0.02
 def obstructed_mask(world: World, table: DoorColumns, leaves: Rows) -> Bools:
     """Return which of `leaves` (L,) have a body in the area that they sweep to close.
 
-    Bodies count by their boxes; static ones and other leaves never count. A swinging leaf sweeps the square that has
-    it as a side, from its hinge on.
+    Bodies count by their boxes; static ones and parts of doors and lifts never count. A swinging leaf sweeps the square
+    that has it as a side, from its hinge on.
     """
     obstructed: Bools = np.zeros(len(leaves), np.bool_)
-    mask = active_mask(world) & ~table.present & (world.collision_mode != STATIC) & (world.parent == NO_ROW)
+    mask = active_mask(world) & ~fittings_mask(world) & (world.collision_mode != STATIC) & (world.parent == NO_ROW)
     bodies = np.flatnonzero(mask)
     if not len(bodies):
         return obstructed
