@@ -45,7 +45,7 @@ def settings_of(door: Door, *, floor: float, time: float, automatic: float) -> D
         end=door.end,
         kind=KINDS[door.kind],
         floor=floor,
-        degrees=min(door.degrees, 180.0),
+        degrees=door.degrees if KINDS[door.kind].swings else 90.0,
         direction=door.direction,
         ratio=door.ratio,
         time=time,

@@ -48,10 +48,12 @@ class BuildingFormat(SiteFormat):
     doc = "Open-RMF building"
 
     def recognises(self, content: Any) -> bool:
-        """Return whether it has levels with walls or floors."""
+        """Return whether it has levels with walls or floors, or says how its drawings become metres."""
         levels = content.get("levels") if isinstance(content, Mapping) else None
-        return isinstance(levels, Mapping) and any(
-            isinstance(level, Mapping) and ("walls" in level or "floors" in level) for level in levels.values()
+        # Buildings without walls have the latter; taken for graphs, their degrees or pixels would be metres.
+        return isinstance(levels, Mapping) and (
+            "coordinate_system" in content
+            or any(isinstance(level, Mapping) and ("walls" in level or "floors" in level) for level in levels.values())
         )
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
@@ -91,8 +93,12 @@ class GraphFormat(SiteFormat):
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with lanes and nothing of a building."""
         levels = content.get("levels") if isinstance(content, Mapping) else None
-        return isinstance(levels, Mapping) and any(
-            isinstance(level, Mapping) and "lanes" in level and "walls" not in level for level in levels.values()
+        return (
+            isinstance(levels, Mapping)
+            and "coordinate_system" not in content
+            and any(
+                isinstance(level, Mapping) and "lanes" in level and "walls" not in level for level in levels.values()
+            )
         )
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
@@ -232,12 +238,12 @@ def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> 
         where_door = f"{where}.doors[{index}]"
         degrees = _number(properties, "motion_degrees", 90.0, path, where_door)
         # Files count turns to the right as positive, and the leaf at the first vertex by the other one.
-        direction = -1 if _number(properties, "motion_direction", 1.0, path, where_door) >= 0.0 else 1
+        direction = -1 if _number(properties, "motion_direction", 1.0, path, where_door) * degrees >= 0.0 else 1
         ratio = _number(properties, "right_left_ratio", 1.0, path, where_door)
-        if not (degrees > 0.0 and ratio > 0.0):
-            fail(path, f"motion_degrees and right_left_ratio: must be above 0, got {degrees:g}, {ratio:g}", where_door)
+        if not ratio > 0.0:
+            fail(path, f"must be above 0, got {ratio:g}", f"{where_door}.right_left_ratio")
         ends = (edge[0], edge[1]), (edge[2], edge[3])
-        doors.append(Door(name, str(properties.get("type", "")), *ends, degrees, direction, 1.0 / ratio))
+        doors.append(Door(name, str(properties.get("type", "")), *ends, abs(degrees), direction, 1.0 / ratio))
     return tuple(doors)
 
 
