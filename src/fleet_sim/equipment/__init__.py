@@ -1,4 +1,4 @@
-"""Equipment of buildings: doors and lifts. Import the names below from here."""
+"""Equipment of buildings: doors, lifts, dispensers and ingestors. Import the names below from here."""
 
 from __future__ import annotations
 
@@ -22,5 +22,9 @@ if TYPE_CHECKING:
     from fleet_sim.equipment.lift_settings import LiftFloorSettings as LiftFloorSettings
     from fleet_sim.equipment.lift_settings import LiftSettings as LiftSettings
     from fleet_sim.equipment.lifts import Lifts as Lifts
+    from fleet_sim.equipment.workcell_commands import ServeRobot as ServeRobot
+    from fleet_sim.equipment.workcell_settings import WorkcellKind as WorkcellKind
+    from fleet_sim.equipment.workcell_settings import WorkcellSettings as WorkcellSettings
+    from fleet_sim.equipment.workcells import Workcells as Workcells
 else:
     __all__, __getattr__, __dir__ = lazy(globals())

@@ -60,6 +60,10 @@ class Doors:
         leaves = self._table.among(self._world.rows)
         return leaves[self._table.leader[leaves] == NO_ROW]
 
+    def modes(self, doors: Rows) -> list[DoorMode]:
+        """Return what `doors` are at present."""
+        return modes_of(self._table, doors)
+
     # ---- commands ----------------------------------------------------------------------------------------------------
 
     def move(self, order: MoveDoors) -> CommandAck:

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.config.sections import Section
 from fleet_sim.entities.shape_params import ShapeParams
-from fleet_sim.entities.spawn_params import AgentSpawnParams
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.equipment import (
     DoorKind,
     DoorSettings,
     LiftDoorSettings,
     LiftFloorSettings,
     LiftSettings,
+    WorkcellKind,
+    WorkcellSettings,
     build_door,
     build_lift,
 )
@@ -35,6 +38,11 @@ from fleet_sim.sites.walls import build_walls
 
 log = logging.getLogger(__name__)
 
+ITEM, CELL = (0.06, 0.06, 0.06), (0.15, 0.15, 0.15)
+"""Half sides in m of what stands for things that can be carried, and for work cells."""
+ITEM_COLOR = (0.8, 0.3, 0.2, 1.0)
+CELLS = {"TeleportDispenser": WorkcellKind.DISPENSER, "TeleportIngestor": WorkcellKind.INGESTOR}
+"""The work cells of Open-RMF's simulations by the ends of their models' names."""
 COLOR = (0.2, 0.45, 0.75, 1.0)
 SWING_TIME, SLIDE_SPEED, SLIDE_TIME = 6.5, 0.2, 2.5
 """How long doors of Open-RMF swing in s; how fast they slide in m/s, and what speeding up adds in s."""
@@ -87,6 +95,8 @@ def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingS
     slotcars: Slotcars = sim.features.use("slotcar")
     slotcars.levels = {level.name: level.elevation for level in building.levels}
     slotcars.chargers = _chargers(building)
+    if settings.items:
+        sim.spawn_all([_item(model) for model in building.models if _is_item(model)])
     if settings.robots:
         sim.spawn_all([_robot(robot) for robot in building.robots])
     sim.register_manager(building, "building")
@@ -151,6 +161,33 @@ def _robot(robot: Placed) -> AgentSpawnParams:
         max_angular_accel=10.0 * drive.max_turn_acceleration,
         block_on_collision=True,
         features={"slotcar": drive, "battery": kind.battery},
+    )
+
+
+def _is_item(model: Placed) -> bool:
+    """Return whether `model` is a work cell, or can be moved. The shapes of furniture are not in the file."""
+    return bool(model.name) and (not model.static or _cell_kind(model) is not None)
+
+
+def _cell_kind(model: Placed) -> WorkcellKind | None:
+    return next((kind for ending, kind in CELLS.items() if model.kind.endswith(ending)), None)
+
+
+def _item(model: Placed) -> SimObjectSpawnParams:
+    cell = _cell_kind(model)
+    half = ITEM if cell is None else CELL
+    shape = ShapeParams("box", half_extents=half, rgba_color=ITEM_COLOR)
+    pose = Pose.from_euler(model.x, model.y, model.z + half[2], 0.0, 0.0, model.yaw)
+    # Cells stand on tables and things in cells: neither is in anybody's way.
+    return SimObjectSpawnParams(
+        shape,
+        shape,
+        pose,
+        name=model.name,
+        mass=0.0,
+        pickable=cell is None,
+        collision_mode=CollisionMode.DISABLED,
+        features={} if cell is None else {"workcell": WorkcellSettings(kind=cell)},
     )
 
 

@@ -83,8 +83,8 @@ class SlotcarRequests:
             numbers = (one.x, one.y, one.yaw, one.limit if one.obeys else 0.0)
             if not all(map(math.isfinite, numbers)) or not max(abs(one.x), abs(one.y)) <= self._world.extent:
                 raise InvalidValueError(f"path[{number}]: it is nowhere in this world: {brief(one)}")
-            if not 0 <= one.index <= LARGEST_NUMBER:
-                raise InvalidValueError(f"path[{number}].index: expected 0 to {LARGEST_NUMBER}, got {one.index!r}")
+            if not 0 <= one.number <= LARGEST_NUMBER:
+                raise InvalidValueError(f"path[{number}].index: expected 0 to {LARGEST_NUMBER}, got {one.number!r}")
         return path
 
     def _done(self, order: Command, name: str) -> CommandAck:

@@ -147,7 +147,7 @@ class Slotcars:
         table.target[row] = goal.x, goal.y
         table.target_yaw[row] = goal.yaw
         table.limit[row] = goal.limit if goal.obeys and goal.limit > 0.0 else np.inf
-        table.next_index[row] = own.told[0].index if own.told else 0
+        table.next_index[row] = own.told[0].number if own.told else 0
 
     def _pass_waypoint(self, row: int) -> None:
         own = self.tasks(row)
@@ -237,7 +237,7 @@ class Slotcars:
         nearest = int(gaps.argmin())
         if gaps[nearest] > CART_REACH:
             return False
-        robot.attach_object(world.handles[rows[nearest]])
+        robot.attach_object(world.handles[rows[nearest]], keep_world_pose=True)
         return True
 
     def _drive(self, rows: Rows, dt: float) -> None:

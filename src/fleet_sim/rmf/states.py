@@ -44,4 +44,4 @@ class Waypoint(NamedTuple):
     obeys: bool = False
     """Whether `limit` counts."""
     level: str = ""
-    index: int = 0
+    number: int = 0
