@@ -21,6 +21,7 @@ LAZY = [
         "fleet_sim.equipment",
         "fleet_sim.models",
         "fleet_sim.orders",
+        "fleet_sim.rmf",
         "fleet_sim.sites",
     ),
     *("fleet_sim.swarm", "fleet_sim.traffic"),

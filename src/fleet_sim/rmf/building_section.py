@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from fleet_sim.rmf.slotcars import Slotcars
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building, Level, LiftShaft, Placed
-from fleet_sim.sites.formats.rmf_building import read_building
+from fleet_sim.sites.formats.rmf_building import building_of, read_building
 from fleet_sim.sites.walls import build_walls
 
 log = logging.getLogger(__name__)
@@ -63,6 +64,10 @@ class BuildingSection(Section[MultiRobotSimulationCore]):
         """Raise ConfigError where the settings or the file are wrong."""
         self._read(entry, source)
 
+    def implied_settings(self, entry: Any, *, source: str = "") -> dict[str, Any]:
+        """Return steps so short that slotcars come to rest at their waypoints."""
+        return {"timestep": 0.05}
+
     def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Build the walls, doors and lifts, before the robots of the scenario are spawned; raises ConfigError."""
         settings, building = self._read(entry, source)
@@ -75,6 +80,9 @@ class BuildingSection(Section[MultiRobotSimulationCore]):
         given = entry if isinstance(entry, Mapping) else {"map": entry}
         settings = read(BuildingSettings, given, source=source, path="building")
         try:
+            if settings.content is not None:
+                return settings, building_of(settings.content, Path(source or "building"))
+            assert settings.map is not None
             return settings, read_building(beside(source, settings.map))
         except ConfigError as error:
             raise error.within("building", source=source) from error

@@ -152,7 +152,8 @@ class Slotcars:
     def _pass_waypoint(self, row: int) -> None:
         own = self.tasks(row)
         own.left.pop(0)
-        if own.told:
+        # After an error the place that it stays at is no part of the path that is told.
+        if own.told and not self._table.error[row]:
             own.told.pop(0)
         self._aim(row)
 
