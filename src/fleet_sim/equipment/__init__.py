@@ -1,4 +1,4 @@
-"""Equipment of buildings: doors, lifts, dispensers and ingestors. Import the names below from here."""
+"""Equipment of buildings: doors, lifts, conveyors, dispensers and ingestors. Import the names below from here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from fleet_sim.exports import lazy
 
 if TYPE_CHECKING:
+    from fleet_sim.equipment.conveyor_commands import RunConveyors as RunConveyors
+    from fleet_sim.equipment.conveyor_settings import ConveyorSettings as ConveyorSettings
+    from fleet_sim.equipment.conveyors import Conveyors as Conveyors
     from fleet_sim.equipment.door import DoorHandle as DoorHandle
     from fleet_sim.equipment.door_building import build_door as build_door
     from fleet_sim.equipment.door_commands import MoveDoors as MoveDoors
