@@ -11,11 +11,14 @@ from node_program import running
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rmf_building_map_msgs.msg import BuildingMap
 from rmf_building_map_msgs.srv import GetBuildingMap
+from rmf_dispenser_msgs.msg import DispenserRequest, DispenserResult, DispenserState
 from rmf_door_msgs.msg import DoorMode, DoorRequest, DoorState
-from rmf_fleet_msgs.msg import Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState
+from rmf_fleet_msgs.msg import FleetState, Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState
+from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult
 from rmf_lift_msgs.msg import LiftRequest, LiftState
 
 ROBOT = "porter_1"
+pytestmark = pytest.mark.slow
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -130,6 +133,38 @@ def test_what_makes_no_sense_moves_nothing(adapter: Adapter) -> None:
     assert set(adapter.doors.values()) == {DoorMode.MODE_CLOSED}
     lift = adapter.lifts["Lift1"]
     assert (lift.current_floor, lift.motion_state, lift.door_state) == ("L1", LiftState.MOTION_STOPPED, 0)
+
+
+def test_work_cells_serve_the_robots_of_a_fleet(adapter: Adapter) -> None:
+    node = adapter.client.node
+    results: dict[str, list[int]] = {}
+    guids: set[str] = set()
+
+    def note(result: DispenserResult | IngestorResult) -> None:
+        results.setdefault(result.request_guid, []).append(result.status)
+
+    node.create_subscription(DispenserResult, "/dispenser_results", note, 10)
+    node.create_subscription(IngestorResult, "/ingestor_results", note, 10)
+    node.create_subscription(DispenserState, "/dispenser_states", lambda state: guids.add(state.guid), 10)
+    fleets = node.create_publisher(FleetState, "/fleet_states", 10)
+    ask = node.create_publisher(DispenserRequest, "/dispenser_requests", 10)
+    bring = node.create_publisher(IngestorRequest, "/ingestor_requests", 10)
+    adapter.until(lambda: all(topic.get_subscription_count() for topic in (fleets, ask, bring)))
+    adapter.until(lambda: guids == {"pantry_dispenser"})
+    cell = "pantry_dispenser"
+    ask.publish(DispenserRequest(request_guid="early", target_guid=cell, transporter_type="porters"))
+    adapter.until(lambda: len(results.get("early", ())) == 2)
+    fleets.publish(FleetState(name="porters", robots=[RobotState(name=ROBOT), RobotState(name="porter_77")]))
+    adapter.seen_again()
+    ask.publish(DispenserRequest(request_guid="nobody", target_guid="no_cell", transporter_type="porters"))
+    ask.publish(DispenserRequest(request_guid="load", target_guid=cell, transporter_type="porters"))
+    adapter.until(lambda: len(results.get("load", ())) == 2)
+    ask.publish(DispenserRequest(request_guid="load", target_guid=cell, transporter_type="porters"))
+    bring.publish(IngestorRequest(request_guid="unload", target_guid="ward_ingestor", transporter_type="porters"))
+    adapter.until(lambda: len(results.get("unload", ())) == 2 and len(results["load"]) == 4)
+    kind = DispenserResult
+    failed, done = [kind.ACKNOWLEDGED, kind.FAILED], [kind.ACKNOWLEDGED, kind.SUCCESS]
+    assert results == {"early": failed, "load": done + done, "unload": done}
 
 
 def test_a_path_leads_through_a_door_and_by_a_lift(adapter: Adapter) -> None:

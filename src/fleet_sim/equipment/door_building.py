@@ -14,6 +14,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Door
+from fleet_sim.spatial import trigonometry as trig
 
 KINDS = {
     "hinged": DoorKind.SWING,
@@ -54,7 +55,7 @@ def settings_of(door: Door, *, floor: float, time: float, automatic: float) -> D
 
 
 def _leaves(settings: DoorSettings) -> list[SimObjectSpawnParams]:
-    yaw = math.atan2(settings.end[1] - settings.begin[1], settings.end[0] - settings.begin[0])
+    yaw = trig.atan2_of(settings.end[1] - settings.begin[1], settings.end[0] - settings.begin[0])
     if not settings.kind.is_double:
         return [_leaf(settings, settings.name, 0.0, settings.width, yaw, turn=1.0)]
     first = settings.width / (1.0 + settings.ratio)

@@ -10,6 +10,7 @@ from fleet_sim.config.modes import Mode
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE, LONGEST_TIME
 from fleet_sim.settings import Checked, setting
+from fleet_sim.spatial import trigonometry as trig
 
 NARROWEST = 0.05
 """The narrowest passage in m."""
@@ -131,7 +132,7 @@ class DoorSettings(Checked):
     @property
     def width(self) -> float:
         """Width of the passage in m."""
-        return math.dist(self.begin, self.end)
+        return trig.hypot_of(self.end[0] - self.begin[0], self.end[1] - self.begin[1])
 
 
 Entries = list[DoorSettings]

@@ -20,6 +20,7 @@ from fleet_sim.equipment.lift_settings import LiftCabinSettings, LiftDoorSetting
 from fleet_sim.equipment.lifts import Lifts
 from fleet_sim.geometry import Pose
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import trigonometry as trig
 
 WALL = 0.05
 """Thickness of the walls and of the floor of a cabin in m."""
@@ -142,5 +143,5 @@ def _door(
 
 
 def _to_world(settings: LiftSettings, x: float, y: float) -> tuple[float, float]:
-    cosine, sine = math.cos(settings.yaw), math.sin(settings.yaw)
+    sine, cosine = trig.sin_cos_of(settings.yaw)
     return settings.position[0] + x * cosine - y * sine, settings.position[1] + x * sine + y * cosine

@@ -12,6 +12,7 @@ from fleet_sim.sites import Building
 from fleet_sim.sites.building import Level as Storey
 from fleet_sim.sites.building import LevelGraph, LiftShaft, Value
 from fleet_sim.sites.site import Door as Doorway
+from fleet_sim.spatial import trigonometry as trig
 
 DOOR_TYPES = {
     "sliding": Door.DOOR_TYPE_SINGLE_SLIDING,
@@ -96,9 +97,9 @@ def _lift(lift: LiftShaft) -> Lift:
     for door in lift.doors:
         ends: list[Any] = []
         for side in (-0.5, 0.5):
-            along, across = side * door.width * math.cos(door.yaw), side * door.width * math.sin(door.yaw)
-            x, y = door.x + along, door.y + across
-            cosine, sine = math.cos(lift.yaw), math.sin(lift.yaw)
+            turned, straight = trig.sin_cos_of(door.yaw)
+            x, y = door.x + side * door.width * straight, door.y + side * door.width * turned
+            sine, cosine = trig.sin_cos_of(lift.yaw)
             ends += [lift.x + x * cosine - y * sine, lift.y + x * sine + y * cosine]
         doors.append(
             Door(
