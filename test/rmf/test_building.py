@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -13,6 +14,7 @@ import fleet_sim as fs
 from fleet_sim.equipment import DoorHandle, LiftHandle, ServeRobot
 from fleet_sim.rmf import Slotcars
 from fleet_sim.sites import Building, read_building
+from fleet_sim.sites.formats.geodesy import projection
 
 Sim = fs.MultiRobotSimulationCore
 FILE = Path(__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
@@ -77,7 +79,8 @@ def test_the_content_of_such_a_file_is_a_scenario(tmp_path: Path) -> None:
     for change, where in (
         ({"lifts": {"Lift1": {**content["lifts"]["Lift1"], "level_doors": {"L9": ["front"]}}}}, "no level 'L9'"),
         ({"lifts": {"Lift1": {**content["lifts"]["Lift1"], "width": "wide"}}}, "lifts.Lift1.width"),
-        ({"coordinate_system": "wgs84"}, "coordinate_system"),
+        ({"coordinate_system": "wgs84"}, "generate_crs"),
+        ({"coordinate_system": "moon"}, "coordinate_system"),
     ):
         with pytest.raises(fs.ConfigError, match=where):
             Sim.from_dict({**content, **change})
@@ -85,9 +88,42 @@ def test_the_content_of_such_a_file_is_a_scenario(tmp_path: Path) -> None:
         Sim.from_dict({"simulation": QUIET, "building": {"wall_height": 2.0}})
 
 
-def test_a_building_without_walls_is_no_graph_in_metres(tmp_path: Path) -> None:
+def test_a_campus_in_degrees_becomes_metres(tmp_path: Path) -> None:
     path = tmp_path / "campus.building.yaml"
-    levels = {"L1": {"vertices": [[103.77, 1.29, 0, "a"], [103.78, 1.29, 0, "b"]], "lanes": [[0, 1, {}]]}}
-    path.write_text(yaml.safe_dump({"coordinate_system": "wgs84", "levels": levels}))
-    with pytest.raises(fs.ConfigError, match="wgs84"):
-        read_building(path)
+    levels = {
+        "L1": {
+            "vertices": [
+                [103.7813212199047, 1.299961718639117, 0, "room"],
+                [103.7813, 1.3, 0, "road", {"spawn_robot_name": [1, "bot"], "spawn_robot_type": [1, "TinyRobot"]}],
+            ],
+            "lanes": [[0, 1, {"graph_idx": [2, 0]}]],
+        }
+    }
+    crs = {"generate_crs": [1, "EPSG:3414"], "suggested_offset_x": [3, 22000], "suggested_offset_y": [3, 31500]}
+    content = {"coordinate_system": "wgs84", "parameters": crs, "levels": levels}
+    path.write_text(yaml.safe_dump(content))
+    building = read_building(path)
+    # As PROJ computes it.
+    assert building.levels[0].graphs[0].positions[0] == pytest.approx((213.159441, -131.259826), abs=1e-5)
+    assert building.levels[0].site.roadmap is not None and building.robots[0].name == "bot"
+    for change, where in (
+        ({"parameters": {"generate_crs": [1, "EPSG:9"]}}, "generate_crs"),
+        ({"parameters": {**crs, "suggested_offset_x": [1, "far"]}}, "suggested_offset_x"),
+        ({"parameters": {**crs, "generate_crs": [1, "EPSG:32601"]}}, "within 10 degrees"),
+    ):
+        path.write_text(yaml.safe_dump({**content, **change}))
+        with pytest.raises(fs.ConfigError, match=where):
+            read_building(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "degrees", "metres"),
+    [
+        ("EPSG:32632", (11.575, 48.137), (691567.326384, 5334734.330482)),
+        ("EPSG:32756", (151.2153, -33.8568), (334900.569652, 6252288.752889)),
+    ],
+)
+def test_projections_agree_with_those_of_others(
+    name: str, degrees: tuple[float, float], metres: tuple[float, float]
+) -> None:
+    assert projection(name).to_metres(np.array([degrees]))[0] == pytest.approx(metres, abs=1e-3)

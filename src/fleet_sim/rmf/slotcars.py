@@ -37,7 +37,7 @@ HARMLESS = "dispensable"
 """Objects with this in their names are in nobody's way."""
 
 
-class Tasks:
+class SlotcarTask:
     """What numbers cannot say of a slotcar: its task, the waypoints that are left, and the action it performs."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Slotcars:
         """Requests that were refused, or were for nobody here."""
         self._world = world
         self._table = table
-        self._tasks: dict[int, Tasks] = {}
+        self._tasks: dict[int, SlotcarTask] = {}
         world.drive_rules.add(OnPath(self))
         world.on_remove.append(self._removed)
 
@@ -97,9 +97,9 @@ class Slotcars:
         """The rows of all slotcars."""
         return self._table.among(self._world.rows)
 
-    def tasks(self, row: int) -> Tasks:
+    def tasks(self, row: int) -> SlotcarTask:
         """Return the task and the path of the slotcar in `row`."""
-        return self._tasks.setdefault(row, Tasks())
+        return self._tasks.setdefault(row, SlotcarTask())
 
     def level_names(self, rows: Rows) -> list[str]:
         """Return the levels that `rows` are on, or were on last; "" before they were on any."""

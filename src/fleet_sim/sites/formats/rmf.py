@@ -15,7 +15,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, brief
 from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.formats.rmf_frames import frame_of
 from fleet_sim.sites.grid import Grid
-from fleet_sim.sites.raster import free_space
+from fleet_sim.sites.raster import around, free_space
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
 from fleet_sim.sites.site import Door, Site
 from fleet_sim.sites.stations import Station, StationKind
@@ -70,7 +70,10 @@ class BuildingFormat(SiteFormat):
             for index, floor in enumerate(list_of(entry, "floors", path, where))
         ]
         if not floors and not len(walls):
-            fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
+            # A campus in degrees has lanes only; in a drawing something was forgotten.
+            if content.get("coordinate_system") != "wgs84" or not len(points):
+                fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
+            floors = [around(points)]
         with _named_after(path, where):
             grid = free_space(floors, walls, _cell_for(points), WALL)
             return Site(
@@ -109,9 +112,7 @@ class GraphFormat(SiteFormat):
         if not given:
             fail(path, "has no vertices", where)
         points = np.array([vertex.place for vertex in given])
-        low, high = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
-        # A graph has no walls, so this is as much room as it can promise.
-        floor = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
+        floor = around(points)
         with _named_after(path, where):
             grid = free_space([floor], np.empty((0, 4)), _cell_for(floor), WALL)
             roadmap = roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, is_finite
-from fleet_sim.errors import brief
+from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError, brief
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
 from fleet_sim.sites.building import Building, Level, LevelGraph, LiftShaft, Placed, ShaftDoor, Value
 from fleet_sim.sites.formats.base import fail, list_of
 from fleet_sim.sites.formats.rmf import BUILDING, Vertex, properties_of, vertices_of
-from fleet_sim.sites.formats.rmf_frames import DrawingFrame, frame_of
+from fleet_sim.sites.formats.rmf_frames import DrawingFrame, EarthFrame, frame_of
 from fleet_sim.spatial import trigonometry as trig
 
 GRAPHS = range(9)
@@ -38,6 +38,14 @@ def is_building(content: Any) -> bool:
 
 def building_of(content: Mapping[str, Any], path: Path) -> Building:
     """Return the building with `content`, read from `path`; raises ConfigError."""
+    try:
+        return _building_of(content, path)
+    except (InvalidValueError, UnknownNameError) as error:
+        # What the file describes is refused by its parts, which do not know of files.
+        raise ConfigError(str(error), source=str(path)) from error
+
+
+def _building_of(content: Mapping[str, Any], path: Path) -> Building:
     if not is_building(content):
         fail(path, "it is no building: it has no levels with walls or floors")
     levels, robots, models = [], [], []
@@ -119,7 +127,7 @@ def _kind(name: str) -> str:
 
 
 def _models(
-    entry: Mapping[str, Any], frame: DrawingFrame, path: Path, where: str, level: str, elevation: float
+    entry: Mapping[str, Any], frame: DrawingFrame | EarthFrame, path: Path, where: str, level: str, elevation: float
 ) -> list[Placed]:
     found = []
     for index, model in enumerate(list_of(entry, "models", path, where)):
