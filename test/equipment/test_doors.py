@@ -119,6 +119,7 @@ def test_commands_name_doors_and_refuse_what_is_none(sim: Sim) -> None:
     sim.step_once()
     rejected = answer.result().rejected
     assert set(rejected) == {"door", "door_b", "robot", "gate"} and answer.result().accepted_names == ("door",)
+    assert rejected["gate"] == "there is no door of that name"
     assert "second leaf" in rejected["door_b"] and rejected["robot"] == "it is no door"
     doors: Doors = sim.features.use("door")
     assert len(doors.rows) == 1

@@ -73,7 +73,13 @@ class Doors:
         to.keep(self._table.leader[to.rows] == NO_ROW, "it is the second leaf of a door, which has another name")
         to.keep(self._table.lift[to.rows] == NO_ROW, "it is a door of a lift, which opens it where it stops")
         command(self._table, to.rows, bool(order.open))
-        return CommandAck(order.command_id, order.source, self._world.clock.time, to.names, to.rejected)
+        # What is not there was to be a door, not a robot.
+        unknown = self._world.index.rows_named(order.names) < 0
+        missing = {
+            name: "there is no door of that name" for name, gone in zip(order.names, unknown, strict=True) if gone
+        }
+        rejected = {**to.rejected, **missing}
+        return CommandAck(order.command_id, order.source, self._world.clock.time, to.names, rejected)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

@@ -179,22 +179,26 @@ class Slotcars:
     def _find_levels(self, rows: Rows) -> None:
         heights = np.array(list(self.levels.values()))
         if len(heights):
-            # Robots stand on the floor: it is their lowest point that counts.
-            feet = self._world.position[rows, 2] - self._world.half_extents[rows, 2]
-            gaps = np.abs(feet[:, None] - heights[None])
+            # Robots stand on the floor by their lowest points, or have their origins on it.
+            origins = self._world.position[rows, 2]
+            feet = origins - self._world.half_extents[rows, 2]
+            gaps = np.minimum(np.abs(feet[:, None] - heights[None]), np.abs(origins[:, None] - heights[None]))
             nearest = gaps.argmin(axis=1)
-            on_mask = gaps[np.arange(len(rows)), nearest] < LEVEL_REACH
+            # The first level is the nearest one, wherever that is: who is on none would be on no map.
+            on_mask = (gaps[np.arange(len(rows)), nearest] < LEVEL_REACH) | (self._table.level[rows] < 0)
             self._table.level[rows[on_mask]] = nearest[on_mask]
 
     def _take_modes(self, rows: Rows, still: Bools) -> None:
         """Set the modes that follow from where robots are and whether they move, and charge those at chargers."""
         table = self._table
-        places = self._world.position[rows].copy()
-        places[:, 2] -= self._world.half_extents[rows, 2]
+        places, heights = self._world.position[rows], self._world.half_extents[rows, 2]
         near = np.zeros(len(rows), np.bool_)
         for charger in self.chargers:
             offset = places - charger
-            near |= (offset * offset).sum(axis=1) < CHARGER_REACH * CHARGER_REACH
+            # By its lowest point or its origin, as on levels.
+            rise = np.minimum(np.abs(offset[:, 2]), np.abs(offset[:, 2] - heights))
+            gap = offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1] + rise * rise
+            near |= gap < CHARGER_REACH * CHARGER_REACH
         charging = still & near
         battery = self._world.tables.get("battery")
         if isinstance(battery, FeatureColumns):
