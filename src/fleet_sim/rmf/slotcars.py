@@ -16,9 +16,11 @@ from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.equipment.fittings import fittings_mask
 from fleet_sim.errors import StateFileError
+from fleet_sim.rmf.carts import HARMLESS, perform
 from fleet_sim.rmf.columns import SlotcarColumns
 from fleet_sim.rmf.law import TURN_FIRST, next_rates, turns_to
 from fleet_sim.rmf.states import Pause, SlotcarMode, Waypoint
+from fleet_sim.rmf.task import SlotcarTask
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
@@ -31,22 +33,6 @@ CHARGER_REACH = 0.3
 """This near in m to a charger a stationary robot is charged."""
 LEVEL_REACH = 0.1
 """This near in m to the height of a level a robot is on it; between levels it stays on the last one."""
-CART_REACH = 1.0
-"""A cart this near in m is attached."""
-HARMLESS = "dispensable"
-"""Objects with this in their names are in nobody's way."""
-
-
-class SlotcarTask:
-    """What numbers cannot say of a slotcar: its task, the waypoints that are left, and the action it performs."""
-
-    def __init__(self) -> None:
-        self.task = ""
-        self.left: list[Waypoint] = []
-        self.told: list[Waypoint] = []
-        """What is left of the path as others see it: the old one, while a new one began too far away."""
-        self.action = ""
-        self.last: Waypoint | None = None
 
 
 class OnPath(DriveRule):
@@ -209,41 +195,12 @@ class Slotcars:
         after = np.where(kept, modes, np.where(still, int(SlotcarMode.IDLE), int(SlotcarMode.MOVING)))
         after[charging] = int(SlotcarMode.CHARGING)
         for index in acting.tolist():
-            after[index] = int(self._perform(int(rows[index])))
+            after[index] = int(perform(self._world, int(rows[index]), self.tasks(int(rows[index])).action))
         table.mode[rows] = after
 
     def _charge(self, battery: Any, rows: Rows, charging: Bools) -> None:
         have = battery.present[rows]
         battery.charging[rows[have]] = charging[have]
-
-    def _perform(self, row: int) -> SlotcarMode:
-        """Do what the slotcar in `row` is to perform; return its mode afterwards. What is unknown it leaves."""
-        action = self.tasks(row).action
-        robot = self._world.handles[row]
-        if action == "attach_cart":
-            return SlotcarMode.ACTION_COMPLETED if self._attach_cart(row, robot) else SlotcarMode.IDLE
-        if action == "detach_cart":
-            for cart in robot.get_attached_objects():
-                robot.detach_object(cart)
-            return SlotcarMode.ACTION_COMPLETED
-        return SlotcarMode.IDLE
-
-    def _attach_cart(self, row: int, robot: Any) -> bool:
-        """Attach the nearest object that is a cart; return whether there is one within reach."""
-        if robot.get_attached_objects():
-            return True
-        world = self._world
-        names = world.index.names
-        rows = [r for r in world.rows.tolist() if HARMLESS in (names[r] or "") and world.parent[r] == NO_ROW]
-        if not rows:
-            return False
-        offsets = world.position[rows] - world.position[row]
-        gaps = np.sqrt((offsets * offsets).sum(axis=1))
-        nearest = int(gaps.argmin())
-        if gaps[nearest] > CART_REACH:
-            return False
-        robot.attach_object(world.handles[rows[nearest]], keep_world_pose=True)
-        return True
 
     def _drive(self, rows: Rows, dt: float) -> None:
         """Give `rows`, which have a path, the speeds of this step."""
