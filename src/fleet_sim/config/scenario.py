@@ -69,7 +69,13 @@ def check_entries(config: Mapping[str, Any], *, source: str = "") -> None:
 
 
 def as_scenario(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `config` as a scenario: a mapping with the key `type` is a swarm world on its own."""
+    """Return `config` as a scenario.
+
+    A mapping with the key `type` is a swarm world on its own, one with `levels` a building.
+    """
+    # By this key alone: `lifts` is the name of a section, too.
+    if isinstance(config.get("levels"), Mapping) and "type" not in config:
+        return {"building": {"content": config}}
     return {"swarm": config} if "type" in config else config
 
 
