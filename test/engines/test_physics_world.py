@@ -122,7 +122,7 @@ def test_an_arm_grasps_a_box_by_friction_and_lifts_it(make_sim: MakeSim) -> None
     sim = make_sim(physics=True, timestep=0.02)
     above = [0.0, 0.63, 0.0, -1.985, 0.0, 2.615, 0.785, 0.04, 0.04]
     arm = Agent.from_urdf("panda", use_fixed_base=True, sim_core=sim, joint_positions=above, friction=1.0)
-    tip = sim.bullet.getLinkState(arm.body_id, 11)[4]
+    tip = arm.get_link_pose(11).position
     table_top = tip[2] - 0.02
     spawn(
         sim,
