@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fleet_sim.config.modes import EngineChoice
 from fleet_sim.core.contacts import Contact
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
@@ -35,13 +36,19 @@ class FrankaBaseEnv(BaseGymEnv):
     are only near each other, without a force, and its concave meshes keep pressed bodies up to 0.6 mm away.
     """
 
-    def __init__(self, config_file: Config = None, render_mode: str | None = None, max_steps: int = 200) -> None:
+    def __init__(
+        self,
+        config_file: Config = None,
+        render_mode: str | None = None,
+        max_steps: int = 200,
+        engine: EngineChoice | None = None,
+    ) -> None:
         self.max_steps = max_steps
         self.steps = 0
         self.completed_grabs = 0
         self.grabs_before_termination = 1
         self._last_info: dict[str, Any] = {}
-        super().__init__(config_file, render_mode)
+        super().__init__(config_file, render_mode, engine)
         self.set_default_arm_configs()
 
     def set_default_arm_configs(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
@@ -42,6 +40,18 @@ class Bound:
         robots: Rows = rows[compiled.joints[:, 0]]
         self.with_joints: Rows = np.unique(robots)
         self.joint_row: Rows = robots
+        self.waking: set[int] = set()
+        """Trees of bodies that wake up in the next substep, should they sleep."""
+
+    def wake(self, trees: Ints | range) -> None:
+        """Wake up `trees` in the next substep; what is written, pushed or touched wakes up by itself."""
+        self.waking.update(trees if isinstance(trees, range) else trees.tolist())
+
+    def take_waking(self) -> Ints:
+        """Return the first velocity (K,) of each tree that is to wake up, which then need not be told again."""
+        trees = [tree for tree in self.waking if self.data.tree_asleep[tree] >= 0]
+        self.waking.clear()
+        return np.asarray(self.model.tree_dofadr[trees], np.int64)
 
     def rows_of_bodies(self, world: World, bodies: Ints) -> Rows:
         """Return the rows (any shape) of bodies; -1 for the floor, -2 for entities that are gone."""
@@ -96,7 +106,7 @@ class MujocoBodies:
         self._kept.clear()
         plan = plan_world(self._world, before.rows, self._driven_mask(before.rows))
         after = self.bound = Bound(self._world, self._compiled(plan), before.rows)
-        restore_vector(after, state_vector(before), before.data.tree_asleep.copy())
+        restore_vector(after, state_vector(before))
         return after
 
     def take(self, bound: Bound) -> None:
@@ -159,7 +169,6 @@ class MujocoBodies:
         )
         bodies = position.any(1) | orientation.any(1) | linear.any(1) | angular.any(1)
         self.write(bound.free[bodies], bound.seats[seat.any(1) | turn.any(1)], bound.slots[joints | speeds])
-        wake(bound, np.arange(bound.model.ntree))
 
     def write(self, free: Rows, seats: Rows, slots: Ints) -> None:
         """Write the columns of dynamic rows with a free base, of those with a fixed one, and of joints."""
@@ -217,31 +226,23 @@ class MujocoBodies:
                 joints.velocity[bound.slots])  # fmt: skip
 
 
-def state_vector(bound: Bound, data: Any = None) -> Floats:
-    """Return all that the next step depends on, besides what sleeps, of `data`: those of the model, or a copy."""
+def state_vector(bound: Bound) -> Floats:
+    """Return all that the next step depends on, besides what sleeps."""
     mujoco = mujoco_module()
     vector = np.empty(mujoco.mj_stateSize(bound.model, mujoco.mjtState.mjSTATE_INTEGRATION))
-    mujoco.mj_getState(bound.model, bound.data if data is None else data, vector, mujoco.mjtState.mjSTATE_INTEGRATION)
+    mujoco.mj_getState(bound.model, bound.data, vector, mujoco.mjtState.mjSTATE_INTEGRATION)
     return vector
 
 
-def restore_vector(bound: Bound, vector: Floats, asleep: AnyArray) -> None:
-    """Go to a state of `state_vector`, with the trees `asleep` (T,) that slept."""
+def restore_vector(bound: Bound, vector: Floats) -> None:
+    """Go to a state of `state_vector`, with everything awake and its contacts found; the same whatever was before."""
     mujoco = mujoco_module()
-    mujoco.mj_setState(bound.model, bound.data, vector, mujoco.mjtState.mjSTATE_INTEGRATION)
-    bound.data.tree_asleep[:] = asleep
-
-
-def wake(bound: Bound, trees: Ints) -> None:
-    """Wake up `trees`, and what sleeps together with them."""
-    asleep = bound.data.tree_asleep
-    awake = -(1 + mujoco_module().mjMINAWAKE)
-    for tree in trees[asleep[trees] >= 0].tolist():
-        # Those that fell asleep together form a ring.
-        while asleep[tree] >= 0:
-            following = int(asleep[tree])
-            asleep[tree] = awake
-            tree = following
+    model, data, kind = bound.model, bound.data, mujoco.mjtState.mjSTATE_INTEGRATION
+    mujoco.mj_resetData(model, data)
+    mujoco.mj_setState(model, data, vector, kind)
+    mujoco.mj_forward(model, data)
+    # Again, as computing contacts has changed where the solver starts.
+    mujoco.mj_setState(model, data, vector, kind)
 
 
 def _keep_warmstart(before: Bound, after: Bound) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
@@ -14,14 +12,23 @@ from fleet_sim.mujoco.resting import ContactTable, computed
 
 _LEAST = 1e-5
 """Friction below which MuJoCo's cones are too thin for its solver."""
+IMPEDANCE = 0.99
+"""How hard contacts are: the part of what they should do that they do in a substep."""
 NO_PAIRS: Rows = np.empty((0, 2), np.int64)
 
 
-def mix_surfaces(bound: Bound, time_constant: float) -> bool:
+def contact_law(erp: float, dt: float) -> tuple[float, float]:
+    """Return the stiffness and damping, as MuJoCo takes them, of contacts that correct the part `erp` of an overlap.
+
+    As in PyBullet, a substep ends with the velocity that takes `erp` of the overlap away in the next one.
+    """
+    return -erp / dt**2 * IMPEDANCE**2, -IMPEDANCE / dt
+
+
+def mix_surfaces(bound: Bound) -> bool:
     """Give the contacts found just now the friction and restitution of both their surfaces; return whether any is.
 
-    As in PyBullet, friction and restitution are products; MuJoCo by itself takes the larger friction. A contact that
-    gives back a part `e` of the speed is a spring with the damping that belongs to `e`.
+    As in PyBullet, friction and restitution are products; MuJoCo by itself takes the larger friction.
     """
     contact = bound.data.contact
     geoms = contact.geom
@@ -33,13 +40,10 @@ def mix_surfaces(bound: Bound, time_constant: float) -> bool:
     spinning = one[:, 2] * other[:, 0] + other[:, 2] * one[:, 0]
     mixed = np.stack((friction, friction, *(np.maximum(part, _LEAST) for part in (spinning, rolling, rolling))), axis=1)
     contact.friction[:] = mixed
-    solref = contact.solref
-    solref[:, 0], solref[:, 1] = time_constant, 1.0
     bouncing = np.flatnonzero(one[:, 3] * other[:, 3] > 0.0)
     if len(bouncing):
-        logs = np.log(np.clip(one[bouncing, 3] * other[bouncing, 3], 1e-3, 0.999))
-        damping = -logs / np.sqrt(math.pi**2 + logs**2)
-        solref[bouncing, 0], solref[bouncing, 1] = time_constant / damping, damping
+        # What is stopped in a substep is sent back by as much more.
+        contact.solref[bouncing, 1] *= 1.0 + one[bouncing, 3] * other[bouncing, 3]
     return True
 
 

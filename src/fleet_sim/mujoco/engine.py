@@ -10,7 +10,7 @@ from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.contacts import Contact
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies, wake
+from fleet_sim.mujoco.bodies import Bound, MujocoBodies
 from fleet_sim.mujoco.contacts import NO_PAIRS, contacts_of, pairs_in_contact
 from fleet_sim.mujoco.forces import MujocoForces
 from fleet_sim.mujoco.motors import MujocoMotors
@@ -106,7 +106,7 @@ class MujocoEngine:
         """Let sleeping `rows` move again."""
         bound = self._bodies.bound
         if bound is not None:
-            wake(bound, self._trees(bound, rows))
+            bound.wake(self._trees(bound, rows))
 
     def _trees(self, bound: Bound, rows: Rows) -> Rows:
         bodies = bound.compiled.base[np.flatnonzero(np.isin(bound.rows, rows))]

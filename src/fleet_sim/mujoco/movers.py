@@ -8,7 +8,7 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies, wake
+from fleet_sim.mujoco.bodies import Bound, MujocoBodies
 from fleet_sim.spatial import poses, quaternions
 
 SWEEP_LIMIT = 1.0
@@ -64,11 +64,14 @@ class Movers:
         self._moving = (travel.any(1) | turn.any(1)) & ((travel * travel).sum(1) <= SWEEP_LIMIT**2)
         self._moving &= ~self._too_fast(joints, dt) & (bound.compiled.pieces[:, 4] >= 0)
         self._velocity = np.concatenate((travel, turn), axis=1) / dt
+        changed_mask = travel.any(1) | turn.any(1) | self._misplaced
         sweeping = self._moving[:, None]
         starts = np.where(sweeping, before, self._positions), np.where(sweeping, before_turns, self._turns)
         self._write(np.arange(len(before)), *starts)
         self._misplaced = False
-        wake(bound, np.arange(bound.model.ntree))
+        # What is put elsewhere may have carried what sleeps on it; what is driven wakes that up by itself.
+        if (changed_mask & ~self._moving).any():
+            bound.wake(range(bound.model.ntree))
 
     def follow(self, bound: Bound) -> None:
         """Go on with a model of the same rows in the same state."""

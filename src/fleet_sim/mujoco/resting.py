@@ -56,10 +56,6 @@ class RestingContacts:
         """Forget all of them, as with another model."""
         self.table, self._asleep = NO_CONTACTS, np.empty(0, np.bool_)
 
-    def restore(self, table: ContactTable, bound: Bound) -> None:
-        """Go back to contacts of this model."""
-        self.table, self._asleep = table, np.asarray(bound.data.tree_asleep >= 0)
-
     def _sleeping_mask(self, bound: Bound, geoms: Ints) -> Bools:
         """Return which pairs of geoms (K, 2) are of bodies that sleep, or of one that does and one that never moves."""
         trees = bound.model.body_treeid[bound.model.geom_bodyid[geoms]].reshape(-1, 2)

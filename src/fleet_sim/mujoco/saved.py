@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Floats, Ints
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateFileError
@@ -17,18 +16,17 @@ from fleet_sim.mujoco.bodies import Bound, MujocoBodies, restore_vector, state_v
 from fleet_sim.mujoco.forces import MujocoForces, Push
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.movers import Movers
-from fleet_sim.mujoco.resting import NO_CONTACTS, ContactTable, RestingContacts
+from fleet_sim.mujoco.resting import RestingContacts
 
 
 @dataclass(frozen=True, eq=False)
 class SavedMujoco:
-    """A state of MuJoCo in memory: the model in use and a copy of its data."""
+    """A state of MuJoCo in memory: the model in use, and the numbers of `state_vector`."""
 
     bound: Bound
-    data: Any
+    vector: Floats
     driven: tuple[int, ...]
     pushes: tuple[Push, ...]
-    resting: ContactTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +36,8 @@ class StoredMujoco:
     version: str
     ids: Ints
     vector: Floats
-    asleep: AnyArray
     driven: tuple[int, ...]
     pushes: tuple[Push, ...]
-    resting: ContactTable
 
 
 class MujocoCheckpoints:
@@ -61,15 +57,15 @@ class MujocoCheckpoints:
         world, bodies = self._world, self._bodies
         if not (world.physics and world.dynamic.any()):
             return None
-        before = bodies.bound
         bound = bodies.refresh()
-        if bound is not before:
-            self._resting.forget()
         bodies.write_changed()
-        self._resting.update(bound)
         self._movers.settle(bound)
         driven, pushes = tuple(sorted(bodies.driven)), tuple(self._forces.pushes)
-        return SavedMujoco(bound, copy.copy(bound.data), driven, pushes, self._resting.table)
+        vector = state_vector(bound)
+        # The run that continues and the one that is restored later begin with the same: with nothing asleep.
+        restore_vector(bound, vector)
+        self._resting.forget()
+        return SavedMujoco(bound, vector, driven, pushes)
 
     def restore(self, saved: SavedMujoco | StoredMujoco | None) -> None:
         """Restore MuJoCo's state; the columns must be restored already."""
@@ -85,23 +81,19 @@ class MujocoCheckpoints:
         if isinstance(saved, StoredMujoco):
             self._load(saved)
             return
-        # Copied back, not used: the state may be restored more than once.
-        mujoco_module().mj_copyData(saved.bound.data, saved.bound.model, saved.data)
+        restore_vector(saved.bound, saved.vector)
         bodies.take(saved.bound)
         self._movers.settle(saved.bound)
-        self._resting.restore(saved.resting, saved.bound)
 
     def _load(self, stored: StoredMujoco) -> None:
         mujoco = mujoco_module()
         bound = self._bodies.refresh()
-        asleep = np.asarray(stored.asleep)
         size = mujoco.mj_stateSize(bound.model, mujoco.mjtState.mjSTATE_INTEGRATION)
         fits = np.array_equal(stored.ids, bound.ids) and len(stored.vector) == size
-        if not fits or asleep.shape != bound.data.tree_asleep.shape:
+        if not fits:
             raise StateFileError("the engine's state is one of other bodies")
-        restore_vector(bound, stored.vector, asleep)
+        restore_vector(bound, stored.vector)
         self._movers.settle(bound)
-        self._resting.restore(stored.resting, bound)
 
     # ---- state files -------------------------------------------------------------------------------------------------
 
@@ -124,34 +116,16 @@ class MujocoCheckpoints:
 
 def _written(state: SavedMujoco) -> object:
     """Return the state as plain values."""
-    vector, asleep = state_vector(state.bound, state.data), state.data.tree_asleep.copy()
     pushes = [tuple(push) for push in state.pushes]
-    plain = vector, asleep.astype(np.int64), list(state.driven), pushes, list(state.resting)
-    return mujoco_module().__version__, state.bound.ids, *plain
+    return mujoco_module().__version__, state.bound.ids, state.vector, list(state.driven), pushes
 
 
-def _stored(
-    saved: tuple[str, Ints, Floats, Ints, list[int], list[tuple[Any, ...]], list[AnyArray]],
-) -> StoredMujoco:
-    version, ids, vector, asleep, driven, pushes, resting = saved
-    for array in (ids, vector, asleep):
+def _stored(saved: tuple[str, Ints, Floats, list[int], list[tuple[Any, ...]]]) -> StoredMujoco:
+    version, ids, vector, driven, pushes = saved
+    for array in (ids, vector):
         if not isinstance(array, np.ndarray) or array.ndim != 1:
             raise StateFileError("the engine's state is not as it was written")
     if not np.isfinite(vector).all():
         raise StateFileError("the engine's state has numbers that are not finite")
     known = tuple(Push(*push) for push in pushes)
-    return StoredMujoco(
-        str(version), ids, vector.astype(np.float64), asleep, tuple(map(int, driven)), known, _table(resting)
-    )
-
-
-def _table(parts: list[AnyArray]) -> ContactTable:
-    table = ContactTable(*parts)
-    for part, plain in zip(table, NO_CONTACTS, strict=True):
-        if (
-            not isinstance(part, np.ndarray)
-            or part.dtype != plain.dtype
-            or part.shape != (len(table.geoms), *plain.shape[1:])
-        ):
-            raise StateFileError("the engine's contacts are not as they were written")
-    return table
+    return StoredMujoco(str(version), ids, vector.astype(np.float64), tuple(map(int, driven)), known)

@@ -54,7 +54,7 @@ class Compiled:
     `body_place` and `body_link` (B,) of all bodies, -1 and -2 for the world. `free` (F, 3): place, first position and
     first velocity of dynamic bodies. `seats` (S, 2): place and mocap number of dynamic robots with a fixed base.
     `pieces` (P, 5): place, link, mocap number or -1, first position and velocity or -1, of kinematic bodies. `joints`
-    (J, 4): place, number among the movable joints, position and velocity. `surface` (G, 4) of all geoms, see `ContactSurface`.
+    (J, 4): place, number among the movable joints, position and velocity. `surface` (G, 4): `ContactSurface` of geoms.
     """
 
     model: Any
@@ -114,7 +114,12 @@ class WorldSpec:
         option.impratio = 10.0
         option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         option.iterations = self.options.iterations
+        # The solver ends when a gain is small for the largest inertias around, which are those of driven bodies: by
+        # the usual tolerance it would end before things of a few grams have found their rest.
+        option.tolerance = 1e-14
         option.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
+        # What is fast meets what is thin, and lands on it.
+        option.enableflags |= mujoco.mjtEnableBit.mjENBL_SPECULATIVE
         # A world that went wrong must be seen, and not begin anew.
         option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         self._spec.compiler.degree = False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-import math
+
+import numpy as np
 
 from fleet_sim.errors import StateError
 from fleet_sim.mujoco.bodies import Bound, MujocoBodies, restore_vector, state_vector
-from fleet_sim.mujoco.contacts import mix_surfaces
+from fleet_sim.mujoco.contacts import IMPEDANCE, contact_law, mix_surfaces
 from fleet_sim.mujoco.forces import MujocoForces
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.motors import MujocoMotors
@@ -15,6 +16,7 @@ from fleet_sim.mujoco.movers import Movers
 from fleet_sim.mujoco.resting import RestingContacts
 
 log = logging.getLogger("fleet_sim.mujoco")
+_LEAST_FORCE = 1e-300
 MOST_ARENA = 8 * 2**30
 """Bytes for contacts and constraints beyond which a world is refused."""
 
@@ -38,10 +40,10 @@ class Substeps:
         motors.prepare()
         for _ in range(count):
             self._movers.drive(bound)
-            before, asleep = state_vector(bound), bound.data.tree_asleep.copy()
+            before = state_vector(bound)
             while not self._substep(bound, motors, dt):
                 # What did not fit was left out, so the substep is made again with more memory.
-                restore_vector(bound, before, asleep)
+                restore_vector(bound, before)
                 bound = self._grown(bound)
                 self._movers.follow(bound)
                 motors = MujocoMotors(motors.world, bound)
@@ -51,9 +53,12 @@ class Substeps:
 
     def _prepare(self, bound: Bound, dt: float) -> None:
         model = bound.model
-        self._time_constant = time_constant(self._erp, dt)
         model.opt.timestep = dt
-        model.opt.gravity[:] = self._bodies.gravity
+        if not np.array_equal(model.opt.gravity, self._bodies.gravity):
+            model.opt.gravity[:] = self._bodies.gravity
+            bound.wake(range(model.ntree))
+        model.geom_solref[:] = contact_law(self._erp, dt)
+        model.geom_solimp[:, :2] = IMPEDANCE
         for solref in (model.jnt_solref, model.eq_solref):
             solref[:, 0], solref[:, 1] = 2.0 * dt, 1.0
 
@@ -63,8 +68,12 @@ class Substeps:
         warnings = mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL
         full = sum(int(data.warning[kind].number) for kind in warnings)
         try:
+            waking = bound.take_waking()
+            # MuJoCo wakes up what a force acts on, however little.
+            data.qfrc_applied[waking] = _LEAST_FORCE
             mujoco.mj_fwdPosition(model, data)
-            if mix_surfaces(bound, self._time_constant):
+            data.qfrc_applied[waking] = 0.0
+            if mix_surfaces(bound):
                 # The constraints again, now of these contacts.
                 mujoco.mj_makeConstraint(model, data)
                 mujoco.mj_island(model, data)
@@ -87,12 +96,3 @@ class Substeps:
             raise StateError("MuJoCo has no room for the contacts of this world; spawn fewer dynamic bodies")
         log.debug("more memory for contacts: %d MB", 2 * int(bound.model.narena) // 2**20)
         return self._bodies.grow_arena()
-
-
-def time_constant(erp: float, dt: float) -> float:
-    """Return the time constant in s of contacts that correct the part `erp` of an overlap in `dt`."""
-    slowest = 1e3
-    if erp <= 0.0:
-        return slowest
-    # Faster than two substeps is more than MuJoCo's integration can follow.
-    return max(2.0 * dt, -dt / math.log1p(-min(erp, 1.0 - 1e-9)))
