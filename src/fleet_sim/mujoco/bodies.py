@@ -240,7 +240,11 @@ def restore_vector(bound: Bound, vector: Floats) -> None:
     model, data, kind = bound.model, bound.data, mujoco.mjtState.mjSTATE_INTEGRATION
     mujoco.mj_resetData(model, data)
     mujoco.mj_setState(model, data, vector, kind)
-    mujoco.mj_forward(model, data)
+    try:
+        mujoco.mj_forward(model, data)
+    except mujoco.FatalError:
+        # Too little memory for so many contacts, which the next step sees to; until then there are none.
+        mujoco.mj_resetData(model, data)
     # Again, as computing contacts has changed where the solver starts.
     mujoco.mj_setState(model, data, vector, kind)
 
