@@ -377,11 +377,9 @@ def settings(least: int, most: int, engine: str = "auto") -> BinPickingConfig:
 
 def main() -> None:
     """Empty a bin for each seed and print how many grasps succeeded."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seeds", type=int, default=50, help="number of bins to empty")
-    parser.add_argument(
-        "--objects", type=int, nargs=2, default=(5, 10), metavar=("LEAST", "MOST"), help="objects per bin"
-    )
+    parser.add_argument("--objects", type=int, nargs=2, default=(5, 10), help="least and most objects per bin")
     parser.add_argument("--pictures", metavar="FILE.png", help="only write pictures of one pick")
     parser.add_argument("--engine", choices=("auto", "bullet", "mujoco"), default="auto", help="the physics engine")
     options = parser.parse_args()

@@ -21,6 +21,7 @@ from fleet_sim import (
     StateError,
     StateFileError,
 )
+from fleet_sim.cli.main import main
 
 MakeSim = Callable[..., MultiRobotSimulationCore]
 CUBE = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
@@ -182,3 +183,23 @@ def test_a_state_file_is_read_with_its_engine(make_sim: MakeSim, engine: str, tm
     pytest.importorskip({"bullet": "pybullet"}.get(other, other), reason=f"{other} is not installed")
     with pytest.raises(StateFileError):
         busy(lambda **settings: make_sim(**{**settings, "engine": other})).load_state(file)
+
+
+def test_the_command_line_and_environments_choose_the_engine(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["run", "arm.yaml", "--duration", "0.2", "--headless", "--rtf", "0", "--set", "simulation.physics=true"]
+    assert main([*flags, "--engine", engine]) == 0
+    assert "sim" in capsys.readouterr().out
+    gym = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+    pytest.importorskip("pybullet_data", reason="pybullet_data is not installed, which has the panda")
+    few = {"scene": {"bin": {"objects": {"min-number-of-objects": 1, "max-number-of-objects": 1}}}}
+    env = gym.make("fleet_sim.envs:FleetSim/FrankaDelta-v0", config_file=few, engine=engine)
+    try:
+        env.reset(seed=1)
+        arm = env.unwrapped
+        assert arm.sim.engine.name == engine
+        before = arm.arm().get_gripper_state()[0]
+        _, reward, *_ = env.step(np.array([0.0, 0.0, 0.016, 0.0, 1.0], np.float32))
+        assert np.isfinite(reward)
+        assert arm.arm().get_gripper_state()[0][2] - before[2] == pytest.approx(0.016, abs=0.003)
+    finally:
+        env.close()

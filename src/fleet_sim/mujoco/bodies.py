@@ -158,17 +158,18 @@ class MujocoBodies:
 
     # ---- state -------------------------------------------------------------------------------------------------------
 
-    def write_changed(self) -> None:
-        """Write the poses, velocities and joints of dynamic rows that differ from those that were read last."""
+    def write_changed(self) -> bool:
+        """Write the poses, velocities and joints of dynamic rows that are not those read last; return if any are."""
         bound, now = self.bound, self._values()
         assert bound is not None
         if _equal(now, self._last):
-            return
+            return False
         position, orientation, linear, angular, seat, turn, joints, speeds = (
             (one != other) for one, other in zip(now, self._last, strict=True)
         )
         bodies = position.any(1) | orientation.any(1) | linear.any(1) | angular.any(1)
         self.write(bound.free[bodies], bound.seats[seat.any(1) | turn.any(1)], bound.slots[joints | speeds])
+        return True
 
     def write(self, free: Rows, seats: Rows, slots: Ints) -> None:
         """Write the columns of dynamic rows with a free base, of those with a fixed one, and of joints."""

@@ -59,12 +59,14 @@ class MujocoEngine:
         self._movers.find_driven()
         before = self._bodies.bound
         bound = self._bodies.refresh()
-        self._bodies.write_changed()
+        changed = self._bodies.write_changed()
         if bound is not before:
             self._resting.forget()
         if self._motors is None or not self._motors.fits(bound):
             self._motors = MujocoMotors(self._world, bound)
-        self._movers.start(bound, dt)
+        changed |= self._movers.start(bound, dt)
+        if not (changed or self._forces.pushes or self._substeps.awake(bound)):
+            return len(bound.dynamic)
         # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
         count = max(1, math.ceil(dt / self._substep - 1e-9))
         bound, self._motors = self._substeps.run(bound, self._motors, count, dt / count)

@@ -56,6 +56,8 @@ class MujocoMotors:
         """Let the motors aim at the velocities of this substep; called when its constraints are known."""
         bound, joints = self._bound, self.world.joints
         data, slots = bound.data, bound.slots
+        if not len(slots):
+            return
         kinds = mujoco_module().mjtConstraint
         places = np.flatnonzero(data.efc_type == kinds.mjCNSTR_FRICTION_DOF)
         found = self._joint_of_dof[data.efc_id[places]]
@@ -74,5 +76,7 @@ class MujocoMotors:
 
     def measure(self) -> None:
         """Read the forces of the substep that was made."""
+        if not len(self.efforts):
+            return
         self.efforts = self._commanded.copy()
         self.efforts[self._found] += self._bound.data.efc_force[self._places]

@@ -49,8 +49,8 @@ class Movers:
             swept_mask = known_mask & travel.any(1) & ((travel * travel).sum(1) <= SWEEP_LIMIT**2)
             self._bodies.driven.update(world.object_id[rows[swept_mask]].tolist())
 
-    def start(self, bound: Bound, dt: float) -> None:
-        """Bring all of them to where they begin this step, and find the velocities of those that move in it."""
+    def start(self, bound: Bound, dt: float) -> bool:
+        """Bring all of them to where they begin this step, with the velocities of those that move; return if any do."""
         joints = None if self._last is None or bound is not self._bound else self._last[2]
         if bound is not self._bound:
             self._rebind(bound)
@@ -58,7 +58,7 @@ class Movers:
         self._moving = np.zeros(len(before), np.bool_)
         moved = self._place()
         if not moved and not self._misplaced:
-            return
+            return False
         travel = self._positions - before
         turn = quaternions.to_rotation_vectors(quaternions.multiply(self._turns, quaternions.conjugate(before_turns)))
         self._moving = (travel.any(1) | turn.any(1)) & ((travel * travel).sum(1) <= SWEEP_LIMIT**2)
@@ -72,6 +72,7 @@ class Movers:
         # What is put elsewhere may have carried what sleeps on it; what is driven wakes that up by itself.
         if (changed_mask & ~self._moving).any():
             bound.wake(range(bound.model.ntree))
+        return True
 
     def follow(self, bound: Bound) -> None:
         """Go on with a model of the same rows in the same state."""

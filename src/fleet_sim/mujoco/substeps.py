@@ -34,6 +34,11 @@ class Substeps:
         self._resting = resting
         self._erp = erp
 
+    def awake(self, bound: Bound) -> bool:
+        """Return whether anything moves, or may begin to."""
+        gravity = np.array_equal(bound.model.opt.gravity, self._bodies.gravity)
+        return bool(bound.data.ntree_awake or bound.waking or not gravity)
+
     def run(self, bound: Bound, motors: MujocoMotors, count: int, dt: float) -> tuple[Bound, MujocoMotors]:
         """Make `count` substeps of `dt`; return the model and motors in use, others where memory had to grow."""
         self._prepare(bound, dt)
