@@ -42,6 +42,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return (yield from references.skip_what_needs_pybullet())
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """As for the tests themselves: their fixtures may ask for PyBullet."""
+    return (yield from references.skip_what_needs_pybullet())
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one line which packages of the system would turn on the tests that were skipped."""
     reports = terminalreporter.getreports("skipped")
