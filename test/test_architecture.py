@@ -58,7 +58,7 @@ LAYERS: list[tuple[str, list[str]]] = [
     ),
     (GROUP, ["core"]),
     (CHAIN, ["meshes", "models", "kinematics"]),
-    (GROUP, ["bullet", "entities"]),
+    (GROUP, ["bullet", "entities", "mujoco"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
     (CHAIN, ["sites", "traffic", "equipment"]),
@@ -68,6 +68,7 @@ LAYERS: list[tuple[str, list[str]]] = [
 ]
 # Modules outside the standard library that only these parts may import.
 RESERVED = {
+    "mujoco": {"mujoco"},
     "pybullet": {"bullet"},
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},

@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.actions.scheduler import ActionScheduler
-from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
 from fleet_sim.bullet.query import BulletQueries
-from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs
 from fleet_sim.collision.self_collisions import SelfCollisions
@@ -44,6 +41,7 @@ from fleet_sim.errors import StateError
 from fleet_sim.facade.collisions import CollisionQueries
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.documented import DocumentedNames
+from fleet_sim.facade.engines import EngineBook, make_engine
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.finite import FiniteGuard
 from fleet_sim.facade.monitor import Monitor
@@ -162,8 +160,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             margin=params.collision_margin,
         )
         self._queries = BulletQueries(self._mirror)
-        self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
-        self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
+        self.engine = make_engine(params, self.world, self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror, self)
 
     def _build_features(self) -> None:
@@ -186,14 +183,16 @@ class MultiRobotSimulationCore(DocumentedNames):
             ignore_static=params.ignore_static_collision,
             broad=broad,
             solve=self._queries.closest_distances,
-            contacts=self._physics.contact_pairs,
+            contacts=self.engine.contact_pairs,
         )
         self.collisions.set_frequency(params.collision_check_frequency)
         self.self_collisions = SelfCollisions(
             world, self.pipeline, touching=self._mirror.touching_links, due=lambda: self.collisions.due
         )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
-        self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.camera_budget))
+        self.sensors = SensorSystem(
+            SensorContext(world, self._mirror, pairs, self.engine.reactions, params.camera_budget)
+        )
         self.finite = FiniteGuard(world)
         self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
@@ -203,7 +202,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.world.connect(
             Parts(
                 actions=self.actions,
-                bodies=BulletBook(self._mirror, self._queries),
+                bodies=EngineBook(self.engine, self._queries),
                 links=WorldLinks(self.world),
                 sensors=self.sensors,
                 laws=Laws(),
@@ -218,8 +217,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("self_collisions", self.self_collisions)
         self.checkpoints.register("sensors", self.sensors, self.sensors.forms())
-        self.checkpoints.register("reactions", self._mirror.reactions)
-        engine = BulletCheckpoints(self._mirror)
+        self.checkpoints.register("reactions", self.engine.reactions)
+        engine = self.engine.checkpoints
         self.checkpoints.register("engine", engine, engine.forms())
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:
@@ -234,7 +233,15 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.view = View(params, world, mirror, collisions, self, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
         self.state = State(
-            world, self.checkpoints, control, mirror, collisions, self.sensors, self.extensions, self.snapshots
+            world,
+            self.checkpoints,
+            control,
+            mirror,
+            self.engine,
+            collisions,
+            self.sensors,
+            self.extensions,
+            self.snapshots,
         )
         self.runner = Runner(
             self._advance,
@@ -259,6 +266,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             world,
             self.profiler,
             self._mirror,
+            self.engine,
             self.inbox,
             self.dispatcher,
             self.actions,
@@ -329,7 +337,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.inbox.drain_between_steps(self.dispatcher)
 
     def _step_physics(self, dt: float) -> None:
-        if self.params.physics and self._physics.step(dt):
+        if self.params.physics and self.engine.step(dt):
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
             self.finite.run()

@@ -168,6 +168,7 @@ SIMULATION: dict[str, Case] = {
     "duration": Case(0.2, runs_for),
     "seed": Case(7, wanders),
     "physics": Case(True, falls, {"physics": False}),
+    "engine": Case("mujoco", falls),
     "gravity": Case((0.0, 0.0, -1.0), falls),
     "physics_substep": Case(1 / 60, falls),
     "solver_iterations": Case(1, falls),

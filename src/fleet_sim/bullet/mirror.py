@@ -22,7 +22,7 @@ from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import Vector
 from fleet_sim.core.world import World
-from fleet_sim.errors import InvalidValueError, MissingDependencyError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
 
 
 class BulletMirror:
@@ -71,6 +71,8 @@ class BulletMirror:
         """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
         self.on_gravity: Callable[[Vector], object] | None = None
         """Hears of another gravity."""
+        self.refused = ""
+        """Why users may not use PyBullet here, where another engine moves the world; "" where they may."""
         self._any_told = False
         self._in_phase_1 = False
         self.staged = StagedPoses(world)
@@ -209,12 +211,18 @@ class BulletMirror:
         """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""
         return self.bodies.rows_of_bodies(np.asarray(bodies, np.int64))
 
+    def check_open(self) -> None:
+        """Raise StateError where users may not use PyBullet."""
+        if self.refused:
+            raise StateError(self.refused)
+
     def hand_out(self) -> int:
         """Return the raw client id, for use with pybullet's own functions.
 
         Those calls cannot be intercepted, so from now on all bodies exist, each step writes all changed poses in phase
         2, and poses written outside a step are written to PyBullet at once.
         """
+        self.check_open()
         self.ensure()
         # Only now: in phase 1 `ensure` still has to write the staged poses, which it skips once the mirror is eager.
         self.handed_out = True
@@ -233,6 +241,7 @@ class BulletMirror:
 
     def adopt(self, row: int, body: int) -> None:
         """Make `body`, created by the user in this client, the body of `row`; its pose is read into the columns."""
+        self.check_open()
         self.bodies.adopt(row, body)
         self.world.touch(np.array([row], np.int64))
         self.world.bullet_behind[row] = False

@@ -7,11 +7,12 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from fleet_sim.cli import broker_options, recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
+from fleet_sim.config.modes import EngineChoice
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError, UnknownNameError
 from fleet_sim.images import write_png
@@ -37,6 +38,7 @@ def add(commands: Any) -> None:
     seeding.add_argument(
         "--seeds", type=seeds, metavar="LIST", help="run once with each seed, as in 1-20 or 1,5,9, and print a table"
     )
+    parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: what is installed)")
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
@@ -234,6 +236,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
+    options["engine"] = args.engine
     for name, value in options.items():
         if value is not None:
             set_key(config, section + name, value)

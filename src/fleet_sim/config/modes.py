@@ -13,6 +13,8 @@ from fleet_sim.saved_classes import saved
 
 ModeT = TypeVar("ModeT", bound="Mode")
 
+EngineChoice: TypeAlias = Literal["auto", "bullet", "mujoco"]
+"""What moves dynamic bodies: PyBullet, MuJoCo, or whichever is installed, PyBullet first."""
 PoseFlush: TypeAlias = Literal["step", "demand"]
 """When moved poses are written to the engine: in each step, or when the engine is queried."""
 

@@ -97,15 +97,20 @@ def with_implied_settings(config: Mapping[str, Any], *, source: str = "") -> Map
 
 
 def without_needless_window(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `config` with `gui: false` where nobody asked for a window and there is no display to open one on.
+    """Return `config` with `gui: false` where nobody asked for a window and there is nothing to open one with.
 
-    `gui` defaults to true: without a display every scenario that does not mention it would fail. Says so in the log.
+    `gui` defaults to true: without a display every scenario that does not mention it would fail, which the log says;
+    with the engine mujoco, too, which has no window.
     """
     section = is_scenario(config)
     settings = simulation_in(config) if section else config
-    if not isinstance(settings, Mapping) or "gui" in settings or has_display():
+    if not isinstance(settings, Mapping) or "gui" in settings:
         return config
-    logger.warning("no display (DISPLAY is not set): no window is opened")
+    windowless = settings.get("engine") == "mujoco"
+    if has_display() and not windowless:
+        return config
+    if not windowless:
+        logger.warning("no display (DISPLAY is not set): no window is opened")
     settings = {**settings, "gui": False}
     return {**config, "simulation": settings} if section else settings
 

@@ -10,6 +10,7 @@ from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.core.inbox import Dispatcher, Inbox
+from fleet_sim.core.physics_engine import PhysicsEngine
 from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
@@ -33,6 +34,7 @@ class Update:
     _world: World
     _profiler: Profiler
     _mirror: BulletMirror
+    _engine: PhysicsEngine
     _inbox: Inbox
     _dispatcher: Dispatcher
     _actions: ActionScheduler
@@ -59,6 +61,7 @@ class Update:
         # Blocking queries PyBullet too, for pairs without a closed form.
         blocking = self._watched or bool(np.count_nonzero(world.block_on_collision))
         self._mirror.begin_step(stage=blocking or self._mirror.client.connected)
+        self._engine.begin_step()
 
     def _has_user_code(self) -> bool:
         """Whether user code may read the world, or PyBullet, in phase 1 of this step."""

@@ -17,6 +17,9 @@ from fleet_sim.manipulation.panda import Panda
 from fleet_sim.manipulation.workspace import clipped, workspace_limits
 from fleet_sim.spatial import quaternions
 
+VELOCITY_CONTROL, POSITION_CONTROL = 0, 2
+"""Modes of `FrankaArm.apply_action`: PyBullet's numbers."""
+
 SHAKE = 0.03
 """Distance in m by which the hand is lifted to test a grip."""
 
@@ -135,12 +138,12 @@ class FrankaArm(Panda):
     def apply_action(self, control_mode: int, target: Sequence[float]) -> Forces:
         """Move all nine joints: to positions (until they have arrived), or at velocities (for one step).
 
-        `control_mode` is `sim.bullet.POSITION_CONTROL` or `VELOCITY_CONTROL`. Returns the forces of the fingers if they
-        are measured, else empty lists.
+        `control_mode` is PyBullet's number, as POSITION_CONTROL and VELOCITY_CONTROL of this module. Returns the
+        forces of the fingers if they are measured, else empty lists.
         """
-        if control_mode == self.sim.bullet.VELOCITY_CONTROL:
+        if control_mode == VELOCITY_CONTROL:
             return self.apply_action_vel(target)
-        if control_mode != self.sim.bullet.POSITION_CONTROL:
+        if control_mode != POSITION_CONTROL:
             raise InvalidValueError(
                 f"control_mode: expected POSITION_CONTROL or VELOCITY_CONTROL, got {control_mode!r}"
             )

@@ -26,6 +26,7 @@ def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParam
     engine = config.simulation
     own: dict[str, Any] = {
         "gui": engine.sim_mode == "gpu-gui",
+        "engine": engine.engine,
         "monitor": False,
         "enable_gui_panel": engine.enable_windows,
         "physics": True,
@@ -105,10 +106,8 @@ class BinScene(BaseScene):
         return [made for made in (self.pick_bin, self.drop_bin) if made is not None]
 
     def load_ground(self) -> None:
-        """Store the PyBullet body id of the ground, which the simulation itself loads (`plane_urdf`)."""
-        # Any call connects; `setup_pybullet` would make every step write to PyBullet.
-        self.sim.bullet.getNumBodies()
-        self.ground = self.sim.floor_id
+        """Store the PyBullet body id of the ground, which the simulation loads (`plane_urdf`); -1 with MuJoCo."""
+        self.ground = self.sim.engine.floor_id()
 
     def load_bins(self) -> None:
         """Create the bins."""
