@@ -2,7 +2,8 @@
 
 Random poses of each combination of shapes, a good half of which overlap. Printed are the largest differences of those
 apart and of those that overlap, how many differ by more than 0.1 mm, how many contacts are missed, and microseconds for
-a pair of ours and of PyBullet with its poses. Needs PyBullet.
+a pair of ours and of PyBullet with its poses. Some pairs in ten thousand that overlap differ by more: compared with a
+search over all directions, PyBullet stops too early there and tells too small a depth. Needs PyBullet.
 """
 
 from __future__ import annotations
