@@ -19,6 +19,8 @@ from fleet_sim.bullet.posed import PosedQueries
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs
+from fleet_sim.collision.convex.distances import ExactDistances
+from fleet_sim.collision.link_contacts import LinkContacts
 from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
@@ -157,7 +159,8 @@ class MultiRobotSimulationCore(DocumentedNames):
             params.pose_flush,
             visuals=visuals,
             inertia_from_file=params.inertia_from_file,
-            margin=params.collision_margin,
+            # Looked up when asked: it is made below.
+            exempt_links=lambda row: self.link_contacts.exempt(row),
         )
         self._queries = BulletQueries(self._mirror)
         self.engine = make_engine(params, self.world, self._mirror, self._queries)
@@ -170,7 +173,11 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.actions = ActionScheduler(world)
         self.motion = MotionSystem()
         self.avoidance = AvoidanceSystem(world, candidate_pairs)
-        self.blocking = BlockingSystem(world, PosedQueries(self._mirror).distances)
+        self.exact = ExactDistances(
+            world, unknown=self._queries.closest_distances, unknown_posed=PosedQueries(self._mirror).distances
+        )
+        self.link_contacts = LinkContacts(world, self.exact, margin=params.collision_margin)
+        self.blocking = BlockingSystem(world, self.exact.posed)
         broad = BroadPhase(
             mode=params.spatial_hash_cell_size_mode,
             cell_size=params.spatial_hash_cell_size,
@@ -182,12 +189,12 @@ class MultiRobotSimulationCore(DocumentedNames):
             margin=params.collision_margin,
             ignore_static=params.ignore_static_collision,
             broad=broad,
-            solve=self._queries.closest_distances,
+            solve=self.exact.reaching,
             contacts=self.engine.contact_pairs,
         )
         self.collisions.set_frequency(params.collision_check_frequency)
         self.self_collisions = SelfCollisions(
-            world, self.pipeline, touching=self._mirror.touching_links, due=lambda: self.collisions.due
+            world, self.pipeline, touching=self.link_contacts.touching, due=lambda: self.collisions.due
         )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(
@@ -229,7 +236,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("plugins", self.extensions.plugin_runner, self.extensions.plugin_runner.forms())
         self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
-        self.queries = SpatialQueries(world, self._queries.closest_distances, floor=params.enable_floor)
+        self.queries = SpatialQueries(world, self.exact, floor=params.enable_floor)
         self.view = View(params, world, mirror, collisions, self, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
         self.state = State(

@@ -11,12 +11,11 @@ from fleet_sim.arrays import Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.detached import DetachedBodies
-from fleet_sim.bullet.filters import EngineFilters
+from fleet_sim.bullet.filters import EngineFilters, LinkPairs, no_links
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
 from fleet_sim.bullet.pose_writer import PoseWriter
 from fleet_sim.bullet.reactions import JointReactions
-from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.bullet.staged_poses import StagedPoses
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
@@ -47,9 +46,9 @@ class BulletMirror:
         *,
         visuals: bool = True,
         inertia_from_file: bool = False,
-        margin: float = 0.0,
+        exempt_links: LinkPairs = no_links,
     ) -> None:
-        """Bind to a world and a client; `margin` in m is the distance at which links touch.
+        """Bind to a world and a client; `exempt_links` tells which links of a robot do not push each other.
 
         Raises InvalidValueError for an unknown policy.
         """
@@ -58,8 +57,7 @@ class BulletMirror:
         self.world = world
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
-        self.self_contacts = SelfContacts(self.bodies, margin=margin)
-        self.filters = EngineFilters(self.bodies, self.self_contacts)
+        self.filters = EngineFilters(self.bodies, exempt_links)
         self.forces = LastingForces(client)
         self.own_shapes = OwnShapes(client)
         self.reactions = JointReactions(self.bodies)
@@ -201,11 +199,6 @@ class BulletMirror:
         except MissingDependencyError:
             return NO_ROW
         return int(self.rows_of_bodies([body])[0])
-
-    def touching_links(self, row: int) -> list[LinkPair]:
-        """Return the pairs of links of the robot in `row` that touch each other, by index."""
-        self.ensure(np.array([row], np.int64))
-        return self.self_contacts.touching(row)
 
     def rows_of_bodies(self, bodies: object) -> Rows:
         """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""

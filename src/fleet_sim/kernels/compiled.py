@@ -77,6 +77,13 @@ class Kernel(Generic[P, R]):
         assert isinstance(self.function, FunctionType)
         return self.function
 
+    @functools.cached_property
+    def in_python(self) -> Callable[P, R]:
+        """The function in Python, calling other kernels in Python too: to compare, and where there is no numba."""
+        function = self._source()
+        names = function.__globals__ | {name: kernel.in_python for name, kernel in self._used(Kernel)}
+        return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+
 
 @functools.cache
 def _digest(file: Path) -> str:
@@ -109,6 +116,11 @@ def _discard_unreadable(made: Any) -> None:
         made._cache._cache_file._load_index()
     except Exception:  # whatever reading a pickle raises
         made._cache.flush()
+
+
+def check_installed() -> None:
+    """Load numba; raises MissingDependencyError naming the extra, or what numba cannot be used with."""
+    _numba()
 
 
 def _numba() -> ModuleType:

@@ -19,7 +19,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
-from fleet_sim.sensors.hulls import hull_faces
+from fleet_sim.meshes.hulls import hull_faces
 
 LARGEST, SMALLEST = 0.03, 0.01
 """Largest and smallest extent of an object in m."""

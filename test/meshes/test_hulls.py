@@ -14,7 +14,7 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.sensors.hulls import Hull, hull_faces, hull_of
+from fleet_sim.meshes.hulls import Hull, hull_faces, hull_of
 from fleet_sim.spatial.shapes import ShapeKind
 
 Sim = fs.MultiRobotSimulationCore

@@ -28,7 +28,7 @@ class Hull:
 
     def __init__(self, points: Floats) -> None:
         """Make the hull of `points` (N, 3), at least one."""
-        corners = _solid(_outermost(points))
+        corners = _solid(outermost(points))
         faces = hull_faces(corners)
         used, faces = np.unique(faces, return_inverse=True)
         corners, faces = corners[used], faces.reshape(-1, 3)
@@ -57,7 +57,7 @@ def _hull(path: str, scale: tuple[float, float, float], _changed: int) -> Hull:
     return Hull(load_mesh(path).points() * np.array(scale))
 
 
-def _outermost(points: Floats) -> Floats:
+def outermost(points: Floats) -> Floats:
     """Return the points furthest out along the axes and in directions all around."""
     # A Fibonacci lattice on the sphere: equal steps in height, turned by the golden angle.
     heights = 1.0 - 2.0 * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS
