@@ -110,7 +110,7 @@ class BroadPhase:
         self.set_cell_size_mode(mode, cell_size)
 
     def use_kernels(self) -> None:
-        """Use compiled code from now on where it is faster; the pairs are the same. Needs the extra `traffic`."""
+        """Use compiled code from now on where it is faster; the pairs are the same. Needs the extra `fast`."""
         self._compiled = CompiledPairs()
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import compiled_step
 from fleet_sim.spatial.shapes import ShapeKind
 
 _NONE, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
@@ -13,7 +13,7 @@ _NONE, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
 )
 
 
-@compiled
+@compiled_step
 def write_bounds(
     behind_mask: Bools,
     kinds: Bytes,
@@ -56,7 +56,7 @@ def write_bounds(
     return count
 
 
-@compiled
+@compiled_step
 def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz: float) -> tuple[float, float, float]:
     return (
         abs(1.0 - 2.0 * (y * y + z * z)) * hx + abs(2.0 * (x * y - z * w)) * hy + abs(2.0 * (x * z + y * w)) * hz,
@@ -65,7 +65,7 @@ def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz:
     )
 
 
-@compiled
+@compiled_step
 def _round_reach(
     cylinder: bool, x: float, y: float, z: float, w: float, half_height: float, radius: float
 ) -> tuple[float, float, float]:
