@@ -82,6 +82,18 @@ def cross(a: Vector, b: Vector) -> Vector:
 
 
 @compiled_step
+def rotate(q: Quaternion, v: Vector) -> Vector:
+    """Return a rotated vector, as `quaternions.rotate`, which rounds otherwise than `to_world`."""
+    x, y, z, w = q
+    tx, ty, tz = 2.0 * (y * v[2] - z * v[1]), 2.0 * (z * v[0] - x * v[2]), 2.0 * (x * v[1] - y * v[0])
+    return (
+        v[0] + w * tx + (y * tz - z * ty),
+        v[1] + w * ty + (z * tx - x * tz),
+        v[2] + w * tz + (x * ty - y * tx),
+    )
+
+
+@compiled_step
 def to_body(q: Quaternion, v: Vector) -> Vector:
     """Return a world vector in the frame rotated by `q`, as `components.to_body`."""
     tx, ty, tz = cross((q[0], q[1], q[2]), v)
