@@ -61,6 +61,8 @@ class CompiledPairs:
         """Return the pairs of boxes that are all smaller than a cell; None where they are not."""
         if len(self._cells.rows) < len(movers):
             self._cells = cell_table(len(movers) + len(movers) // 2)
+            # More pairs than boxes are rare, and then all is looked for again.
+            self._out = np.empty((max(len(self._out), len(movers)), 2), np.int64)
         while True:
             count = int(small_pairs(lower, upper, margin, movers, cell, self._cells, self._out))
             if count == OTHER_SIZES:
