@@ -148,7 +148,7 @@ def _discard_unreadable(made: Any) -> None:
 
 
 def _is_kept(made: Any) -> bool:
-    """Return whether there is machine code of an earlier process; also for a cache that cannot be looked at."""
+    """Return whether there is machine code of an earlier process: there is none where no cache can be written."""
     try:
         return bool(made._cache._cache_file._load_index())
     except AttributeError:
