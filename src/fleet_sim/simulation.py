@@ -41,6 +41,7 @@ from fleet_sim.entities.dispatch import FleetCommandDispatcher
 from fleet_sim.entities.entries import fill_scenario
 from fleet_sim.errors import StateError
 from fleet_sim.facade.collisions import CollisionQueries
+from fleet_sim.facade.compiled_code import CompiledCode
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.engines import EngineBook, make_engine
@@ -282,6 +283,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.blocking,
             events,
             extensions,
+            CompiledCode(world, self.collisions, self.params.compiled_code),
         )
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),

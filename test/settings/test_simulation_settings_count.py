@@ -39,6 +39,11 @@ def time_of_a_step(settings: dict[str, Any]) -> float:
     return run(build(settings), 1).sim_time
 
 
+def uses_compiled_code(settings: dict[str, Any]) -> bool:
+    pytest.importorskip("numba")
+    return run(build(settings), 1).world.compiled
+
+
 def wanders(settings: dict[str, Any]) -> Any:
     sim = build(settings)
     robot = sim.spawn(AgentSpawnParams(BOX, BOX, controller="random_walk"))
@@ -180,6 +185,7 @@ SIMULATION: dict[str, Case] = {
     "pose_flush": Case("step", engine_is_eager),
     "keep_initial_state": Case(False, goes_back),
     "raise_on_fault": Case(True, faults),
+    "compiled_code": Case("always", uses_compiled_code),
     "max_failures": Case(5, calls_of_a_faulty_plugin),
     "collision_check_frequency": Case(1.0, two_boxes),
     "collision_margin": Case(0.2, two_boxes),

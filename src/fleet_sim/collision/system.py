@@ -11,7 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.bounds import active_mask, refresh_bounds, refresh_by_kernels, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
-from fleet_sim.collision.compiled_narrow import may_touch
+from fleet_sim.collision.compiled_upright import upright_contacts
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
 from fleet_sim.config.modes import CollisionDetectionMethod, CollisionMode
@@ -68,7 +68,7 @@ class CollisionSystem:
         world.on_spawn.append(self._spawned)
 
     def use_kernels(self) -> None:
-        """Use compiled code from now on where it is faster; results are the same. Needs the extra `traffic`."""
+        """Use compiled code from now on where it is faster; results are the same. Needs the extra `fast`."""
         self.broad.use_kernels()
         self._refresh = refresh_by_kernels
         self._kernels = True
@@ -214,12 +214,29 @@ class CollisionSystem:
         return hits[np.lexsort((hits[:, 1], hits[:, 0]))]
 
     def _narrow(self, pairs: Ints) -> tuple[Ints, int]:
-        world = self._world
-        if self._kernels and len(pairs):
-            columns = world.shape_kind, world.shape_centred, world.position, world.orientation, world.radius
-            pairs = pairs[may_touch(pairs, *columns, self.margin)]
         if not len(pairs):
             return pairs, 0
+        if not self._kernels:
+            return self._by_arrays(pairs)
+        hits, left = self._upright(pairs)
+        if not len(left):
+            return hits, 0
+        more, asked = self._by_arrays(left)
+        if not len(hits):
+            return more, asked
+        hits = np.concatenate((hits, more))
+        return hits[np.lexsort((hits[:, 1], hits[:, 0]))], asked
+
+    def _upright(self, pairs: Ints) -> tuple[Ints, Ints]:
+        """Return those of `pairs` that touch, and those left to be decided, both in their order."""
+        world = self._world
+        hits, left = np.empty_like(pairs), np.empty_like(pairs)
+        shapes = world.shape_kind, world.shape_centred, world.position, world.orientation
+        found, count = upright_contacts(pairs, *shapes, world.half_extents, world.radius, self.margin, hits, left)
+        return hits[:found], left[:count]
+
+    def _by_arrays(self, pairs: Ints) -> tuple[Ints, int]:
+        world = self._world
         if world.shape_centred.all():
             # All shapes sit at their bodies' origins: the columns can be used directly, without a copy.
             return contact_pairs(pairs, shape_arrays(world, slice(None)), self.margin, self._solve)

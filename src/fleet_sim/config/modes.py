@@ -18,6 +18,9 @@ EngineChoice: TypeAlias = Literal["auto", "bullet", "mujoco"]
 PoseFlush: TypeAlias = Literal["step", "demand"]
 """When moved poses are written to the engine: in each step, or when the engine is queried."""
 
+CompiledCodeUse: TypeAlias = Literal["auto", "always", "never"]
+"""When the step uses compiled code: where there is much to do, or in each world, or in none."""
+
 
 class Mode(str, Enum):
     """A choice that equals its string value: `MotionMode.DIFFERENTIAL == "differential"`; printed as its value.

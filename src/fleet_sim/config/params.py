@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fleet_sim.config.modes import CollisionDetectionMethod, EngineChoice, PoseFlush, SpatialHashCellSizeMode
+from fleet_sim.config.modes import (
+    CollisionDetectionMethod,
+    CompiledCodeUse,
+    EngineChoice,
+    PoseFlush,
+    SpatialHashCellSizeMode,
+)
 from fleet_sim.config.scenario import as_scenario, check_sections, check_spelling, is_scenario, simulation_in
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import (
@@ -97,6 +103,11 @@ class SimulationParams(UsedSettings):
     )
     keep_initial_state: bool = setting(True, doc="Save the state at the start of the run so that it can be restored.")
     raise_on_fault: bool = setting(False, live=True, doc="Re-raise exceptions from user callbacks and plugins.")
+    compiled_code: CompiledCodeUse = setting(
+        "auto",
+        doc="Use of compiled code in the step, with equal results: auto = in worlds of many entities, where the extra "
+        "fast is installed; always; never, apart from traffic.",
+    )
     max_failures: int = setting(
         100,
         low=0,

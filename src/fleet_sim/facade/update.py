@@ -14,6 +14,7 @@ from fleet_sim.core.physics_engine import PhysicsEngine
 from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
+from fleet_sim.facade.compiled_code import CompiledCode
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.step_events import StepEvents
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
@@ -43,6 +44,7 @@ class Update:
     _blocking: BlockingSystem
     _events: StepEvents
     _extensions: Extensions
+    _compiled_code: CompiledCode
     _watched: bool = field(default=False, init=False)
     """Whether user code may look at the world in phase 1 of this step."""
     _commands_due: int = field(default=0, init=False)
@@ -52,6 +54,8 @@ class Update:
         """Clear the moved flags of the previous step, and prepare this one."""
         world = self._world
         self._profiler.begin_step()
+        if not world.compiled:
+            self._compiled_code.decide()
         world.moved.fill(False)
         world.robots.joints_moved.fill(False)
         # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending.

@@ -153,7 +153,8 @@ def _see_level(
     # A slight tilt shortens the horizontal part of the x axis.
     lengths = np.sqrt(along_x * along_x + along_y * along_y)
     stations = Stations(batch.rows[members], x, y, z, along_x / lengths, along_y / lengths, senses[members])
-    return cast(stations, fan, outlines_of(solids_of(kind.world), surfaces_of(kind.world), z), details=details)
+    outlines = outlines_of(solids_of(kind.world), surfaces_of(kind.world), z)
+    return cast(stations, fan, outlines, details=details, compiled=kind.world.compiled)
 
 
 def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:
