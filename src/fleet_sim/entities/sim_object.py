@@ -9,8 +9,8 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.contacts import Contact
-from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.look import Rgba
 from fleet_sim.core.robot_model import BASE

@@ -15,11 +15,10 @@ from gymnasium.utils import seeding
 from fleet_sim.arrays import Floats
 from fleet_sim.envs.arena import scatter_points
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
-from fleet_sim.envs.episode import begun
+from fleet_sim.envs.episode import PICTURES, RENDER_MODES, begun, show_to_people
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook
-from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import missing_extra
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, read, setting

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.episode import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook, drive_box, observation_box
 from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
-from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.settings import read
 

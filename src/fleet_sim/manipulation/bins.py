@@ -14,8 +14,8 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import BinSettings
+from fleet_sim.manipulation.gripper import FLOOR
 from fleet_sim.manipulation.loading import load_section
-from fleet_sim.manipulation.workspace import FLOOR
 from fleet_sim.spatial import quaternions
 
 

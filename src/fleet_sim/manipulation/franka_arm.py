@@ -11,10 +11,9 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.client import Client, simulation_of
-from fleet_sim.manipulation.gripper import Forces, Gripper, no_forces
+from fleet_sim.manipulation.gripper import Forces, Gripper, clipped, no_forces, workspace_limits
 from fleet_sim.manipulation.hand_kinematics import joints_for
 from fleet_sim.manipulation.panda import Panda
-from fleet_sim.manipulation.workspace import clipped, workspace_limits
 from fleet_sim.spatial import quaternions
 
 SHAKE = 0.03

@@ -7,7 +7,7 @@ from nav_msgs.msg import Path
 
 from fleet_sim.core.commands import Command, FollowPath, Navigate
 from fleet_sim.ros.conversions import poses_from_msgs
-from fleet_sim.ros.robot_command import RobotCommandTopic
+from fleet_sim.ros.polled import RobotCommandTopic
 
 
 class GoalPoseTopic(RobotCommandTopic):

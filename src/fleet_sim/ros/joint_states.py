@@ -9,10 +9,9 @@ from sensor_msgs.msg import JointState
 
 from fleet_sim.arrays import Rows
 from fleet_sim.cdr import STAMP, MessagePart
-from fleet_sim.ros.jointed import with_joints
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.roster import Roster, with_joints
 from fleet_sim.ros.state_topic import StateTopic
-from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.ros.wire import MessageTemplate
 
 
 class _Number:

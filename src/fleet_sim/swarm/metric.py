@@ -7,8 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from fleet_sim.swarm.checks import positive
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.swarm_state import SwarmState
+
+
+def positive(value: object, what: str) -> int:
+    """Return a whole number of at least 1; raises InvalidValueError naming `what`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidValueError(f"{what}: expected a whole number of at least 1, got {value!r}")
+    return int(value)
+
 
 HISTORY_SIZE = 100
 """Default number of values in the history of a metric; None keeps all."""

@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 import numpy as np
 
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.controllers.human import HumanController
+from fleet_sim.swarm.metric import positive
 from fleet_sim.swarm.recorders import GifRecorder
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -11,8 +11,8 @@ from fleet_sim.arrays import Floats
 from fleet_sim.meshes import primitives
 from fleet_sim.sensors.render.gl import shaders
 from fleet_sim.sensors.render.gl.meshes import VERTEX, layout
-from fleet_sim.sensors.render.lighting import Colour, Lighting
 from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE
+from fleet_sim.sensors.render.shot import Colour, Lighting
 
 if TYPE_CHECKING:
     import moderngl

@@ -16,9 +16,8 @@ from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
 from fleet_sim.sensors.render.gl.programs import Programs, set_uniform
 from fleet_sim.sensors.render.gl.targets import Target
-from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE, InstanceTable, MeshKey, Scene
-from fleet_sim.sensors.render.shot import Float32s, Frame, Shot
+from fleet_sim.sensors.render.shot import Float32s, Frame, Lighting, Shot
 
 Drawn = list[tuple[GpuMesh, int]]
 """Meshes and how many instances of each are to be drawn."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet_sim.arrays import AnyArray
-from fleet_sim.sensors.render.lighting import Colour
-from fleet_sim.sensors.render.shot import CHANNELS, Frame
+from fleet_sim.sensors.render.shot import CHANNELS, Colour, Frame
 
 if TYPE_CHECKING:
     import moderngl
