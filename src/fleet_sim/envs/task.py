@@ -14,6 +14,7 @@ from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, 
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, setting
+from fleet_sim.simulation import MultiRobotSimulationCore
 
 
 @dataclass
@@ -80,6 +81,11 @@ class ArenaTask(Generic[ParamsT]):
         """Distances of the robots to their goals (W, R)."""
         self.spacing = 2.0 * max(kind.radius, OBSTACLE_RADIUS) + 0.25
         """Minimum distance in m between the centres of bodies that are placed at random."""
+
+    @property
+    def sim(self) -> MultiRobotSimulationCore:
+        """The simulation of the arena."""
+        return self.arena.sim
 
     @classmethod
     def observation_size(cls, params: TaskParams) -> int:

@@ -39,11 +39,8 @@ class View:
         owner: object,
         collision_colour: Any = None,
     ) -> None:
-        self._params = params
-        self._owner = owner
-        self._world = world
-        self._mirror = mirror
-        self._collisions = collisions
+        self._params, self._owner = params, owner
+        self._world, self._mirror, self._collisions = world, mirror, collisions
         self._highlight = Highlight(mirror, collision_colour)
         self._visualizer = Visualizer(mirror)
         self._gui = Gui(mirror, self._visualizer)

@@ -55,20 +55,12 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
     index = vector_index(rows)
     along, _, about = index
     wanted_speeds, wanted_turns = gather(motion.command_linear, along), gather(motion.command_angular, about)
-    speeds = _limited(
-        wanted_speeds,
-        gather(motion.body_linear, along),
-        (motion.linear_limit.take(rows), gather(motion.linear_limits, along)),
-        (motion.linear_accel.take(rows), gather(motion.linear_accels, along)),
-        dt,
-    )
-    turns = _limited(
-        wanted_turns,
-        gather(motion.body_angular, about),
-        (motion.angular_limit.take(rows), gather(motion.angular_limits, about)),
-        (motion.angular_accel.take(rows), gather(motion.angular_accels, about)),
-        dt,
-    )
+    lin_limits = motion.linear_limit.take(rows), gather(motion.linear_limits, along)
+    lin_accels = motion.linear_accel.take(rows), gather(motion.linear_accels, along)
+    speeds = _limited(wanted_speeds, gather(motion.body_linear, along), lin_limits, lin_accels, dt)
+    ang_limits = motion.angular_limit.take(rows), gather(motion.angular_limits, about)
+    ang_accels = motion.angular_accel.take(rows), gather(motion.angular_accels, about)
+    turns = _limited(wanted_turns, gather(motion.body_angular, about), ang_limits, ang_accels, dt)
     headings = quaternions.yaws(world.orientation[rows])
     after = headings + turns * dt
     # The chord of an arc has the direction of the heading half-way, so circles close and do not spiral out.

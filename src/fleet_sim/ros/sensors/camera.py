@@ -12,7 +12,7 @@ from fleet_sim.core.ros_names import Frames
 from fleet_sim.ros.sensors.bulk import BulkMessage
 from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.points import cloud_message
-from fleet_sim.ros.sensors.topics import Channel, MessageTopics
+from fleet_sim.ros.sensors.topics import MessageTopics
 from fleet_sim.sensors import Readings, Sensor
 from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
 from fleet_sim.sensors.render.optics import OPTICAL_TURN
@@ -53,8 +53,8 @@ class CameraTopics(MessageTopics):
         """Return the arrays of the message that change with each picture."""
         raise NotImplementedError
 
-    def message_of(self, channel: Channel) -> BulkMessage:
-        return self.message(channel.sensor.params, optical_frame_of(self.bridge.frames, channel.sensor))
+    def frame_of(self, sensor: Sensor) -> str:
+        return optical_frame_of(self.bridge.frames, sensor)
 
     def send(self, readings: Readings, now: int) -> None:
         for index, channel in self.with_channels(readings):
@@ -86,10 +86,8 @@ class CameraPictureTopic(CameraTopics):
 class CameraImageTopic(CameraPictureTopic):
     """Publishes colours as rgb8."""
 
-    channel = "rgb"
-    suffix = "image_raw"
-    encoding = "rgb8"
-    pixel_bytes = 3
+    channel, suffix = "rgb", "image_raw"
+    encoding, pixel_bytes = "rgb8", 3
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
         return {"data": reading.rgb}
@@ -98,10 +96,8 @@ class CameraImageTopic(CameraPictureTopic):
 class CameraDepthTopic(CameraPictureTopic):
     """Publishes depth as 32FC1: m along the optical axis, +inf if nothing is in range, as in REP 117 and 118."""
 
-    channel = "depth"
-    suffix = "depth/image_raw"
-    encoding = "32FC1"
-    pixel_bytes = 4
+    channel, suffix = "depth", "depth/image_raw"
+    encoding, pixel_bytes = "32FC1", 4
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
         assert reading.depth is not None

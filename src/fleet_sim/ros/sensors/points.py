@@ -8,8 +8,7 @@ import numpy as np
 from sensor_msgs.msg import PointCloud2, PointField
 
 from fleet_sim.ros.sensors.bulk import BulkMessage
-from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import Channel, MessageTopics
+from fleet_sim.ros.sensors.topics import MessageTopics
 from fleet_sim.sensors import Lidar3dParams, Readings
 
 
@@ -24,8 +23,8 @@ class PointsTopic(MessageTopics):
     sensor_type = "lidar_3d"
     message_type = PointCloud2
 
-    def message_of(self, channel: Channel) -> BulkMessage:
-        return points_message(channel.sensor.params, frame_of(self.bridge.frames, channel.sensor))
+    def message(self, params: Lidar3dParams, frame: str) -> BulkMessage:
+        return points_message(params, frame)
 
     def send(self, readings: Readings, now: int) -> None:
         points = readings.values["points"].astype("<f4")

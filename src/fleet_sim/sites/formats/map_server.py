@@ -14,7 +14,7 @@ from fleet_sim.errors import ConfigError, missing_extra
 from fleet_sim.images import write_png
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
-from fleet_sim.sites.formats.base import LARGEST_FILE, SiteFormat, beside, fail, no_levels
+from fleet_sim.sites.formats.base import LARGEST_FILE, SiteFormat, beside, fail
 from fleet_sim.sites.grid import MOST_CELLS, Grid
 from fleet_sim.sites.site import Site
 
@@ -48,7 +48,6 @@ class MapServerFormat(SiteFormat):
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the map as a site; raises ConfigError, and MissingDependencyError for pictures other than PGM."""
-        no_levels(path, level)
         # YAML has no truth values in map_server's files: negate is 0 or 1.
         given = {**content, "negate": bool(content["negate"])} if content.get("negate") in (0, 1) else content
         # Checked by name here, as the settings know no rule between two of them.
