@@ -180,10 +180,10 @@ class ArenaTask(Generic[ParamsT]):
             canvas.disc(obstacle, OBSTACLE_RADIUS, OBSTACLE)
         positions, headings = arena.positions[world], arena.headings[world]
         for robot in np.flatnonzero(arena.active[world]).tolist():
-            colour = ROBOTS[robot % len(ROBOTS)]
+            color = ROBOTS[robot % len(ROBOTS)]
             goal, place = self.goals[world, robot], positions[robot]
-            canvas.disc(goal, self.params.goal_radius, colour, hole=0.75 * self.params.goal_radius)
-            canvas.disc(place, arena.kind.radius, colour)
+            canvas.disc(goal, self.params.goal_radius, color, hole=0.75 * self.params.goal_radius)
+            canvas.disc(place, arena.kind.radius, color)
             nose = place + 0.8 * arena.kind.radius * np.array([np.cos(headings[robot]), np.sin(headings[robot])])
             canvas.line(place, nose, 0.3 * arena.kind.radius, PAPER)
         self.draw_loads(canvas, world)

@@ -101,10 +101,10 @@ def _visible(world: World, row: int) -> list[tuple[int, Geometry]]:
     shape = world.shapes[shape_id] if shape_id >= 0 else None
     half_extents, centre = tuple(world.half_extents[row].tolist()), tuple(world.shape_position[row].tolist())
     shown = visible_parts(world.model_of(row), shape, half_extents, centre)
-    given = world.look.colours(np.full(len(shown), row), np.array([link for link, _ in shown], np.int64))
+    given = world.look.colors(np.full(len(shown), row), np.array([link for link, _ in shown], np.int64))
     return [
-        (link, geometry if colour[0] < 0.0 else replace(geometry, rgba=tuple(colour)))
-        for (link, geometry), colour in zip(shown, given.tolist(), strict=True)
+        (link, geometry if color[0] < 0.0 else replace(geometry, rgba=tuple(color)))
+        for (link, geometry), color in zip(shown, given.tolist(), strict=True)
     ]
 
 

@@ -149,7 +149,7 @@ class CameraSensor(SensorKind):
 
 def _spoil(frame: Frame, params: CameraSensorParams, key: int, tick: int) -> None:
     if params.rgb_noise and frame.rgb is not None:
-        noisy_colours(frame.rgb, params.rgb_noise, key, tick)
+        noisy_colors(frame.rgb, params.rgb_noise, key, tick)
     if params.depth_noise and frame.depth is not None:
         noisy_depth(frame.depth, params.depth_noise, params.near, params.far, key, tick)
 
@@ -161,12 +161,12 @@ def _frozen(array: npt.NDArray[np.generic] | None) -> npt.NDArray[np.generic] | 
     return array
 
 
-_COLOURS, _DEPTH = range(2)
+_COLORS, _DEPTH = range(2)
 
 
-def noisy_colours(rgb: Bytes, deviation: float, key: int, tick: int) -> None:
+def noisy_colors(rgb: Bytes, deviation: float, key: int, tick: int) -> None:
     """Add noise to `rgb` (H, W, 3), in place; `deviation` is a share of full brightness."""
-    drawn = _normals(key, tick, _COLOURS, rgb.shape)
+    drawn = _normals(key, tick, _COLORS, rgb.shape)
     drawn *= np.float32(255.0 * deviation)
     drawn += rgb
     np.clip(np.rint(drawn, out=drawn), 0.0, 255.0, out=drawn)

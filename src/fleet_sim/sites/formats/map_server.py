@@ -65,8 +65,8 @@ def _free(pixels: AnyArray, config: MapServerConfig) -> Bools:
     layers = pixels[..., None] if pixels.ndim == 2 else pixels
     # An even number of layers means that the last one is opacity.
     opaque = layers[..., -1] == 255 if layers.shape[-1] in (2, 4) else np.ones(layers.shape[:2], bool)
-    colours = layers[..., :-1] if layers.shape[-1] in (2, 4) else layers
-    grey: Floats = colours.mean(axis=-1)
+    colors = layers[..., :-1] if layers.shape[-1] in (2, 4) else layers
+    grey: Floats = colors.mean(axis=-1)
     if config.mode == "raw":
         # Pixels are occupancies from 0 to 100; anything above is unknown.
         return np.asarray((grey / 100.0 <= config.free_thresh) & (grey <= 100))

@@ -38,14 +38,14 @@ def read_texture(path: str) -> Bytes:
 
 log = logging.getLogger("fleet_sim.sensors")
 
-INSTANCE = np.dtype([("position", "f4", 3), ("orientation", "f4", 4), ("scale", "f4", 3), ("colour", "u1", 4),
+INSTANCE = np.dtype([("position", "f4", 3), ("orientation", "f4", 4), ("scale", "f4", 3), ("color", "u1", 4),
                      ("id", "f4", 2)])  # fmt: skip
 """One instance, its position relative to the eye in world axes."""
 
 VERTEX = (("in_vertex", "3f", 12), ("in_normal", "3f", 12), ("in_coordinates", "2f", 8))
 """Fields of a mesh's vertices: name, format, bytes."""
 _INSTANCE_FIELDS = (("in_position", "3f", 12), ("in_orientation", "4f", 16), ("in_scale", "3f", 12),
-                    ("in_colour", "4f1", 4), ("in_id", "2f", 8))  # fmt: skip
+                    ("in_color", "4f1", 4), ("in_id", "2f", 8))  # fmt: skip
 
 
 class _Piece(NamedTuple):

@@ -128,7 +128,7 @@ class GlRenderer:
         if self._templates_of is not table:
             instances = np.zeros(len(table.rows), INSTANCE)
             instances["scale"] = table.scales
-            instances["colour"] = table.colours
+            instances["color"] = table.colors
             instances["id"] = table.ids
             self._templates_of, self._instances = table, instances
         return self._instances
