@@ -7,16 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.arrays import as_whole
 from fleet_sim.swarm.swarm_state import SwarmState
-
-
-def positive(value: object, what: str) -> int:
-    """Return a whole number of at least 1; raises InvalidValueError naming `what`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidValueError(f"{what}: expected a whole number of at least 1, got {value!r}")
-    return int(value)
-
 
 HISTORY_SIZE = 100
 """Default number of values in the history of a metric; None keeps all."""
@@ -33,7 +25,7 @@ class Metric:
 
     def __init__(self, name: str | None = None, history_size: int | None = HISTORY_SIZE) -> None:
         self.name = name or type(self).__name__
-        self.history_size = None if history_size is None else positive(history_size, "history_size")
+        self.history_size = None if history_size is None else as_whole(history_size, "history_size")
         self.world: SwarmState | None = None
         self.value_history: deque[float] = deque(maxlen=self.history_size)
 
