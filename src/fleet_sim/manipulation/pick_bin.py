@@ -159,8 +159,8 @@ class PickBin(BaseBin):
         # Seeded by number and heap only: a layout does not depend on the episode in which it is first needed.
         rng = np.random.default_rng((number, heap))
         coordinates = fall_coordinates(rng, number, self.dimensions)
-        turns = quaternions.normalized(rng.normal(size=(number, 4)))
-        things = self.objects = self._spawn(kind, np.array(coordinates), turns)
+        orientations = quaternions.normalized(rng.normal(size=(number, 4)))
+        things = self.objects = self._spawn(kind, np.array(coordinates), orientations)
         # The engine's caches depend on what ran before. A rebuilt engine gives the same fall every time.
         self.sim.rebuild_engine()
         self.allow_objects_to_fall()
@@ -168,10 +168,10 @@ class PickBin(BaseBin):
         inside = self.contains_mask(world.position[rows])
         # Stored in the frame of the bin, so that a layout serves the bin wherever it stands.
         back = np.repeat(quaternions.conjugate(np.array([self.pose.orientation])), number, axis=0)
-        places, turns = self.to_bin(world.position[rows]), quaternions.multiply(back, world.orientation[rows])
+        positions, orientations = self.to_bin(world.position[rows]), quaternions.multiply(back, world.orientation[rows])
         self._remove(things)
         self.objects = []
-        return Layout(places[inside], turns[inside])
+        return Layout(positions[inside], orientations[inside])
 
     def _spawn(self, kind: ObjectKind, positions: Floats, orientations: Floats) -> list[SimObject]:
         """Spawn objects at rest, at poses in the frame of the bin."""

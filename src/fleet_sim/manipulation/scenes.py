@@ -150,11 +150,11 @@ class BinScene(BaseScene):
         assert self.pick_bin is not None
         for name in sorted(self.config.arms, key=lambda name: (arm_number(name), name)):
             arm = self.config.arms[name]
-            turn = quaternions.from_eulers(np.radians([arm.orientation]))[0]
+            orientation = quaternions.from_eulers(np.radians([arm.orientation]))[0]
             self.arms.append(
                 FrankaArm(
                     arm.position,
-                    turn.tolist(),
+                    orientation.tolist(),
                     self.sim,
                     arm.joints,
                     arm.get_end_effector_force_sensor_readings,

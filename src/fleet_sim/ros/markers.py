@@ -61,10 +61,10 @@ class MarkersTopic(Interface):
             self._rebuild()
         if not len(self._rows):
             return
-        places, turns = poses.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
+        positions, orientations = poses.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
         self._template.write_stamp(now)
-        self._template.write("position", places)
-        self._template.write("orientation", turns)
+        self._template.write("position", positions)
+        self._template.write("orientation", orientations)
         self._publisher.publish(self._template.pieces()[0])
 
     def _rebuild(self) -> None:
