@@ -15,7 +15,7 @@ from fleet_sim.geometry import Pose
 from fleet_sim.images import write_png
 from fleet_sim.manipulation import BaseBin, BinPickingConfig, BinScene, Camera, load_bin_picking
 from fleet_sim.manipulation.camera import look_at
-from fleet_sim.manipulation.workspace import TIP_OFFSET
+from fleet_sim.manipulation.gripper import TIP_OFFSET
 from fleet_sim.sensors.camera import CameraSensorParams
 
 Mask = npt.NDArray[np.bool_]

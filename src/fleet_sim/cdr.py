@@ -66,6 +66,26 @@ ROBOT_STATE: Numbers = {
 """The numbers of a RobotState, as `numbers` of a template."""
 
 
+class ArrayNumber:
+    """One element of an array in a message, as an object with a field."""
+
+    def __init__(self, message: object, field: str, index: int) -> None:
+        # Around the method below, which writes to the message.
+        object.__setattr__(self, "_place", (message, field, index))
+
+    def __setattr__(self, name: str, value: float) -> None:
+        message, field, index = self._place  # type: ignore[attr-defined]
+        getattr(message, field)[index] = value
+
+
+def array_numbers(field: str) -> MessagePart:
+    """Return the part of messages that is all elements of their array `field`, as a group of its name."""
+    return MessagePart(
+        {field: ("f8", ("number",))},
+        lambda message: [ArrayNumber(message, field, index) for index in range(len(getattr(message, field)))],
+    )
+
+
 class ByteTemplate:
     """Messages of one type that keep their layout: names and frames stay, numbers change.
 

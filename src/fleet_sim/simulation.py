@@ -304,7 +304,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("bounds", Phase.BOUNDS, self.collisions.bounds, checks),
             System("collisions", Phase.COLLIDE, self.collisions.run, checks),
             System("collision_events", Phase.COLLIDE, self.collisions.emit, self.collisions.has_news),
-            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colours_collisions),
+            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colors_collisions),
             System("sensors", Phase.OBSERVE, self.sensors.run, self.sensors.has_work),
             System("snapshot", Phase.OBSERVE, self.snapshots.end_step, lambda: self.snapshots.has_readers),
             System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile), self.monitor.logs),

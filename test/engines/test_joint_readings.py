@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from arms import PANDA, READY
+from small_world import MakeSim
 
 from fleet_sim import Agent, MultiRobotSimulationCore, Pose
-
-MakeSim = Callable[..., MultiRobotSimulationCore]
 
 
 def spawn(sim: MultiRobotSimulationCore, mass: float | None = None, fixed: bool = True) -> Agent:

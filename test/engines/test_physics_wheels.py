@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
+from small_world import MakeSim
 
 from fleet_sim import (
     ActionStatus,
@@ -19,8 +18,6 @@ from fleet_sim import (
     ShapeParams,
     SimObjectSpawnParams,
 )
-
-MakeSim = Callable[..., MultiRobotSimulationCore]
 
 
 def spawn(sim: MultiRobotSimulationCore, name: str = "robot", pose: Pose | None = None, **settings: object) -> Agent:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
+from arms import FINGERS
+from small_world import MakeSim
 
 from fleet_sim import (
     Agent,
@@ -19,8 +19,6 @@ from fleet_sim import (
     UnknownNameError,
 )
 
-FINGERS = ["panda_finger_joint1", "panda_finger_joint2"]
-MakeSim = Callable[..., MultiRobotSimulationCore]
 CUBE = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 BALL = ShapeParams("sphere", radius=0.1)
 

@@ -132,7 +132,7 @@ def calls_of_a_faulty_plugin(settings: dict[str, Any]) -> Any:
     return run(sim, 200).guard.total
 
 
-def colours(settings: dict[str, Any]) -> Any:
+def colors(settings: dict[str, Any]) -> Any:
     sim = build(settings)
     one, _ = (sim.spawn(SimObjectSpawnParams(BOX, BOX)) for _ in range(2))
     body = one.body_id
@@ -194,7 +194,7 @@ SIMULATION: dict[str, Case] = {
     "spatial_hash_cell_size_mode": Case("constant", cells, {"spatial_hash_cell_size": 7.0}),
     "spatial_hash_cell_size": Case(3.0, cells, CONSTANT),
     "camera_config": Case({"camera_mode": "manual"}, window_view),
-    "enable_collision_color_change": Case(True, colours),
+    "enable_collision_color_change": Case(True, colors),
     "log_level": Case("error", logged, {"enable_time_profiling": True, "profiling_interval": 1}),
     "enable_time_profiling": Case(True, logged, {"profiling_interval": 1}),
     "profiling_interval": Case(1, logged, {"enable_time_profiling": True}),

@@ -112,10 +112,10 @@ def place(world: World, children: Rows) -> None:
     if not len(children):
         return
     parents, links = world.parent[children], world.parent_link[children]
-    frames, turns = world.link_poses(parents, links)
-    arms = quaternions.rotate(turns, world.attach_position[children])
+    frames, orientations = world.link_poses(parents, links)
+    arms = quaternions.rotate(orientations, world.attach_position[children])
     world.position[children] = frames + arms
-    world.orientation[children] = quaternions.multiply(turns, world.attach_orientation[children])
+    world.orientation[children] = quaternions.multiply(orientations, world.attach_orientation[children])
     # A rigid body: the velocity of a point is v + w x r.
     spins = world.angular_velocity[parents]
     world.velocity[children] = world.velocity[parents] + quaternions.cross(spins, arms)

@@ -100,11 +100,11 @@ class FleetCommandDispatcher:
     def _(self, command: c.Navigate) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
-        points, turns = to.poses(command.positions, command.orientations)
+        positions, orientations = to.poses(command.positions, command.orientations)
         # After all checks: a rejected command must not end what the robot is doing.
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
-            drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
+            drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), positions, orientations)
         return self._ack(command, to)
 
     @_apply.register
@@ -112,13 +112,13 @@ class FleetCommandDispatcher:
         to = Recipients(self._world, [command.name])
         to.reject_immovable()
         points = as_floats(command.positions, (None, 3), "positions")
-        turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
+        orientations = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
         check_extent(points, self._world.extent, "positions")
         if len(points) == 0:
             raise InvalidValueError("a path needs at least one waypoint, got none")
         self._pre_empt_base(to, "a new path was commanded")
         if len(to.rows):
-            drive.start_paths(self._world, to.rows, np.array([len(points)]), points, turns)
+            drive.start_paths(self._world, to.rows, np.array([len(points)]), points, orientations)
         return self._ack(command, to)
 
     @_apply.register
@@ -156,9 +156,9 @@ class FleetCommandDispatcher:
         world = self._world
         to = Recipients(world, command.names)
         to.reject_carried()
-        points, turns = to.poses(command.positions, command.orientations)
+        positions, orientations = to.poses(command.positions, command.orientations)
         if len(to.rows):
-            world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
+            world.place(to.rows, positions, orientations, preserve_velocity=command.preserve_velocity)
             # Within a step, what is carried follows at the end of phase 1 anyway.
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)

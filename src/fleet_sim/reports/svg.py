@@ -37,19 +37,19 @@ class Plot:
             anchor = "end" if x > self.right - 14 else "middle"
             self._parts.append(f'<text x="{x}" y="{self.bottom + 19}" text-anchor="{anchor}">{escape(text)}</text>')
 
-    def line(self, xs: Floats, ys: Floats, colour: str) -> None:
+    def line(self, xs: Floats, ys: Floats, color: str) -> None:
         """Draw a line through the points."""
         points = " ".join(f"{self._x(x)},{self._y(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
-        self._parts.append(f'<polyline class="line" style="stroke:{colour}" points="{points}"/>')
+        self._parts.append(f'<polyline class="line" style="stroke:{color}" points="{points}"/>')
 
-    def area(self, xs: Floats, lows: Floats, highs: Floats, colour: str) -> None:
+    def area(self, xs: Floats, lows: Floats, highs: Floats, color: str) -> None:
         """Fill between two lines in steps: `xs` (B + 1,) are the ends of the stretches, `lows` and `highs` (B,)."""
         # Each end twice, for lines at right angles.
         across = np.repeat(xs, 2)[1:-1]
         upper = zip(across.tolist(), np.repeat(highs, 2).tolist(), strict=True)
         lower = zip(across[::-1].tolist(), np.repeat(lows, 2)[::-1].tolist(), strict=True)
         points = " ".join(f"{self._x(x)},{self._y(y)}" for x, y in (*upper, *lower))
-        self._parts.append(f'<polygon class="area" style="fill:{colour}" points="{points}"/>')
+        self._parts.append(f'<polygon class="area" style="fill:{color}" points="{points}"/>')
 
     def tip(self, x: float, lines: Iterable[str]) -> None:
         """Show `lines` where the mouse is near the value `x`."""
@@ -75,5 +75,5 @@ class Plot:
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
     """Return the names with their colours; both are (name, CSS colour)."""
-    items = "".join(f'<li><i style="background:{colour}"></i>{escape(name)}</li>' for name, colour in entries)
+    items = "".join(f'<li><i style="background:{color}"></i>{escape(name)}</li>' for name, color in entries)
     return f'<ul class="legend">{items}</ul>'

@@ -16,8 +16,7 @@ from fleet_sim.cdr import ORIENTATION, STAMP, ByteTemplate, MessagePart, under
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.kinematics.joint_frames import joint_frames
-from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, moving_links
+from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, joint_frames, moving_links
 from fleet_sim.record.mcap_file import McapFile, Qos
 from fleet_sim.record.message_types import make, serializer, stamped
 from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, robots_of

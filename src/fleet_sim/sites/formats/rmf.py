@@ -41,19 +41,25 @@ _KINDS = {
 """What the properties of a vertex make it; the first that holds counts."""
 
 
+def _levels_of(content: Any) -> list[Mapping[str, Any]]:
+    """Return the levels of a file that may be anything; none where there are no mappings."""
+    levels = content.get("levels") if isinstance(content, Mapping) else None
+    return [level for level in levels.values() if isinstance(level, Mapping)] if isinstance(levels, Mapping) else []
+
+
 class BuildingFormat(SiteFormat):
     """A building of Open-RMF's traffic editor."""
 
     suffixes = (".yaml", ".yml")
     doc = "Open-RMF building"
+    has_levels = True
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with walls or floors, or says how its drawings become metres."""
-        levels = content.get("levels") if isinstance(content, Mapping) else None
+        levels = _levels_of(content)
         # Buildings without walls have the latter; taken for graphs, their degrees or pixels would be metres.
-        return isinstance(levels, Mapping) and (
-            "coordinate_system" in content
-            or any(isinstance(level, Mapping) and ("walls" in level or "floors" in level) for level in levels.values())
+        return any("walls" in level or "floors" in level for level in levels) or (
+            bool(levels) and "coordinate_system" in content
         )
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
@@ -92,16 +98,12 @@ class GraphFormat(SiteFormat):
 
     suffixes = (".yaml", ".yml")
     doc = "Open-RMF navigation graph"
+    has_levels = True
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with lanes and nothing of a building."""
-        levels = content.get("levels") if isinstance(content, Mapping) else None
-        return (
-            isinstance(levels, Mapping)
-            and "coordinate_system" not in content
-            and any(
-                isinstance(level, Mapping) and "lanes" in level and "walls" not in level for level in levels.values()
-            )
+        return "coordinate_system" not in content and any(
+            "lanes" in level and "walls" not in level for level in _levels_of(content)
         )
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:

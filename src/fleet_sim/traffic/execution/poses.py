@@ -69,9 +69,8 @@ def write_poses(
             x, y, z, w = tilts[row, 0], tilts[row, 1], tilts[row, 2], tilts[row, 3]
             turn = _normalized(_turned(sines[turned], cosines[turned], x, y, z, w))
             turned += 1
-            spin = spins[row]
+            poses.angular_velocity[row, 2] = spin = spins[row]
             body = _to_body(turn, 0.0, 0.0, spin)
-            poses.angular_velocity[row, 2] = spin
             for part in range(4):
                 poses.orientation[row, part] = turn[part]
             for axis in range(3):

@@ -79,8 +79,7 @@ def give_way(
             stack[depth] = other
             depth += 1
             continue
-        own[width + ON_STACK] = 0
-        depth -= 1
+        own[width + ON_STACK], depth = 0, depth - 1
         if own[width + PARTNER] != NOBODY:
             _pull(links, bars, passes, now, then, holding, own, robot)
     return True

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.errors import InvalidValueError, PlanError
+from fleet_sim.errors import PlanError
 from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.guides import no_guides
@@ -58,8 +58,6 @@ class Pibt(Planner):
 
     def __init__(self, network: Network, **settings: Any) -> None:
         super().__init__(network, **settings)
-        if self.settings.allow_rotations and network.claims:
-            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
         self._patience = Patience()
         self._step = PibtStep(network)
         self._steps_planned = 0

@@ -36,7 +36,7 @@ def shown(sim: fs.MultiRobotSimulationCore, obj: fs.SimObject, link: int = -1) -
 
 
 @renderers
-def test_cameras_see_a_new_colour_and_the_own_one_again(make_sim: MakeSim, renderer: str) -> None:
+def test_cameras_see_a_new_color_and_the_own_one_again(make_sim: MakeSim, renderer: str) -> None:
     sim = make_sim()
     obj = box(sim)
     assert brightest(sim, renderer) == 0
@@ -71,7 +71,7 @@ def test_pybullet_and_snapshots_have_it_and_keep_it(make_sim: MakeSim) -> None:
     assert shown(sim, later) == RED
 
 
-def test_a_raw_client_sees_a_colour_at_once(make_sim: MakeSim) -> None:
+def test_a_raw_client_sees_a_color_at_once(make_sim: MakeSim) -> None:
     import pybullet
 
     sim = make_sim()
@@ -81,7 +81,7 @@ def test_a_raw_client_sees_a_colour_at_once(make_sim: MakeSim) -> None:
     assert tuple(pybullet.getVisualShapeData(body, physicsClientId=sim.client)[0][7]) == BLUE
 
 
-def test_a_saved_state_has_the_colours_of_then(make_sim: MakeSim) -> None:
+def test_a_saved_state_has_the_colors_of_then(make_sim: MakeSim) -> None:
     sim = make_sim()
     obj = box(sim)
     obj.set_color(GREEN)
@@ -96,7 +96,7 @@ def test_a_saved_state_has_the_colours_of_then(make_sim: MakeSim) -> None:
     assert shown(sim, obj) == GREEN
 
 
-def test_links_of_a_robot_have_colours_of_their_own(make_sim: MakeSim) -> None:
+def test_links_of_a_robot_have_colors_of_their_own(make_sim: MakeSim) -> None:
     sim = make_sim()
     arm = fs.Agent.from_params(fs.AgentSpawnParams(urdf_path="panda", use_fixed_base=True), sim)
     own = arm.get_color("panda_link3")
@@ -126,7 +126,7 @@ def test_changeVisualShape_of_an_entity_is_taken_over(make_sim: MakeSim, caplog:
     assert "specularColor" in caplog.text
 
 
-def test_wrong_colours_are_rejected(make_sim: MakeSim) -> None:
+def test_wrong_colors_are_rejected(make_sim: MakeSim) -> None:
     sim = make_sim()
     obj = box(sim)
     unseen = sim.spawn(fs.SimObjectSpawnParams(None, BOX, fs.Pose.from_xyz(9.0, 0.0, 0.5)))
@@ -140,7 +140,7 @@ def test_wrong_colours_are_rejected(make_sim: MakeSim) -> None:
         obj.set_color(RED, link="lid")
 
 
-def test_a_collision_is_shown_over_a_new_colour() -> None:
+def test_a_collision_is_shown_over_a_new_color() -> None:
     params = fs.SimulationParams(gui=False, timestep=0.1, enable_collision_color_change=True)
     with fs.MultiRobotSimulationCore(params, collision_color=BLUE) as sim:
         first, second = box(sim), box(sim, 3.5)

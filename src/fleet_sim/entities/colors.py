@@ -15,7 +15,7 @@ from fleet_sim.entities import attachments
 from fleet_sim.errors import InvalidValueError
 
 
-def read_colour(value: Sequence[float]) -> Rgba:
+def read_color(value: Sequence[float]) -> Rgba:
     """Return a colour as four numbers from 0 to 1; raises InvalidValueError."""
     red, green, blue, opacity = as_floats(value, (4,), "rgba").tolist()
     if not all(0.0 <= part <= 1.0 for part in (red, green, blue, opacity)):
@@ -25,7 +25,7 @@ def read_colour(value: Sequence[float]) -> Rgba:
 
 def set_color(world: World, row: int, rgba: Sequence[float] | None, link: int | str | None) -> None:
     """Give the entity in `row`, or one of its links, a colour; None takes it back. Raises for what cannot be seen."""
-    colour = None if rgba is None else read_colour(rgba)
+    color = None if rgba is None else read_color(rgba)
     place = None if link is None else attachments.link_index(world, row, link)
     model = world.model_of(row)
     if place == BASE and (model is None or not model.num_joints):
@@ -35,7 +35,7 @@ def set_color(world: World, row: int, rgba: Sequence[float] | None, link: int | 
     if world.shape_id[row] >= 0 and not any(place in (None, of) for of, _ in _visuals(world, row)):
         part = "it" if link is None else f"its link {link!r}"
         raise InvalidValueError(f"{world.label(row)!r} cannot be coloured: {part} has no visual shape")
-    world.look.paint(row, colour, place)
+    world.look.paint(row, color, place)
     # The mirror writes colours together with poses, to rows that are behind.
     world.bullet_behind[row] = True
     # In a window, the colour is to be seen before the next movement.
@@ -48,7 +48,7 @@ def color_of(world: World, row: int, link: int | str) -> Rgba | None:
     place = attachments.link_index(world, row, link)
     # The first shape stands for the link, as PyBullet has one colour per link in its answers.
     own = next((geometry.rgba for of, geometry in _visuals(world, row) if of == place), None)
-    red, green, blue, opacity = world.look.colours(np.array([row]), np.array([place]))[0].tolist()
+    red, green, blue, opacity = world.look.colors(np.array([row]), np.array([place]))[0].tolist()
     return own if red < 0.0 else (red, green, blue, opacity)
 
 
