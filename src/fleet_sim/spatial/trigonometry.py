@@ -199,6 +199,11 @@ def sin_cos_of(angle: float) -> tuple[float, float]:
         if not math.isfinite(angle):
             return math.nan, math.nan
         angle = math.fmod(angle, _TURN)
+    return sin_cos_within(angle)
+
+
+def sin_cos_within(angle: float) -> tuple[float, float]:
+    """Return the sine and the cosine of one angle that is not beyond LARGEST; numba can compile it."""
     count = round(angle * _QUARTERS)
     rest = angle - count * _HALF_PI[0]
     rest -= count * _HALF_PI[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -101,11 +102,14 @@ class Problem:
     def unreachable(self) -> Bools:
         """Return which robots (R,) have no way to their goals, as far as blocked and barred nodes leave one."""
         with self.network.lock:
-            return self._unreachable()
+            # Planners rely on it: after this call the tables know what is blocked.
+            self.network.tables.block(self.blocked, self.barred)
+            return self._lost_mask.copy()
 
-    def _unreachable(self) -> Bools:
+    @cached_property
+    def _lost_mask(self) -> Bools:
+        # Asked for by the traffic, and again by planners.
         tables = self.network.tables
-        tables.block(self.blocked, self.barred)
         if self.has_bars:
             return np.asarray(tables.steps[tables.rows_of(self.goals, self.wide), self.starts] < 0)
         network = self.network
