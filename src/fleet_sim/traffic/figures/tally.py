@@ -13,7 +13,7 @@ from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.kernels import compiled
 
 
-class Squares(NamedTuple):
+class HeatSquares(NamedTuple):
     """A heat map as kernels see it: its sums (H * W,), and by robot (N,) the square `last` seen on, -1 beside the map.
 
     `origin` (2,) is its lower left corner, in m.
@@ -41,7 +41,7 @@ class Logs(NamedTuple):
 
 @compiled
 def tally(
-    dt: float, robots: Ints, points: Floats, codes: Ints, waits: Bools, squares: Squares, logs: Logs, counts: Ints
+    dt: float, robots: Ints, points: Floats, codes: Ints, waits: Bools, squares: HeatSquares, logs: Logs, counts: Ints
 ) -> float:
     """Add up a step of `robots` (K,) at `points` (K, 2) in states `codes` (K,), some of which are `waits` (S,).
 
