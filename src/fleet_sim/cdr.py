@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fleet_sim.arrays import AnyArray, Ints
 
@@ -101,8 +102,8 @@ class ByteTemplate:
 
     def pieces(self) -> list[bytes]:
         """Return each message as CDR."""
-        data = self._bytes.tobytes()
-        return [data[start:end] for start, end in self._spans]
+        data = self._bytes.data
+        return [bytes(data[start:end]) for start, end in self._spans]
 
     def fill(self, pieces: Sequence[bytes]) -> None:
         """Take the numbers out of messages of this layout; raises ValueError for messages of another one."""
@@ -152,7 +153,15 @@ class ByteTemplate:
             # A view as wider numbers needs a whole number of them.
             whole = len(self._bytes) // size * size
             view = self._bytes[:whole].view(np.dtype(kind).newbyteorder("<"))
-            self._slots[name] = (view, starts[:, places] // size)
+            self._slots[name] = _slot(view, starts[:, places] // size)
+
+
+def _slot(numbers: AnyArray, index: Ints) -> tuple[AnyArray, Ints]:
+    """Return an array and an index into it that find the numbers at `index` (N, K)."""
+    if index.size and (np.diff(index, axis=1) == 1).all():
+        # One place for each row instead of one for each number: several times as fast.
+        return sliding_window_view(numbers, index.shape[1], writeable=True), index[:, 0]
+    return numbers, index
 
 
 def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
-from fleet_sim.config.scenario import as_scenario, check_sections, check_spelling, is_scenario
+from fleet_sim.config.scenario import as_scenario, check_sections, check_spelling, is_scenario, simulation_in
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import (
     EXTENT,
@@ -190,7 +190,7 @@ class SimulationParams(UsedSettings):
             check_spelling(config, names_of(cls), source=source)
             return read(cls, config, source=source)._beside(source)
         check_sections(config, source=source)
-        return read(cls, config.get("simulation", {}), source=source, path="simulation")._beside(source)
+        return read(cls, simulation_in(config), source=source, path="simulation")._beside(source)
 
     def _beside(self, source: str) -> SimulationParams:
         self.model_paths = tuple(beside(source, folder, is_folder) for folder in self.model_paths)

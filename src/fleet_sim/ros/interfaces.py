@@ -23,6 +23,7 @@ from fleet_sim.ros.picture_service import PictureService
 from fleet_sim.ros.plan import PlanTopic
 from fleet_sim.ros.population_services import PopulationServices
 from fleet_sim.ros.record_service import RecordService
+from fleet_sim.ros.rmf.interface import RmfInterface
 from fleet_sim.ros.robot_description import RobotDescriptionTopic
 from fleet_sim.ros.run_services import RunServices
 from fleet_sim.ros.sensors import SENSORS
@@ -62,6 +63,7 @@ INTERFACES = Registry(
         "checkpoint_services": CheckpointServices,
         "picture_service": PictureService,
         "record_service": RecordService,
+        "rmf": RmfInterface,
         **SENSORS,
         **STANDARD,
     },

@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
-from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
+from fleet_sim.config.scenario import as_scenario, is_scenario, simulation_in, with_implied_settings
 from fleet_sim.config.view_params import ViewParams
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
@@ -46,7 +46,7 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
     """Return what a file says with the settings this implies, a window only if it asks for one; raises ConfigError."""
     given: dict[str, Any] = dict(as_scenario(scenario))
     if is_scenario(given):
-        settings = given.get("simulation", {})
+        settings = simulation_in(given)
         # What is no mapping is refused by the reader of the settings.
         given["simulation"] = {"gui": False, **settings} if isinstance(settings, Mapping) else settings
     else:

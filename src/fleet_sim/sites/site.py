@@ -19,12 +19,19 @@ from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
 
 @dataclass(frozen=True, eq=False)
 class Door:
-    """A door between two points (x, y) in m; `kind` is what its building calls it, such as hinged."""
+    """A door between two points (x, y) in m; `kind` is what its building calls it, such as hinged.
+
+    Hinged leaves have their hinge at `begin`, and turn by `degrees`: with a `direction` of 1 to the left, seen from
+    there, with -1 to the right. `ratio` is the width of the leaf at `end` by that of the one at `begin`.
+    """
 
     name: str
     kind: str
     begin: tuple[float, float]
     end: tuple[float, float]
+    degrees: float = 90.0
+    direction: int = 1
+    ratio: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
