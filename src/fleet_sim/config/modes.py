@@ -6,6 +6,7 @@ Columns store the small integer `code` of a choice, files and messages its strin
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar
 
 from fleet_sim.errors import InvalidValueError, did_you_mean, unknown_name
@@ -36,7 +37,7 @@ class Mode(str, Enum):
     def __str__(self) -> str:
         return str(self.value)
 
-    @property
+    @cached_property
     def code(self) -> int:
         """The integer that columns store for this choice: its index in the order of definition."""
         return list(type(self)).index(self)

@@ -145,7 +145,9 @@ def follow(world: World) -> None:
     while len(carried):
         parents = world.parent[carried]
         # Whose carrier is itself carried waits for a later round.
-        waiting_mask = np.isin(parents, carried)
+        carried_mask = np.zeros(len(world.parent), np.bool_)
+        carried_mask[carried] = True
+        waiting_mask = carried_mask[parents]
         ready = carried[~waiting_mask]
         place(world, ready[_astir_mask(world, ready)])
         carried = carried[waiting_mask]

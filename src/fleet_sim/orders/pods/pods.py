@@ -152,6 +152,7 @@ class Pods:
             "items_picked": int(stock.picked.sum()),
             "items_filled": counter.items_filled,
             "visits": counter.visits,
+            "went_on": self.crew.went_on,
             "fills": counter.fills,
             "items_per_visit": counter.items_of_visits / counter.visits if counter.visits else None,
             "station_idle_s": idle,

@@ -102,9 +102,9 @@ class GraphFormat(SiteFormat):
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with lanes and nothing of a building."""
-        return "coordinate_system" not in content and any(
-            "lanes" in level and "walls" not in level for level in _levels_of(content)
-        )
+        levels = _levels_of(content)
+        # What says how its drawings become metres is a building: its points are degrees or pixels.
+        return any("lanes" in level and "walls" not in level for level in levels) and "coordinate_system" not in content
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return one level as a site; all space within 2 m of its vertices is free. Raises ConfigError."""

@@ -18,6 +18,7 @@ from fleet_sim.traffic.planners.guides import no_guides
 from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import PibtStep, run_steps
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
+from fleet_sim.traffic.planners.queueing import OWN_PLACE, queueing
 from fleet_sim.traffic.problem import Problem
 
 AT_ONCE = 64
@@ -37,6 +38,12 @@ class PibtSettings(PlannerSettings):
         high=100,
         doc="In windows on a grid: steps that a move against its row or column counts as; rows alternate; 1:"
         " roads have no direction.",
+    )
+    queue: int = setting(
+        0,
+        low=0,
+        high=1_000_000,
+        doc="In windows: robots that are on their way to one goal at a time; others wait where they are; 0: all go.",
     )
     most_steps: int = setting(10_000, low=1, high=1_000_000, doc="Of a plan to the end; robots may block each other.")
 
@@ -90,6 +97,9 @@ class Pibt(Planner):
         tables = self.network.tables if to_end else self.network.guided_tables(self.settings.against)
         tables.block(problem.blocked, problem.barred)
         rows = tables.rows_of(problem.goals, problem.wide)
+        if self.settings.queue and not to_end and len(problem) > self.settings.queue:
+            waits_mask = queueing(problem.goals, tables.steps[rows, now], waited, self.settings.queue) & ~problem.wide
+            rows, waited = np.where(waits_mask, OWN_PLACE, rows), np.where(waits_mask, 0, waited)
         columns = np.empty((len(problem), count), np.int64)
         made = run_steps(
             *self._step.arrays(problem, now),
