@@ -10,36 +10,10 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.robot_model import BASE, LinkGeometry
-from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.world import World
-from fleet_sim.meshes.loading import load_mesh, version_of
+from fleet_sim.meshes.triangles import MeshTriangles, triangles_of
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.triangles import Surface
-
-
-class MeshTriangles:
-    """The triangles `corners` (T, 3, 3) of a mesh in its own frame, read-only. Equal only to itself."""
-
-    __slots__ = ("corners",)
-
-    def __init__(self, corners: Floats) -> None:
-        self.corners = corners
-        self.corners.flags.writeable = False
-
-
-def triangles_of(geometry: Geometry) -> MeshTriangles:
-    """Return the triangles of the mesh of `geometry`; equal meshes share one object, until their file changes.
-
-    Raises InvalidValueError for a file that cannot be read.
-    """
-    return _triangles(geometry.mesh_path, geometry.mesh_scale, version_of(geometry.mesh_path))
-
-
-@lru_cache(maxsize=64)
-def _triangles(path: str, scale: tuple[float, float, float], _changed: int) -> MeshTriangles:
-    corners = np.concatenate([part.positions[part.triangles] for part in load_mesh(path).parts])
-    return MeshTriangles(corners * np.array(scale))
-
 
 _KEPT = 64
 """Number of posed surfaces that are kept: they are costly to make, and seldom move."""

@@ -13,7 +13,6 @@ from fleet_sim.kernels.turns import sin_cos
 from fleet_sim.traffic.execution.drivers import MOVED, TURNED
 
 
-
 class Poses(NamedTuple):
     """The columns of a world that have the poses and velocities of robots, and who has to hear of changes."""
 
