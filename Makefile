@@ -77,9 +77,9 @@ test-constraints:  ## Verify the versions in constraints.txt, in a virtual envir
 bench: $(READY) $(PEER_READY)  ## Compare with pybullet-fleet, side by side on this machine (ARGS=--quick: a minute)
 	$(RUN)python bench/run.py --peer $(PEER_VENV)/bin/python $(ARGS)
 
-PARTS := joints kinematics sensors camera swarm envs
+PARTS := joints kinematics crowd sensors camera swarm envs
 
-bench-parts: $(READY)  ## Measure joints, kinematics, sensors, cameras, swarms and environments on this machine
+bench-parts: $(READY)  ## Measure joints, kinematics, a crowd of URDF robots, sensors, cameras, swarms and environments on this machine
 	@for part in $(PARTS); do echo "== $$part"; $(RUN)python bench/$$part.py || exit 1; done
 
 $(PEER_READY): bench/requirements-peer.txt

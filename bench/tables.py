@@ -95,7 +95,7 @@ def print_parity(plan: Plan, results: Results) -> None:
 
 
 def print_budgets(plan: Plan, results: Results) -> None:
-    """Print the budgets of DESIGN.md and whether they are met."""
+    """Print the budgets and whether they are met."""
     print(f"\n{'budget':52}{'limit':>14}{'measured':>14}  verdict")
     for budget in plan.budgets():
         value = budget.measure(results, budget.case)

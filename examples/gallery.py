@@ -17,7 +17,7 @@ from fleet_sim.settings import load_mapping
 
 ROOT = Path(__file__).parents[1]
 SIZE = (560, 380)
-COLOURS = 96
+COLORS = 96
 """So many are enough for floors and robots, and keep the files small."""
 SCENARIOS = {
     "demo": 20.0,
@@ -39,7 +39,7 @@ def draw(name: str, seconds: float) -> Image.Image:
     config["simulation"] = {**config.get("simulation", {}), "gui": False, "monitor": False, "target_rtf": 0}
     with fs.MultiRobotSimulationCore.from_dict(config, source=str(path)) as sim:
         sim.run_simulation(duration=seconds)
-        return Image.fromarray(sim.draw_picture(*SIZE)).quantize(COLOURS)
+        return Image.fromarray(sim.draw_picture(*SIZE)).quantize(COLORS)
 
 
 def main() -> None:

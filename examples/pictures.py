@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 SMOOTH = 3
 """Pictures are rendered larger by this factor and averaged, for smooth edges."""
 # From near to far: bright to dark, in colours whose order survives conversion to grey.
-DEPTH_COLOURS = np.array([(253, 231, 37), (94, 201, 98), (33, 145, 140), (59, 82, 139), (68, 1, 84)], float)
-ID_COLOURS = np.array([(230, 97, 1), (94, 60, 153), (26, 150, 65), (253, 184, 99), (44, 123, 182), (215, 25, 28),
+DEPTH_COLORS = np.array([(253, 231, 37), (94, 201, 98), (33, 145, 140), (59, 82, 139), (68, 1, 84)], float)
+ID_COLORS = np.array([(230, 97, 1), (94, 60, 153), (26, 150, 65), (253, 184, 99), (44, 123, 182), (215, 25, 28),
                        (171, 221, 164), (255, 217, 47), (128, 205, 193), (231, 138, 195)])  # fmt: skip
 
 Image = npt.NDArray[np.uint8]
@@ -67,29 +67,29 @@ def warehouse() -> fs.MultiRobotSimulationCore:
     random = np.random.default_rng(4)
     for index in range(14):
         half = tuple(random.uniform(0.08, 0.17, 3))
-        colour = (*random.uniform(0.35, 0.9, 3), 1.0)
-        box = fs.ShapeParams("box", half_extents=half, rgba_color=colour)
+        color = (*random.uniform(0.35, 0.9, 3), 1.0)
+        box = fs.ShapeParams("box", half_extents=half, rgba_color=color)
         x, y = (2.6, -1.9) if index < 3 else (random.uniform(3.2, 4.2), random.uniform(-2.5, 2.5))
         z = 0.15 + half[2] + 0.3 * index if index < 3 else half[2]
         sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose.from_yaw(x, y, z, random.uniform(0.0, 3.0))))
     return sim
 
 
-def depth_colours(depth: npt.NDArray[np.float32]) -> Image:
+def depth_colors(depth: npt.NDArray[np.float32]) -> Image:
     """Return depth as colours, near to far; infinite depth is white."""
     near, far = float(depth.min()), float(np.quantile(depth[np.isfinite(depth)], 0.97))
     share = np.clip((np.where(np.isfinite(depth), depth, far) - near) / (far - near), 0.0, 1.0)
-    steps = np.linspace(0.0, 1.0, len(DEPTH_COLOURS))
-    colours = np.stack([np.interp(share, steps, DEPTH_COLOURS[:, channel]) for channel in range(3)], axis=-1)
-    colours[~np.isfinite(depth)] = 255.0
-    return colours.astype(np.uint8)
+    steps = np.linspace(0.0, 1.0, len(DEPTH_COLORS))
+    colors = np.stack([np.interp(share, steps, DEPTH_COLORS[:, channel]) for channel in range(3)], axis=-1)
+    colors[~np.isfinite(depth)] = 255.0
+    return colors.astype(np.uint8)
 
 
-def id_colours(ids: npt.NDArray[np.int32]) -> Image:
+def id_colors(ids: npt.NDArray[np.int32]) -> Image:
     """Return ids as colours, the floor and nothing in grey."""
-    colours = ID_COLOURS[ids % len(ID_COLOURS)].astype(np.uint8)
-    colours[ids < 0] = 225
-    return colours
+    colors = ID_COLORS[ids % len(ID_COLORS)].astype(np.uint8)
+    colors[ids < 0] = 225
+    return colors
 
 
 def camera_strip(size: tuple[int, int]) -> Image:
@@ -102,7 +102,7 @@ def camera_strip(size: tuple[int, int]) -> Image:
         fine = sim.add_sensor("camera", robot, name="fine", width=SMOOTH * width, height=SMOOTH * height,
                               channels=["rgb"], shadows=True, **settings)  # fmt: skip
         seen = camera.read()
-        return np.concatenate([averaged(fine.read().rgb), depth_colours(seen.depth), id_colours(seen.ids)], axis=1)
+        return np.concatenate([averaged(fine.read().rgb), depth_colors(seen.depth), id_colors(seen.ids)], axis=1)
 
 
 def overview(size: tuple[int, int]) -> Image:

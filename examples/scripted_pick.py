@@ -1,6 +1,6 @@
 """An arm empties a bin into another one, using only the depth of its camera.
 
-Run: python examples/scripted_pick.py [--seeds 50] [--objects 5 10] [--pictures pick.png]
+Run: python examples/scripted_pick.py [--seeds 50] [--objects 5 10] [--engine mujoco] [--pictures pick.png]
 """
 
 import argparse
@@ -15,7 +15,7 @@ from fleet_sim.geometry import Pose
 from fleet_sim.images import write_png
 from fleet_sim.manipulation import BaseBin, BinPickingConfig, BinScene, Camera, load_bin_picking
 from fleet_sim.manipulation.camera import look_at
-from fleet_sim.manipulation.workspace import TIP_OFFSET
+from fleet_sim.manipulation.gripper import TIP_OFFSET
 from fleet_sim.sensors.camera import CameraSensorParams
 
 Mask = npt.NDArray[np.bool_]
@@ -362,11 +362,12 @@ def strip_of_a_pick(picker: Picker, seed: int) -> Bytes:
 # ---- the program ---------------------------------------------------------------------------------------------------
 
 
-def settings(least: int, most: int) -> BinPickingConfig:
+def settings(least: int, most: int, engine: str = "auto") -> BinPickingConfig:
     """Return settings with a camera straight above the bin and an arm that may leave the bin."""
     view = {"eye-position": [0.5, 0.0, 0.62], "target-position": [0.5, 0.0, 0.0], "up-vector": [1.0, 0.0, 0.0]}
     return load_bin_picking(
         {
+            "simulation": {"engine": engine},
             "camera": {"view-matrix": view, "projection-matrix": {"fov": 18.0}},
             "arms": {"arm-1": {"clip-delta-actions-to-workspace": False}},
             "scene": {"bin": {"objects": {"min-number-of-objects": least, "max-number-of-objects": most}}},
@@ -376,14 +377,13 @@ def settings(least: int, most: int) -> BinPickingConfig:
 
 def main() -> None:
     """Empty a bin for each seed and print how many grasps succeeded."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seeds", type=int, default=50, help="number of bins to empty")
-    parser.add_argument(
-        "--objects", type=int, nargs=2, default=(5, 10), metavar=("LEAST", "MOST"), help="objects per bin"
-    )
+    parser.add_argument("--objects", type=int, nargs=2, default=(5, 10), help="least and most objects per bin")
     parser.add_argument("--pictures", metavar="FILE.png", help="only write pictures of one pick")
+    parser.add_argument("--engine", choices=("auto", "bullet", "mujoco"), default="auto", help="the physics engine")
     options = parser.parse_args()
-    picker = Picker(settings(*options.objects))
+    picker = Picker(settings(*options.objects, options.engine))
     if options.pictures:
         write_png(options.pictures, strip_of_a_pick(picker, 0))
         return

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
+import references
 import system_packages
 from hypothesis import HealthCheck, settings
 
@@ -27,6 +29,23 @@ common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fleet_sim", derandomize=True, **common)
 settings.register_profile("explore", **common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fleet_sim"))
+
+
+sys.meta_path.insert(0, references.SkippingFinder())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip a test that asks for PyBullet where it is not installed; those of the engines must not."""
+    if "engines" in item.path.parts:
+        return (yield)
+    return (yield from references.skip_what_needs_pybullet())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """As for the tests themselves: their fixtures may ask for PyBullet."""
+    return (yield from references.skip_what_needs_pybullet())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

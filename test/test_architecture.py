@@ -23,11 +23,11 @@ PACKAGE = ROOT / "src" / "fleet_sim"
 
 
 def features() -> list[str]:
-    """The parts that are features and nothing else: of those that setup.cfg declares, traffic has others above it."""
+    """The parts that are features and nothing else: of those that setup.cfg declares, some have others above them."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     points = setup["options.entry_points"].get("fleet_sim.features", "")
-    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic"})
+    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic", "equipment"})
 
 
 # A part may import any part of an earlier line. Within a chain it may also import the parts to its left,
@@ -59,10 +59,10 @@ LAYERS: list[tuple[str, list[str]]] = [
     ),
     (GROUP, ["core"]),
     (CHAIN, ["meshes", "models", "kinematics"]),
-    (GROUP, ["bullet", "entities"]),
+    (GROUP, ["bullet", "entities", "mujoco"]),
     (GROUP, ["motion", "collision", "actions", "sensors"]),
     (CHAIN, ["queries", "facade", "simulation", "plugins"]),
-    (CHAIN, ["sites", "traffic"]),
+    (CHAIN, ["sites", "traffic", "equipment"]),
     (GROUP, [*features(), "swarm", "manipulation"]),
     (CHAIN, ["sweeps"]),
     (GROUP, ["envs", "ros", "record", "viewer", "verification", "reports"]),
@@ -70,6 +70,7 @@ LAYERS: list[tuple[str, list[str]]] = [
 ]
 # Modules outside the standard library that only these parts may import.
 RESERVED = {
+    "mujoco": {"mujoco"},
     "pybullet": {"bullet"},
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},
@@ -85,6 +86,8 @@ RESERVED = {
     "pettingzoo": {"envs"},
     "tkinter": {"monitor", "viewer"},
     "viser": {"viewer"},
+    "paho": {"vda5050"},
+    "amqtt": {"vda5050"},
 }
 # Strings that name a module of a floor above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_world import BOX
 
 import fleet_sim as fs
 from fleet_sim import (
@@ -30,7 +31,6 @@ from fleet_sim import (
 )
 
 NAN, INF = float("nan"), float("inf")
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 Bad = Callable[[MultiRobotSimulationCore], Any]
 
 

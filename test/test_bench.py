@@ -72,3 +72,14 @@ def test_bench_of_squares_compares_worlds_together_with_one_alone() -> None:
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()[2:]]
     assert [line[:3] for line in lines] == [["2", "1", "static"], ["2", "1", "fov"]]
+
+
+def test_bench_of_distances_finds_those_of_pybullet() -> None:
+    program = RUN.with_name("exact.py")
+    options = ["--pairs", "60", "--kinds", "box", "prism"]
+    done = subprocess.run([sys.executable, str(program), *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()[1:]]
+    assert len(lines) == 3
+    # So many differ by more than 0.1 mm, and so many contacts are missed.
+    assert all(line[4:6] == ["0", "0"] for line in lines), done.stdout

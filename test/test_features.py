@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import load_feature
 import numpy as np
 import pytest
 from load_feature import FEATURE, Drop, LoadSettings
+from small_world import MakeSim
 
 from fleet_sim import (
     AgentSpawnParams,
@@ -27,7 +28,6 @@ from fleet_sim import (
 from fleet_sim.core.commands import COMMANDS
 from fleet_sim.core.features import FEATURES
 
-MakeSim = Callable[..., MultiRobotSimulationCore]
 Sim = MultiRobotSimulationCore
 
 

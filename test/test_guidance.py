@@ -36,8 +36,8 @@ from fleet_sim.core.commands import COMMANDS
 from fleet_sim.motion.controllers.registry import CONTROLLERS
 from fleet_sim.motion.laws import motion_law_names
 from fleet_sim.sensors.registry import SENSORS
-from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.renderer import RENDERERS
+from fleet_sim.sensors.render.shot import Lighting
 from fleet_sim.settings import json_schema
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.swarm import registry

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.facade.assignments import Assignments
 from fleet_sim.facade.documented import DocumentedNames
 from fleet_sim.facade.documented_view import ViewNames
-from fleet_sim.facade.documented_world import WorldNames
+from fleet_sim.facade.documented_world import Assignments, WorldNames
 
 FACADE = Path(inspect.getfile(DocumentedNames)).parent
 FILES = [*sorted(FACADE.glob("*.py")), FACADE.parent / "simulation.py"]

@@ -14,7 +14,16 @@ from fleet_sim.exports import lazy
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fleet_sim"
 LAZY = [
-    *("fleet_sim", "fleet_sim.battery", "fleet_sim.envs", "fleet_sim.models", "fleet_sim.orders", "fleet_sim.sites"),
+    *(
+        "fleet_sim",
+        "fleet_sim.battery",
+        "fleet_sim.envs",
+        "fleet_sim.equipment",
+        "fleet_sim.models",
+        "fleet_sim.orders",
+        "fleet_sim.rmf",
+        "fleet_sim.sites",
+    ),
     *("fleet_sim.swarm", "fleet_sim.traffic"),
 ]
 

@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     from fleet_sim.motion.laws import register_motion_law as register_motion_law
     from fleet_sim.plugins import SimPlugin as SimPlugin
     from fleet_sim.queries import Near as Near
+    from fleet_sim.queries import NearPoint as NearPoint
     from fleet_sim.queries import RayHits as RayHits
     from fleet_sim.queries import SpatialQueries as SpatialQueries
     from fleet_sim.saved_classes import saved as saved

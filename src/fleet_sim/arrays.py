@@ -62,3 +62,10 @@ def as_float(value: object, what: str, *, low: float = -np.inf, high: float = np
     if not np.isfinite(number) or not low <= number <= high:
         raise InvalidValueError(f"{what}: expected a finite number in [{low:g}, {high:g}], got {brief(value)}")
     return number
+
+
+def as_whole(value: object, what: str, *, low: int = 1) -> int:
+    """Return `value` as an int of at least `low`; raises InvalidValueError naming `what`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+        raise InvalidValueError(f"{what}: expected a whole number of at least {low}, got {brief(value)}")
+    return int(value)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from fleet_sim.arrays import AnyArray, Ints
 
@@ -65,6 +66,26 @@ ROBOT_STATE: Numbers = {
 """The numbers of a RobotState, as `numbers` of a template."""
 
 
+class ArrayNumber:
+    """One element of an array in a message, as an object with a field."""
+
+    def __init__(self, message: object, field: str, index: int) -> None:
+        # Around the method below, which writes to the message.
+        object.__setattr__(self, "_place", (message, field, index))
+
+    def __setattr__(self, name: str, value: float) -> None:
+        message, field, index = self._place  # type: ignore[attr-defined]
+        getattr(message, field)[index] = value
+
+
+def array_numbers(field: str) -> MessagePart:
+    """Return the part of messages that is all elements of their array `field`, as a group of its name."""
+    return MessagePart(
+        {field: ("f8", ("number",))},
+        lambda message: [ArrayNumber(message, field, index) for index in range(len(getattr(message, field)))],
+    )
+
+
 class ByteTemplate:
     """Messages of one type that keep their layout: names and frames stay, numbers change.
 
@@ -101,8 +122,8 @@ class ByteTemplate:
 
     def pieces(self) -> list[bytes]:
         """Return each message as CDR."""
-        data = self._bytes.tobytes()
-        return [data[start:end] for start, end in self._spans]
+        data = self._bytes.data
+        return [bytes(data[start:end]) for start, end in self._spans]
 
     def fill(self, pieces: Sequence[bytes]) -> None:
         """Take the numbers out of messages of this layout; raises ValueError for messages of another one."""
@@ -152,7 +173,15 @@ class ByteTemplate:
             # A view as wider numbers needs a whole number of them.
             whole = len(self._bytes) // size * size
             view = self._bytes[:whole].view(np.dtype(kind).newbyteorder("<"))
-            self._slots[name] = (view, starts[:, places] // size)
+            self._slots[name] = _slot(view, starts[:, places] // size)
+
+
+def _slot(numbers: AnyArray, index: Ints) -> tuple[AnyArray, Ints]:
+    """Return an array and an index into it that find the numbers at `index` (N, K)."""
+    if index.size and (np.diff(index, axis=1) == 1).all():
+        # One place for each row instead of one for each number: several times as fast.
+        return sliding_window_view(numbers, index.shape[1], writeable=True), index[:, 0]
+    return numbers, index
 
 
 def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:

@@ -77,9 +77,7 @@ class Registry(Generic[Thing]):
     ) -> None:
         self.noun = noun
         self.group = group
-        self._fit = fit
-        self._check = check
-        self._built_in = built_in
+        self._fit, self._check, self._built_in = fit, check, built_in
         self._things: dict[str, Thing] = {}
         self._by_path: dict[str, Thing] = {}
         self._points: dict[str, list[EntryPoint]] | None = None

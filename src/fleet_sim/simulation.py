@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.actions.scheduler import ActionScheduler
-from fleet_sim.bullet.book import BulletBook
 from fleet_sim.bullet.client import BulletClient
 from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.bullet.physics import BulletPhysics
 from fleet_sim.bullet.posed import PosedQueries
 from fleet_sim.bullet.query import BulletQueries
-from fleet_sim.bullet.saved import BulletCheckpoints
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.collision.broad import BroadPhase, candidate_pairs
+from fleet_sim.collision.convex.distances import ExactDistances
+from fleet_sim.collision.link_contacts import LinkContacts
 from fleet_sim.collision.self_collisions import SelfCollisions
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import CollisionDetectionMethod
@@ -42,8 +41,10 @@ from fleet_sim.entities.dispatch import FleetCommandDispatcher
 from fleet_sim.entities.entries import fill_scenario
 from fleet_sim.errors import StateError
 from fleet_sim.facade.collisions import CollisionQueries
+from fleet_sim.facade.compiled_code import CompiledCode
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.documented import DocumentedNames
+from fleet_sim.facade.engines import EngineBook, make_engine
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.finite import FiniteGuard
 from fleet_sim.facade.monitor import Monitor
@@ -159,11 +160,11 @@ class MultiRobotSimulationCore(DocumentedNames):
             params.pose_flush,
             visuals=visuals,
             inertia_from_file=params.inertia_from_file,
-            margin=params.collision_margin,
+            # Looked up when asked: it is made below.
+            exempt_links=lambda row: self.link_contacts.exempt(row),
         )
         self._queries = BulletQueries(self._mirror)
-        self._physics = BulletPhysics(self._mirror, substep=params.physics_substep)
-        self._mirror.keeps_previous = self._mirror.forces.enabled = params.physics
+        self.engine = make_engine(params, self.world, self._mirror, self._queries)
         self.bullet = BulletHandle(self._mirror, self)
 
     def _build_features(self) -> None:
@@ -173,7 +174,11 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.actions = ActionScheduler(world)
         self.motion = MotionSystem()
         self.avoidance = AvoidanceSystem(world, candidate_pairs)
-        self.blocking = BlockingSystem(world, PosedQueries(self._mirror).distances)
+        self.exact = ExactDistances(
+            world, unknown=self._queries.closest_distances, unknown_posed=PosedQueries(self._mirror).distances
+        )
+        self.link_contacts = LinkContacts(world, self.exact, margin=params.collision_margin)
+        self.blocking = BlockingSystem(world, self.exact.posed)
         broad = BroadPhase(
             mode=params.spatial_hash_cell_size_mode,
             cell_size=params.spatial_hash_cell_size,
@@ -185,15 +190,17 @@ class MultiRobotSimulationCore(DocumentedNames):
             margin=params.collision_margin,
             ignore_static=params.ignore_static_collision,
             broad=broad,
-            solve=self._queries.closest_distances,
-            contacts=self._physics.contact_pairs,
+            solve=self.exact.reaching,
+            contacts=self.engine.contact_pairs,
         )
         self.collisions.set_frequency(params.collision_check_frequency)
         self.self_collisions = SelfCollisions(
-            world, self.pipeline, touching=self._mirror.touching_links, due=lambda: self.collisions.due
+            world, self.pipeline, touching=self.link_contacts.touching, due=lambda: self.collisions.due
         )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
-        self.sensors = SensorSystem(SensorContext(world, self._mirror, pairs, params.camera_budget))
+        self.sensors = SensorSystem(
+            SensorContext(world, self._mirror, pairs, self.engine.reactions, params.camera_budget)
+        )
         self.finite = FiniteGuard(world)
         self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))
         self.features = Features(self)
@@ -203,7 +210,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.world.connect(
             Parts(
                 actions=self.actions,
-                bodies=BulletBook(self._mirror, self._queries),
+                bodies=EngineBook(self.engine, self._queries),
                 links=WorldLinks(self.world),
                 sensors=self.sensors,
                 laws=Laws(),
@@ -218,8 +225,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("collisions", self.collisions)
         self.checkpoints.register("self_collisions", self.self_collisions)
         self.checkpoints.register("sensors", self.sensors, self.sensors.forms())
-        self.checkpoints.register("reactions", self._mirror.reactions)
-        engine = BulletCheckpoints(self._mirror)
+        self.checkpoints.register("reactions", self.engine.reactions)
+        engine = self.engine.checkpoints
         self.checkpoints.register("engine", engine, engine.forms())
 
     def _build_services(self, collision_color: Sequence[float] | None) -> None:
@@ -230,11 +237,19 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.checkpoints.register("plugins", self.extensions.plugin_runner, self.extensions.plugin_runner.forms())
         self.population = Population(world, mirror, self._queries, self.snapshots)
         self.collision_queries = CollisionQueries(params, world, collisions, self.self_collisions)
-        self.queries = SpatialQueries(world, self._queries.closest_distances, floor=params.enable_floor)
+        self.queries = SpatialQueries(world, self.exact, floor=params.enable_floor)
         self.view = View(params, world, mirror, collisions, self, collision_color)
         self.monitor = Monitor(params, world, self.profiler, collisions, control)
         self.state = State(
-            world, self.checkpoints, control, mirror, collisions, self.sensors, self.extensions, self.snapshots
+            world,
+            self.checkpoints,
+            control,
+            mirror,
+            self.engine,
+            collisions,
+            self.sensors,
+            self.extensions,
+            self.snapshots,
         )
         self.runner = Runner(
             self._advance,
@@ -259,6 +274,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             world,
             self.profiler,
             self._mirror,
+            self.engine,
             self.inbox,
             self.dispatcher,
             self.actions,
@@ -267,6 +283,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.blocking,
             events,
             extensions,
+            CompiledCode(world, self.collisions, self.params.compiled_code),
         )
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),
@@ -287,7 +304,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("bounds", Phase.BOUNDS, self.collisions.bounds, checks),
             System("collisions", Phase.COLLIDE, self.collisions.run, checks),
             System("collision_events", Phase.COLLIDE, self.collisions.emit, self.collisions.has_news),
-            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colours_collisions),
+            System("highlight", Phase.OBSERVE, each_step(self.view.show_collisions), self.view.colors_collisions),
             System("sensors", Phase.OBSERVE, self.sensors.run, self.sensors.has_work),
             System("snapshot", Phase.OBSERVE, self.snapshots.end_step, lambda: self.snapshots.has_readers),
             System("monitor", Phase.OBSERVE, each_step(self.monitor.log_profile), self.monitor.logs),
@@ -329,7 +346,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.inbox.drain_between_steps(self.dispatcher)
 
     def _step_physics(self, dt: float) -> None:
-        if self.params.physics and self._physics.step(dt):
+        if self.params.physics and self.engine.step(dt):
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
             self.finite.run()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from small_world import BOX, Finish
 
 from fleet_sim import (
-    Action,
     Agent,
     AgentSpawnParams,
     InvalidValueError,
@@ -16,13 +14,8 @@ from fleet_sim import (
     MultiRobotSimulationCore,
     Path,
     Pose,
-    ShapeParams,
     Wait,
 )
-
-Finish = Callable[..., Action]
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
-
 
 # ---- MoveTo ----------------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from arms import ARM_JOINTS, READY, spawn_panda
+from small_world import Finish
 
 from fleet_sim import (
     Action,
@@ -26,7 +25,6 @@ from fleet_sim import (
     parse_action_goal,
 )
 
-Finish = Callable[[Action], Action]
 BOX = ShapeParams("box", half_extents=(0.03, 0.03, 0.03))
 PLACE = (0.5, 0.1, 0.2)
 DOWN = (1.0, 0.0, 0.0, 0.0)

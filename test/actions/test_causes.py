@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from small_world import BOX
 
 from fleet_sim import (
     Action,
@@ -21,7 +22,6 @@ from fleet_sim import (
     MultiRobotSimulationCore,
     Pick,
     Pose,
-    ShapeParams,
     SimObject,
     Stop,
     Wait,
@@ -29,7 +29,6 @@ from fleet_sim import (
 
 HOME = Pose((0.0, 0.0, 0.0))
 AWAY = Pose((50.0, 0.0, 0.0))
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 
 
 class Failing(Action):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pytest
 from arms import READY, spawn_panda
+from small_world import Finish
 
 from fleet_sim import (
-    Action,
     ActionStatus,
     Agent,
     ExecuteAction,
@@ -21,8 +20,6 @@ from fleet_sim import (
     Wait,
     parse_action_goal,
 )
-
-Finish = Callable[[Action], Action]
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from arms import PANDA, READY, spawn_panda
+from small_world import Finish
 
 from fleet_sim import (
-    Action,
     ActionStatus,
     Agent,
     InvalidValueError,
@@ -18,7 +18,6 @@ from fleet_sim import (
     Until,
 )
 
-Finish = Callable[[Action], Action]
 J1, J2 = "panda_joint1", "panda_joint2"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from small_world import Finish
 
 from fleet_sim import (
     Action,
@@ -14,8 +14,6 @@ from fleet_sim import (
     Until,
     Wait,
 )
-
-Finish = Callable[..., Action]
 
 
 def test_removing_an_agent_cancels_its_actions(sim: MultiRobotSimulationCore, robot: Agent) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
+from small_world import BOX, Finish
 
 from fleet_sim import (
     Action,
@@ -21,14 +22,11 @@ from fleet_sim import (
     PickAction,
     PickPhase,
     Pose,
-    ShapeParams,
     SimObject,
     SimObjectSpawnParams,
     parse_action_goal,
 )
 
-Finish = Callable[..., Action]
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 NOT_FOUND = "Target object not found or not pickable"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from arms import ARM_JOINTS, PANDA, READY, spawn_panda
+from small_world import Finish
 
 from fleet_sim import (
     Action,
@@ -20,7 +21,6 @@ from fleet_sim import (
     parse_action_goal,
 )
 
-Finish = Callable[[Action], Action]
 TARGET = (0.45, 0.2, 0.35)
 FAR = (2.0, 0.0, 0.4)
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 import pytest
+from small_world import Finish
 
 from fleet_sim import (
     Action,
@@ -21,8 +22,6 @@ from fleet_sim import (
     Until,
     Wait,
 )
-
-Finish = Callable[..., Action]
 
 
 class Counting(Action):

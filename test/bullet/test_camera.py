@@ -21,7 +21,7 @@ def _cube(rgba: tuple[float, float, float, float]) -> BodyShape:
 RED, BLUE = _cube((1.0, 0.0, 0.0, 1.0)), _cube((0.0, 0.0, 1.0, 1.0))
 
 
-def test_a_picture_shows_colours_distances_and_rows(scene: Scene) -> None:
+def test_a_picture_shows_colors_distances_and_rows(scene: Scene) -> None:
     red = int(scene.spawn([-1.0, 0.0, 0.0], RED)[0])
     blue = int(scene.spawn([1.0, 0.0, 0.5], BLUE)[0])
     picture = render(scene.mirror, 120, 80, CameraView(distance=6.0, pitch=-89.9), near=0.1, far=100.0)

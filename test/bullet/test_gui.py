@@ -31,8 +31,8 @@ class Screen:
     def red_share(self) -> float:
         """Return the share of red pixels on the screen, from its XWD file."""
         data = self.pixels.read_bytes()
-        header, width, height, colours = (int.from_bytes(data[at : at + 4], "big") for at in (0, 16, 20, 76))
-        start = header + 12 * colours
+        header, width, height, colors = (int.from_bytes(data[at : at + 4], "big") for at in (0, 16, 20, 76))
+        start = header + 12 * colors
         image = np.frombuffer(data, np.uint8, 4 * width * height, start).reshape(-1, 4).astype(int)
         return float(((image[:, 2] > 100) & (image[:, 1] < 60) & (image[:, 0] < 60)).mean())
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from arms import PANDA, READY
+from small_world import MakeSim
 
 from fleet_sim import (
     ActionStatus,
@@ -21,7 +21,6 @@ from fleet_sim import (
     SimObjectSpawnParams,
 )
 
-MakeSim = Callable[..., MultiRobotSimulationCore]
 CUBE = ShapeParams("box", half_extents=(0.05, 0.05, 0.05))
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.blocking import DEFAULT_SKIN, allowed_fractions
+from fleet_sim.collision.blocking import DEFAULT_SKIN, Poses, allowed_fractions
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.distances import distances_between
@@ -163,9 +163,9 @@ def test_meshes_are_measured_by_the_solver() -> None:
     ends, orientations = moved(shapes, [20.0, 0.0, 0.0])
     assert allowed_fractions(shapes, ONE, ends, orientations)[0].tolist() == [1.0]
 
-    def solve(pairs: Ints, positions: Floats, turns: Floats, reach: float) -> Floats:
-        assert pairs.tolist() == [[1, 0]] and turns.shape == (1, 4)
-        return np.abs(positions[:, 0] - 5.0) - 0.26
+    def solve(pairs: Ints, first: Poses, second: Poses, reach: float) -> Floats:
+        assert pairs.tolist() == [[1, 0]] and first[1].shape == (1, 4)
+        return np.abs(first[0][:, 0] - second[0][:, 0]) - 0.26
 
     fractions, blockers = allowed_fractions(shapes, ONE, ends, orientations, solve=solve)
     assert fractions[0] * 20.0 == pytest.approx(4.74 - DEFAULT_SKIN, abs=1e-6) and blockers.tolist() == [0]

@@ -57,6 +57,24 @@ def test_a_dynamic_robot_never_collides_with_what_it_carries(make_sim: Make, met
     assert names(started) == [["crate", "robot"]]
 
 
+@pytest.mark.parametrize(("physics", "method"), [(False, "closest_points"), (True, "closest_points"), (True, "hybrid")])
+def test_a_robot_of_links_never_collides_with_its_load_but_its_load_with_others(
+    make_sim: Make, physics: bool, method: str
+) -> None:
+    sim = make_sim(physics=physics, collision_detection_method=method)
+    cart = sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", name="cart", mass=0.0))
+    crate, other = put(sim, "crate", 0.0, 0.0, 0.5), put(sim, "other", 0.505, 0.0, 0.6)
+    assert cart.attach_object(crate, keep_world_pose=True)
+    for _ in range(2):
+        sim.step_once()
+    assert names(sim.get_active_collision_pairs()) == [["crate", "other"]]
+    assert sim.queries.closest_points(cart, crate) and not sim.queries.closest_points(cart, other)
+    cart.detach_object(crate)
+    for _ in range(2):
+        sim.step_once()
+    assert names(sim.get_active_collision_pairs()) == [["cart", "crate"], ["crate", "other"]]
+
+
 @pytest.mark.parametrize("model", [None, "simple_cube"])
 def test_the_engine_does_not_push_a_robot_off_its_load(make_sim: Make, model: str | None) -> None:
     """What is carried is kinematic: it would shoot away the robot that it overlaps."""

@@ -95,3 +95,18 @@ def test_what_a_section_implies_stands_under_what_the_scenario_says() -> None:
 def test_a_section_derives_from_the_base() -> None:
     with pytest.raises(InvalidValueError, match="Section"):
         SECTIONS.register("storm", Weather)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("section", ["simulation", "ros"])
+def test_a_section_may_be_empty_and_nothing_else_than_a_mapping(
+    section: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = {"robots": [], "simulation": {"gui": False}}
+    with MultiRobotSimulationCore.from_dict({**scenario, section: None}) as sim:
+        assert sim.params.timestep > 0.0
+    for value in (0, False, [], ""):
+        with pytest.raises(ConfigError, match="must be a mapping"):
+            MultiRobotSimulationCore.from_dict({**scenario, section: value})
+    file = tmp_path / "empty.yaml"
+    file.write_text(f"robots: []\n{section}:\n")
+    assert main(["check", str(file)]) == 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_world import BOX
 
 from fleet_sim import (
     Agent,
@@ -14,14 +15,12 @@ from fleet_sim import (
     MultiRobotSimulationCore,
     Pose,
     SetPoses,
-    ShapeParams,
     SimObject,
     Snapshot,
     UnknownNameError,
 )
 
 Sim = MultiRobotSimulationCore
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 PATIENCE = 30.0
 
 

@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
+from small_world import BOX
 
 from fleet_sim import (
     Agent,
@@ -19,12 +20,10 @@ from fleet_sim import (
     MultiRobotSimulationCore,
     Path,
     Pose,
-    ShapeParams,
     StateError,
     Wait,
 )
 
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 URDF = """<robot name="one"><link name="base">
 <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
 <visual><geometry><box size="1 0.6 0.4"/></geometry></visual>

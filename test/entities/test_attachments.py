@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from small_world import BOX
 
 from fleet_sim import (
     Agent,
@@ -13,12 +14,9 @@ from fleet_sim import (
     MoveTo,
     MultiRobotSimulationCore,
     Pose,
-    ShapeParams,
     SimObject,
     SimObjectSpawnParams,
 )
-
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 
 
 def close(pose: Pose, other: Pose) -> bool:

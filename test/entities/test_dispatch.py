@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arms import PANDA, READY
+from small_world import BOX
 
 from fleet_sim import (
     ActionStatus,
@@ -27,14 +28,12 @@ from fleet_sim import (
     SetJoints,
     SetPoses,
     SetVelocity,
-    ShapeParams,
     SimObject,
     SimObjectSpawnParams,
     Stop,
     Wait,
 )
 
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 UNIT = np.array([0.0, 0.0, 0.0, 1.0])
 
 

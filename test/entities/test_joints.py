@@ -19,15 +19,12 @@ from fleet_sim import (
     JointAction,
     MultiRobotSimulationCore,
     Pose,
-    ShapeParams,
     SimObjectSpawnParams,
     StateError,
     UnknownNameError,
     resolve_joint_index,
     resolve_link_index,
 )
-
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 
 
 @pytest.fixture

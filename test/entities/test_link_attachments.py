@@ -6,20 +6,18 @@ import numpy as np
 import pybullet_data
 import pytest
 from jointed_robots import add_robots, set_joints
+from small_world import BOX
 
 from fleet_sim import (
     Agent,
     MultiRobotSimulationCore,
     Pose,
-    ShapeParams,
     SimObject,
     SimObjectSpawnParams,
     UnknownNameError,
 )
 from fleet_sim.models import load_robot_model
 from fleet_sim.spatial import poses
-
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 
 
 def close(pose: Pose, other: Pose) -> bool:

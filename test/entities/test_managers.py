@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from small_world import BOX
 
 from fleet_sim import (
     AgentManager,
@@ -17,14 +18,12 @@ from fleet_sim import (
     InvalidValueError,
     MultiRobotSimulationCore,
     Pose,
-    ShapeParams,
     SimObjectManager,
     SimObjectSpawnParams,
     StateError,
     Wait,
 )
 
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 ROBOT = AgentSpawnParams(BOX, BOX)
 CRATE = SimObjectSpawnParams(BOX, BOX)
 GRID = GridSpawnParams(0, 3, 0, 2, [1.0, 2.0, 0.0], [10.0, 0.0, 0.1])

@@ -63,7 +63,8 @@ class Run:
 
     def feed(self, data: bytes) -> Outcome:
         """Feed one input; a fault is written to the folder, the first of each kind."""
-        data = data[: 2 * LARGEST]
+        if len(data) > 2 * LARGEST:
+            raise ValueError(f"a mutant of {len(data)} bytes; cut off, it would only be refused")
         self._current.put(data)
         outcome = outcome_of(self._target, data, self._watch)
         self.inputs += 1

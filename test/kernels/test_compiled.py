@@ -59,7 +59,7 @@ def test_a_change_in_another_file_is_seen_in_spite_of_the_cache(tmp_path: Path) 
 
 def test_without_numba_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'fleet_sim\[traffic\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'fleet_sim\[fast\]'"):
         compiled(lambda value: value)(1.0)
 
 

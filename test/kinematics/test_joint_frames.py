@@ -10,8 +10,8 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.ports import Parts
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.world import World
-from fleet_sim.kinematics.joint_frames import joint_frames
 from fleet_sim.kinematics.links import WorldLinks
+from fleet_sim.kinematics.tf_tree import joint_frames
 from fleet_sim.models import load_robot_model, resolve_urdf
 from fleet_sim.spatial import poses
 

@@ -86,7 +86,7 @@ def test_obj_has_a_part_per_material(tmp_path: Path) -> None:
     assert "wood.png is missing" in " ".join(mesh.notes)
 
 
-def test_obj_without_its_materials_is_drawn_in_one_colour(tmp_path: Path) -> None:
+def test_obj_without_its_materials_is_drawn_in_one_color(tmp_path: Path) -> None:
     mesh = written(tmp_path, "square.obj", SQUARE_OBJ)
     assert all(part.material.rgba == (1.0, 1.0, 1.0, 1.0) for part in mesh.parts)
     assert "square.mtl are missing" in " ".join(mesh.notes)
@@ -102,7 +102,7 @@ def test_what_a_picture_lacks_is_logged_by_who_draws(tmp_path: Path, caplog: pyt
     assert "square.mtl are missing" in caplog.text
 
 
-def test_a_texture_takes_the_place_of_the_colour(tmp_path: Path) -> None:
+def test_a_texture_takes_the_place_of_the_color(tmp_path: Path) -> None:
     (tmp_path / "square.mtl").write_text(SQUARE_MTL)
     (tmp_path / "wood.png").write_bytes(b"")
     other = written(tmp_path, "square.obj", SQUARE_OBJ).parts[1]

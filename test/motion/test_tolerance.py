@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from small_world import BOX
 
 from fleet_sim import (
     Agent,
@@ -12,11 +13,8 @@ from fleet_sim import (
     MoveTo,
     MultiRobotSimulationCore,
     Pose,
-    ShapeParams,
     SimulationParams,
 )
-
-BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 
 
 def drive(mode: str, dt: float, action: MoveAction, start: Pose | None = None) -> tuple[Agent, float]:

@@ -103,6 +103,22 @@ def test_a_pod_is_carried_to_a_workstation_served_and_stored_again(tmp_path: Pat
         assert (orders.refused, orders.figures()["pods"]["refused_for_stock"]) == (1, 1)
 
 
+@pytest.mark.parametrize("go_on", [True, False])
+def test_a_pod_goes_on_to_another_station_that_needs_it(tmp_path: Path, go_on: bool) -> None:
+    pods = {**ONE, "place": {"type": "original"}, "replenishment": {"type": "never"}, "go_on": go_on}
+    with scenario(tmp_path, pods) as sim:
+        watch, orders = PodWatch(sim), orders_of(sim)
+        orders.submit(id="a", lines={"tea": 2}, drop="right")
+        orders.submit(id="b", lines={"nuts": 3}, drop="left")
+        run_until(watch, lambda: orders.counts[OrderState.DONE] == 2)
+        run_until(watch, lambda: orders.figures()["pods"]["visits"] == (1 if go_on else 2))
+        figures = orders.figures()["pods"]
+        assert (figures["went_on"], figures["items_per_visit"]) == ((1, 5.0) if go_on else (0, 2.5))
+        # Who went on has made room at the station that it left.
+        assert all(bench.owner < 0 and not bench.queue for bench in orders.pods.counter.benches.values())
+        assert np.allclose(sim.get_object("shelf").get_pose().position[:2], (4.5, 2.5), atol=1e-6)
+
+
 def test_an_order_waits_for_stock_until_it_comes_in(tmp_path: Path) -> None:
     with scenario(tmp_path, {**ONE, "capacity": 20, "replenishment": {"type": "threshold"}}) as sim:
         watch, orders = PodWatch(sim), orders_of(sim)

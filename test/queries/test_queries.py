@@ -118,8 +118,8 @@ def test_columns_answer_without_pybullet(monkeypatch: pytest.MonkeyPatch, sim: S
     assert sim.queries.overlap_sphere((0, 0, 0), 3.0)
     assert sim.queries.closest((0, 0, 0), 20.0)
     assert math.isfinite(sim.queries.distance(made[0], made[1]))
-    with pytest.raises(fs.MissingDependencyError, match=r"fleet_sim\[bullet\]|bullet"):
-        sim.queries.distance(made[0], made[-1])
+    arm, hall = made[-2:]
+    assert all(math.isfinite(sim.queries.distance(one, other)) for one in made[:5] for other in (arm, hall))
 
 
 # ---- distances -------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_distances_are_those_of_pybullet(sim: Sim, tmp_path: Path, tilt: float) 
                 continue
             expected = min(point[8] for point in sim.bullet.getClosestPoints(first.body_id, second.body_id, 100.0))
             found = sim.queries.distance(first, second)
-            # Closed forms are exact; how deep two shapes overlap is an estimate in the engine.
+            # Closed forms have sharp edges, and tell another depth than the engine where two overlap.
             assert found == pytest.approx(expected, abs=2e-3) or (found < 0.0 and expected < 0.01), (first, second)
             assert sim.queries.distance(second, first) == pytest.approx(found, abs=1e-3)
 

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("rclpy")
 
 from fleet_sim import ActionCause, MoveTo, Pose
-from fleet_sim.ros.actions.causes import CODES, cause_of_action
+from fleet_sim.ros.actions.goals import CODES, cause_of_action
 from fleet_sim_msgs.msg import Cause
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("rclpy")
 
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.kinematics.tf_tree import base_frame
-from fleet_sim.ros.link_transforms import fixed_transforms, moving_transforms
+from fleet_sim.ros.tf import fixed_transforms, moving_transforms
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from fleet_sim.ros.sensors.imu import ImuTopic, imu_message  # noqa: E402
 from fleet_sim.ros.sensors.map import grid_to_msg  # noqa: E402
 from fleet_sim.ros.sensors.points import points_message  # noqa: E402
 from fleet_sim.ros.sensors.scan import scan_message  # noqa: E402
-from fleet_sim.ros.templates import stamped_template  # noqa: E402
+from fleet_sim.ros.wire import stamped_template  # noqa: E402
 
 NOW = 12_345_678_901
 SCENARIO = """

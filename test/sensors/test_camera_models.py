@@ -27,8 +27,8 @@ def test_the_renderers_agree_on_robots(sim: fs.MultiRobotSimulationCore, path: P
     errors = np.abs(ours.depth[both_mask] - theirs.depth[both_mask]) / theirs.depth[both_mask]
     assert np.quantile(errors, 0.99) < 0.01
     robot_mask = (ours.ids == theirs.ids) & (ours.ids >= 0)
-    colours = [reading.rgb[robot_mask].mean(0) for reading in (ours, theirs)]
-    np.testing.assert_allclose(*colours, atol=45.0)
+    colors = [reading.rgb[robot_mask].mean(0) for reading in (ours, theirs)]
+    np.testing.assert_allclose(*colors, atol=45.0)
 
 
 @pytest.mark.usefixtures("opengl")

@@ -20,18 +20,18 @@ def test_what_is_seen_is_tinted_up_to_where_the_rays_end(sim: Sim) -> None:
     picture = draw_scans(grid, [lidar], width=200)
     assert (picture.shape, picture.dtype) == ((200, 200, 3), np.uint8)
 
-    def colour(x: float, y: float) -> list[int]:
+    def color(x: float, y: float) -> list[int]:
         return [int(part) for part in picture[round((5 - y) * 20), round((x + 5) * 20)]]
 
-    free, seen, hidden, wall_colour = colour(0, -2), colour(0, 2), colour(4.5, 2.0), colour(3.3, 3.9)
+    free, seen, hidden, wall_color = color(0, -2), color(0, 2), color(4.5, 2.0), color(3.3, 3.9)
     assert free == hidden
     assert seen[0] < free[0]
     assert seen[2] > seen[0]
-    assert max(wall_colour) < 100
-    assert colour(0.0, 4.5) == free
+    assert max(wall_color) < 100
+    assert color(0.0, 4.5) == free
     # The end of a ray is on the wall.
-    assert colour(3.0, 1.0)[2] > 150
-    assert colour(3.0, 1.0)[0] < 120
+    assert color(3.0, 1.0)[2] > 150
+    assert color(3.0, 1.0)[0] < 120
 
 
 def test_a_lidar_that_was_read_is_drawn_as_it_was(sim: Sim) -> None:

@@ -65,7 +65,7 @@ def checks(sim: Sim) -> list[int]:
     return [len(run(sim, 1).get_active_collision_pairs()) for _ in range(5)]
 
 
-def colour_of_a_collision(sim: Sim) -> Any:
+def color_of_a_collision(sim: Sim) -> Any:
     one, _ = (sim.spawn(SimObjectSpawnParams(BOX, BOX)) for _ in range(2))
     body = one.body_id
     run(sim, 2)
@@ -110,7 +110,7 @@ ACTS: dict[str, Case] = {
     "raise_on_fault": Case(True, faults),
     "max_failures": Case(3, calls_of_a_faulty_callback),
     "collision_check_frequency": Case(0.0, checks),
-    "enable_collision_color_change": Case(True, colour_of_a_collision),
+    "enable_collision_color_change": Case(True, color_of_a_collision),
     "camera_config": Case({"camera_mode": "manual"}, view_of_the_window),
     "log_level": Case("error", level),
     "enable_time_profiling": Case(True, logged, {"profiling_interval": 1, "log_level": "info"}),
@@ -178,9 +178,9 @@ def test_the_window_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn
 
 
-def test_a_colour_goes_back_when_the_setting_does() -> None:
+def test_a_color_goes_back_when_the_setting_does() -> None:
     sim = build({"enable_collision_color_change": True})
-    red = colour_of_a_collision(sim)
+    red = color_of_a_collision(sim)
     sim.params.enable_collision_color_change = False
     body = next(iter(sim.sim_objects)).body_id
     assert sim.bullet.getVisualShapeData(body)[0][7] != red

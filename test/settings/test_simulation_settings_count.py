@@ -39,6 +39,11 @@ def time_of_a_step(settings: dict[str, Any]) -> float:
     return run(build(settings), 1).sim_time
 
 
+def uses_compiled_code(settings: dict[str, Any]) -> bool:
+    pytest.importorskip("numba")
+    return run(build(settings), 1).world.compiled
+
+
 def wanders(settings: dict[str, Any]) -> Any:
     sim = build(settings)
     robot = sim.spawn(AgentSpawnParams(BOX, BOX, controller="random_walk"))
@@ -127,7 +132,7 @@ def calls_of_a_faulty_plugin(settings: dict[str, Any]) -> Any:
     return run(sim, 200).guard.total
 
 
-def colours(settings: dict[str, Any]) -> Any:
+def colors(settings: dict[str, Any]) -> Any:
     sim = build(settings)
     one, _ = (sim.spawn(SimObjectSpawnParams(BOX, BOX)) for _ in range(2))
     body = one.body_id
@@ -168,6 +173,7 @@ SIMULATION: dict[str, Case] = {
     "duration": Case(0.2, runs_for),
     "seed": Case(7, wanders),
     "physics": Case(True, falls, {"physics": False}),
+    "engine": Case("mujoco", falls),
     "gravity": Case((0.0, 0.0, -1.0), falls),
     "physics_substep": Case(1 / 60, falls),
     "solver_iterations": Case(1, falls),
@@ -179,6 +185,7 @@ SIMULATION: dict[str, Case] = {
     "pose_flush": Case("step", engine_is_eager),
     "keep_initial_state": Case(False, goes_back),
     "raise_on_fault": Case(True, faults),
+    "compiled_code": Case("always", uses_compiled_code),
     "max_failures": Case(5, calls_of_a_faulty_plugin),
     "collision_check_frequency": Case(1.0, two_boxes),
     "collision_margin": Case(0.2, two_boxes),
@@ -187,7 +194,7 @@ SIMULATION: dict[str, Case] = {
     "spatial_hash_cell_size_mode": Case("constant", cells, {"spatial_hash_cell_size": 7.0}),
     "spatial_hash_cell_size": Case(3.0, cells, CONSTANT),
     "camera_config": Case({"camera_mode": "manual"}, window_view),
-    "enable_collision_color_change": Case(True, colours),
+    "enable_collision_color_change": Case(True, colors),
     "log_level": Case("error", logged, {"enable_time_profiling": True, "profiling_interval": 1}),
     "enable_time_profiling": Case(True, logged, {"profiling_interval": 1}),
     "profiling_interval": Case(1, logged, {"enable_time_profiling": True}),

@@ -188,7 +188,7 @@ def test_a_broken_picture_is_one_error(tmp_path: Path, data: bytes, message: str
         read_site(tmp_path / "hall.yaml")
 
 
-def test_pictures_with_colours_and_opacity(tmp_path: Path) -> None:
+def test_pictures_with_colors_and_opacity(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     write_png(tmp_path / "hall.png", np.array([[[255, 255, 255], [0, 0, 0], [250, 240, 255]]], np.uint8))
     site = read_site(map_server(tmp_path, image="hall.png"))

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites import NO_CELL, Grid, Site
-from fleet_sim.sites.rectangles import rectangles
+from fleet_sim.sites.site import rectangles
 
 MASKS = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 12)))
 

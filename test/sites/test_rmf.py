@@ -96,9 +96,9 @@ def test_a_wrong_building_is_one_error(tmp_path: Path, change: dict[str, Any], m
         read_site(building(tmp_path, {"levels": {"L1": level(**change)}}))
 
 
-def test_degrees_on_the_globe_are_refused(tmp_path: Path) -> None:
+def test_degrees_on_the_globe_need_a_projection(tmp_path: Path) -> None:
     path = building(tmp_path, {"coordinate_system": "wgs84", "levels": {"L1": level()}})
-    with pytest.raises(ConfigError, match="coordinate_system: must be reference_image or cartesian_meters"):
+    with pytest.raises(ConfigError, match="generate_crs: known are EPSG:3414"):
         read_site(path)
 
 

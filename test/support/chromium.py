@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Condition, Thread
@@ -171,6 +171,38 @@ class Page:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         self.call("Input.dispatchMouseEvent", type="mousePressed", buttons=1, **where)
         self.call("Input.dispatchMouseEvent", type="mouseReleased", buttons=0, **where)
+
+    def click_at_once(self, clicks: Sequence[tuple[float, float, bool]]) -> None:
+        """Click at pixels, some with shift, without giving the page time for anything in between."""
+        script = (
+            "(async () => { for (const [x, y, shift] of %s) for (const type of ['pointerdown', 'pointerup']) {"
+            "document.elementFromPoint(x, y).dispatchEvent(new PointerEvent(type, {bubbles: true, cancelable: true,"
+            "clientX: x, clientY: y, button: 0, pointerId: 7, pointerType: 'mouse', isPrimary: true, shiftKey: shift"
+            "})); await 0; } })()"
+        )
+        self.run(script % json.dumps(list(clicks)))
+
+    def drag(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
+        """Drag from a pixel to another."""
+        held = {"button": "left", "buttons": 1, "clickCount": 1}
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=begin[0], y=begin[1])
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=begin[0], y=begin[1], **held)
+        for share in (0.25, 0.5, 0.75, 1.0):
+            x, y = (b + share * (e - b) for b, e in zip(begin, end, strict=True))
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, **held)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=end[0], y=end[1], **{**held, "buttons": 0})
+
+    def press_key(self, key: str) -> None:
+        """Press a key, for what has the focus."""
+        code = {"Home": 36, "End": 35, "Enter": 13, "ArrowDown": 40}[key]
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+
+    def open_folder(self, label: str) -> None:
+        """Open a folder of the panel that is closed."""
+        found = f"[...document.querySelectorAll('div')].filter(e => e.innerText?.trim() == {json.dumps(label)}).pop()"
+        self.wait_for(f"!!{found}")
+        self.run(f"{found}.click()")
 
     def picture(self, path: Path | None = None) -> bytes:
         """Return the page as a PNG."""

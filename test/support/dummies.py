@@ -12,8 +12,7 @@ import fleet_sim as fs
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.collision_rules import CollisionRule
 from fleet_sim.core.drive_rules import DriveRule
-from fleet_sim.sensors.render.lighting import Lighting
-from fleet_sim.sensors.render.shot import Frame, Shot
+from fleet_sim.sensors.render.shot import Frame, Lighting, Shot
 from fleet_sim.settings import setting
 from fleet_sim.swarm import Controller, Metric, Sensor
 from fleet_sim.swarm.agents import Group

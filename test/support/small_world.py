@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
+from fleet_sim import Action, Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
 
 BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 MakeSim = Callable[..., MultiRobotSimulationCore]
 """The fixture `make_sim`."""
+Finish = Callable[..., Action]
+"""The fixture `finish` of tests of actions."""
 FLAT = {"gui": False, "target_rtf": 0, "timestep": 0.05, "monitor": False}
 
 

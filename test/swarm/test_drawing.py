@@ -72,7 +72,7 @@ class Notes:
     def __init__(self) -> None:
         self.drawn: list[Any] = []
 
-    def clear(self, colour: Color) -> None:
+    def clear(self, color: Color) -> None:
         self.drawn = ["clear"]
 
     def polygon(self, points: Floats, *, fill: Color | None = None, outline: Color | None = None) -> None:
@@ -81,10 +81,10 @@ class Notes:
     def circle(self, centre: Floats, radius: float, *, fill: Color | None = None, outline: Color | None = None) -> None:
         self.drawn.append(("circle", radius))
 
-    def line(self, points: Floats, colour: Color) -> None:
+    def line(self, points: Floats, color: Color) -> None:
         self.drawn.append("line")
 
-    def text(self, lines: list[str], colour: Color) -> None:
+    def text(self, lines: list[str], color: Color) -> None:
         self.drawn.append("text")
 
 

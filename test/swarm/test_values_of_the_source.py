@@ -37,7 +37,7 @@ class Counting(Controller):
 # ---- agents ----------------------------------------------------------------------------------------------------------
 
 
-def test_random_colours_are_each_agents_own() -> None:
+def test_random_colors_are_each_agents_own() -> None:
     spawners = [{"type": "uniform", "n": 8, "agent": {**AGENT, "body_color": "Random"}}]
     world, again = world_of(spawners=spawners), world_of(spawners=spawners)
     colors = [agent.body_color for agent in world.population]

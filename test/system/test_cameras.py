@@ -62,8 +62,8 @@ def test_pictures_depth_points_and_intrinsics_belong_together(hall: Running) -> 
     )
     assert {message.header.frame_id for message in (image, depth, info, cloud)} == {"bot/camera_optical_frame"}
     assert (image.encoding, image.height, image.width, image.step) == ("rgb8", 48, 64, 192)
-    colours = np.frombuffer(bytes(image.data), np.uint8).reshape(48, 64, 3)
-    assert colours[24, 32, 0] > 2 * colours[24, 32, 1], "the box is red"
+    colors = np.frombuffer(bytes(image.data), np.uint8).reshape(48, 64, 3)
+    assert colors[24, 32, 0] > 2 * colors[24, 32, 1], "the box is red"
     assert (depth.encoding, depth.step, depth.is_bigendian) == ("32FC1", 256, 0)
     metres = np.frombuffer(bytes(depth.data), "<f4").reshape(48, 64)
     # From 2.25 to the side of the box at 4.0.
@@ -75,11 +75,11 @@ def test_pictures_depth_points_and_intrinsics_belong_together(hall: Running) -> 
     points = np.frombuffer(bytes(cloud.data), "<f4").reshape(48, 64, 4)
     assert points[24, 32, :3] == pytest.approx([0.5 / focal * 1.75, 0.5 / focal * 1.75, 1.75], rel=1e-3)
     packed = points[24, 32, 3:].view(np.uint8)
-    assert packed[2::-1].tolist() == colours[24, 32].tolist()
+    assert packed[2::-1].tolist() == colors[24, 32].tolist()
     assert [field.name for field in cloud.fields] == ["x", "y", "z", "rgb"]
 
 
-def test_a_camera_without_colours_has_no_pictures(hall: Running) -> None:
+def test_a_camera_without_colors_has_no_pictures(hall: Running) -> None:
     client = hall[1]
     depths = listen(client, Image, "/eye/depth/image_raw")
     depth = client.until(lambda: depths and depths[0], "depth")

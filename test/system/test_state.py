@@ -128,7 +128,7 @@ def test_markers_show_robots_and_objects(fleet: Running) -> None:
     assert shown == [*[("robots", Marker.CUBE, 0.6)] * 3, ("objects", Marker.SPHERE, 0.5)]
 
 
-def test_markers_show_each_shape_in_its_colour(tmp_path: Path) -> None:
+def test_markers_show_each_shape_in_its_color(tmp_path: Path) -> None:
     scenario = """
 simulation: {timestep: 0.05, target_rtf: 5.0}
 objects:

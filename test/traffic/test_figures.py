@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet_sim import ConfigError
+from fleet_sim import ConfigError, MissingDependencyError
 from fleet_sim.sites import Grid
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
 from fleet_sim.traffic.figures.closest import Closest, nearest_by_arrays
@@ -202,3 +202,25 @@ def test_other_files_are_refused(tmp_path: Path, text: str, reason: str) -> None
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(ConfigError, match=reason):
         read_run(tmp_path / "run.json")
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.lists(st.tuples(st.integers(-1, 5), st.integers(-1, 4), st.integers(0, 4)), min_size=3, max_size=3)))
+def test_figures_are_the_same_with_and_without_numba(steps: list[list[tuple[int, int, int]]]) -> None:
+    def missing(*_: object) -> float:
+        raise MissingDependencyError("numba is not installed")
+
+    both = []
+    for tally in (None, missing):
+        found = FigureCollector(GRID, deadlock_after=1.0)
+        with pytest.MonkeyPatch.context() as patch:
+            if tally is not None:
+                patch.setattr("fleet_sim.traffic.figures.collector.tally", tally)
+            for number, step in enumerate(steps):
+                # One robot comes and goes.
+                there = np.array(step)[: 3 - number % 2]
+                found.observe(0.5, np.arange(len(there)), there[:, :2] + 0.3, there[:, 2])
+        heat, still = found.heat, found.standstill
+        sums = (found.driven, heat.passages, heat.waited, found.waiting_times(), *found.series.table())
+        both.append(([each.tolist() for each in sums], found.shares(), still.longest, still.deadlocks, still.stuck()))
+    assert both[0] == both[1]

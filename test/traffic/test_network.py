@@ -150,3 +150,19 @@ def one_way_network(rng: np.random.Generator) -> Network:
     network = networks.random_network(rng, 9, 9)
     neighbours = np.where(rng.random(network.neighbours.shape) < 0.2, -1, network.neighbours)
     return Network(network.positions, neighbours, network.cells, grid=network.grid)
+
+
+def test_tables_are_right_when_blocked_cells_change_and_goals_too() -> None:
+    network, random = networks.random_network(np.random.default_rng(4), 10, 9, 0.8), np.random.default_rng(1)
+    for call in range(200):
+        blocked = np.zeros(len(network), bool)
+        # One cell at a time, as where a robot stands for long: so few changes are mended.
+        blocked[random.integers(0, len(network))] = call % 3 > 0
+        goal = int(random.integers(0, len(network)))
+        network.tables.block(blocked)
+        anew = networks.random_network(np.random.default_rng(4), 10, 9, 0.8)
+        anew.tables.block(blocked)
+        assert network.distances(goal).tolist() == anew.distances(goal).tolist()
+        starts, goals = random.permutation(len(network))[:4], random.permutation(len(network))[:4]
+        lost = Problem(network, starts, goals, blocked).unreachable()
+        assert lost.tolist() == Problem(anew, starts, goals, blocked).unreachable().tolist()

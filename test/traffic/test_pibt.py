@@ -116,3 +116,25 @@ def test_lanes_with_claims_are_passed_one_after_the_other() -> None:
         seen.append(checked_plan(planner, Problem(network, seen[-1], goals, window=1))[:, -1])
     assert seen[-1].tolist() == goals.tolist()
     check_paths(Problem(network, starts, goals), np.stack(seen, axis=1))
+
+
+def test_robots_with_one_goal_come_near_it_in_turns() -> None:
+    network = networks.grid_network("\n".join(["." * 12] * 12))
+    random = np.random.default_rng(5)
+    goal, *rest = random.permutation(len(network)).tolist()
+    starts = np.array(rest[:40])
+    for queue, most in ((0, 40), (2, 2)):
+        planner = make_planner("pibt", network, queue=queue, against=1)
+        paths = checked_plan(planner, Problem(network, starts, np.full(40, goal), window=2))
+        nearer = network.distances(goal)[paths[:, -1]] < network.distances(goal)[starts]
+        # Some that wait are pushed, which may bring them nearer.
+        assert np.count_nonzero(nearer) <= 2 * most
+        assert np.count_nonzero(nearer) > (1 if queue else 10)
+    # Who was there goes elsewhere, and sooner or later everybody was.
+    planner, places, wanted = make_planner("pibt", network, queue=2), starts, np.full(40, goal)
+    for _ in range(400):
+        places = checked_plan(planner, Problem(network, places, wanted, window=1))[:, -1]
+        wanted = np.where((places == goal) & (wanted == goal), starts, wanted)
+        if not (wanted == goal).any():
+            break
+    assert not (wanted == goal).any()

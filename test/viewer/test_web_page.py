@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -16,6 +17,9 @@ from chromium import Browser, Page, until
 from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
 
 pytest.importorskip("viser")
+from fleet_sim.config.view_params import ViewParams
+from fleet_sim.viewer.web.recorded import RecordedSource
+
 pytestmark = pytest.mark.slow
 
 PORT = 18_450
@@ -110,6 +114,93 @@ def test_robots_are_where_the_simulation_says_and_a_click_sends_one(
     page.click(*pixel(view, -2.0, 1.0, 0.0), shift=True)
     until(lambda: np.hypot(robot.get_pose().x + 2.0, robot.get_pose().y - 1.0) < 0.1, "and then to the second")
     assert page.errors == []
+
+
+def test_clicks_all_arrive_while_the_page_has_no_time(page: Page, view: Any, running: MultiRobotSimulationCore) -> None:
+    select(page, view, "red", 0.0, 0.0, 0.5)
+    page.shows("Click the floor to send it there")
+    goals: list[tuple[float, float, bool]] = []
+
+    def applied(command: Any) -> None:
+        x, y = command.actions[0]["target_pose"][:2]
+        goals.append((round(x, 1), round(y, 1), not command.replace))
+
+    running.inbox.on_apply.append(applied)
+    clicks = [(-1.0, 0.3, False), (-1.5, 0.6, True), (-2.0, 1.0, True)]
+    try:
+        page.click_at_once([(*pixel(view, x, y, 0.0), shift) for x, y, shift in clicks])
+        until(lambda: len(goals) >= 3, "all three goals are applied")
+    finally:
+        running.inbox.on_apply.remove(applied)
+    assert goals == clicks and page.errors == []
+
+
+def test_plots_are_drawn_as_the_run_goes_on(page: Page) -> None:
+    page.open_folder("Plots")
+    drawn = (
+        "[...document.querySelectorAll('.uplot canvas')].map(c => c.width && c.getContext('2d')"
+        ".getImageData(0, 0, c.width, c.height).data.reduce((sum, value) => sum + value, 0))"
+    )
+    # Deliveries have no plot here: there are none.
+    first = until(lambda: len(sums := page.run(drawn)) == 3 and min(sums) > 0 and sums, "three plots are drawn")
+    until(lambda: page.run(drawn) != first, "they go on")
+    assert "real-time factor" in page.text() and "deliveries" not in page.text() and page.errors == []
+
+
+def test_a_robot_is_dragged_to_another_place(page: Page, view: Any, running: MultiRobotSimulationCore) -> None:
+    robot = next(agent for agent in running.agents if agent.name == "red")
+    select(page, view, "red", 0.0, 0.0, 0.5)
+    page.press("move by hand")
+
+    def is_elsewhere() -> bool:
+        # By the arrow along y, which is there some frames later; that along x is behind the panel.
+        page.drag(pixel(view, 0.0, 1.1, 0.3), pixel(view, 0.0, 1.9, 0.3))
+        return robot.get_pose().y > 0.4
+
+    until(is_elsewhere, "the robot is dragged")
+    where = robot.get_pose()
+    assert abs(where.x) < 0.05 and abs(where.z - 0.3) < 0.05
+    assert not robot.is_moving and page.errors == []
+
+
+def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) -> None:
+    pytest.importorskip("mcap")
+    pytest.importorskip("rosbags")
+    from fleet_sim.record.recording import Recording
+    from fleet_sim.viewer.web.opening import view_of
+
+    with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, target_rtf=0.0)) as sim:
+        box = ShapeParams("box", half_extents=(0.5, 0.4, 0.3), rgba_color=RED)
+        robot = sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(0.0, 0.0, 0.3), name="red"))
+        robot.set_velocity(vx=0.5)
+        with sim.record(tmp_path / "run.mcap"):
+            sim.run_simulation(8.0)
+    with Recording(tmp_path / "run.mcap") as recording:
+        source = RecordedSource(recording, "run", paused=True)
+        view: Any = view_of(source, ViewParams(port=0, browser=False))
+        page = browser.open(view.url)
+        try:
+            page.shows("0.0 s")
+            # A slider takes keys when it has the focus, which is how a test says exactly where.
+            page.wait_for("!!document.querySelector('[role=slider]')")
+            for key, shown in (("End", "8.0 s"), ("Home", "0.0 s"), ("End", "8.0 s")):
+                page.run("document.querySelector('[role=slider]').focus()")
+                page.press_key(key)
+                page.shows(shown)
+            assert "1 robots" in page.text()
+            x, y = pixel(view, 4.0, 0.0, 0.6)
+            until(lambda: colour_at(page, x, y)[0] > 2 * colour_at(page, x, y)[2], "it is drawn where it was then")
+            page.reload()
+            page.shows("8.0 s")
+            # From its end it begins again, at the speed that is chosen.
+            source.set_speed(0.25)
+            page.press("Go on")
+            page.shows("0.25x")
+            until(lambda: "8.0 s" not in page.text(), "it plays")
+            assert page.errors == []
+        finally:
+            page.close()
+            view.close()
 
 
 def test_pause_step_and_reset(page: Page, running: MultiRobotSimulationCore) -> None:

@@ -98,7 +98,7 @@ def test_snapshots_tell_what_is_to_be_drawn(sim: Sim, robot: Agent, crate: SimOb
     painted = sim.snapshots.request().result()
     assert not looks_alike(second, painted)
     seen, real = appearance_in(painted), appearance_of(sim.world)
-    assert seen.colours(np.array([0]), np.array([-1])).tolist() == [[1.0, 0.0, 0.0, 1.0]]
+    assert seen.colors(np.array([0]), np.array([-1])).tolist() == [[1.0, 0.0, 0.0, 1.0]]
     assert [seen.shapes[number] for number in seen.shape_ids] == [real.shapes[number] for number in real.shape_ids]
 
 

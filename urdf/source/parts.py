@@ -9,7 +9,7 @@ Vector = tuple[float, float, float]
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 QUARTER = math.pi / 2
 
-COLOURS = {
+COLORS = {
     "graphite": "0.2 0.22 0.25 1",
     "silver": "0.75 0.77 0.8 1",
     "white": "0.93 0.93 0.94 1",
@@ -41,7 +41,7 @@ class Shape:
     size: tuple[float, ...]
     at: Vector = ORIGIN
     rpy: Vector = ORIGIN
-    colour: str = "silver"
+    color: str = "silver"
     seen: bool = True
     collides: bool = True
 
@@ -83,26 +83,26 @@ class Shape:
             lines.append(f'      <origin xyz="{text(*self.at)}" rpy="{text(*self.rpy)}"/>')
         lines.append(f"      <geometry><{self.kind} {measures}/></geometry>")
         if tag == "visual":
-            lines.append(f'      <material name="{self.colour}"/>')
+            lines.append(f'      <material name="{self.color}"/>')
         return [*lines, f"    </{tag}>"]
 
 
-def box(x: float, y: float, z: float, at: Vector = ORIGIN, colour: str = "silver", **more: object) -> Shape:
+def box(x: float, y: float, z: float, at: Vector = ORIGIN, color: str = "silver", **more: object) -> Shape:
     """Return a box of full size x, y, z."""
-    return Shape("box", (x, y, z), at, colour=colour, **more)  # type: ignore[arg-type]
+    return Shape("box", (x, y, z), at, color=color, **more)  # type: ignore[arg-type]
 
 
 def cylinder(
-    radius: float, length: float, at: Vector = ORIGIN, axis: str = "z", colour: str = "silver", **more: object
+    radius: float, length: float, at: Vector = ORIGIN, axis: str = "z", color: str = "silver", **more: object
 ) -> Shape:
     """Return a cylinder along x, y or z."""
     rpy = {"x": (0.0, QUARTER, 0.0), "y": (QUARTER, 0.0, 0.0), "z": ORIGIN}[axis]
-    return Shape("cylinder", (radius, length), at, rpy, colour, **more)  # type: ignore[arg-type]
+    return Shape("cylinder", (radius, length), at, rpy, color, **more)  # type: ignore[arg-type]
 
 
-def sphere(radius: float, at: Vector = ORIGIN, colour: str = "silver", **more: object) -> Shape:
+def sphere(radius: float, at: Vector = ORIGIN, color: str = "silver", **more: object) -> Shape:
     """Return a sphere."""
-    return Shape("sphere", (radius,), at, colour=colour, **more)  # type: ignore[arg-type]
+    return Shape("sphere", (radius,), at, color=color, **more)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Robot:
     about: str
     links: list[str] = field(default_factory=list)
     joints: list[str] = field(default_factory=list)
-    colours: set[str] = field(default_factory=set)
+    colors: set[str] = field(default_factory=set)
 
     def link(self, name: str, mass: float = 0.0, *shapes: Shape, friction: float | None = None) -> None:
         """Add a link of `mass` in kg; without shapes it is a frame only."""
@@ -123,7 +123,7 @@ class Robot:
         lines += inertial(mass, [shape for shape in shapes if shape.collides])
         for shape in shapes:
             if shape.seen:
-                self.colours.add(shape.colour)
+                self.colors.add(shape.color)
                 lines += shape.lines("visual")
         for shape in shapes:
             lines += shape.lines("collision") if shape.collides else []
@@ -166,7 +166,7 @@ class Robot:
 
     def __str__(self) -> str:
         materials = [
-            f'  <material name="{name}"><color rgba="{COLOURS[name]}"/></material>' for name in sorted(self.colours)
+            f'  <material name="{name}"><color rgba="{COLORS[name]}"/></material>' for name in sorted(self.colors)
         ]
         note = f"<!-- {self.about}\n     Made by urdf/source/build.py: change it there. -->"
         head = ['<?xml version="1.0"?>', note, f'<robot name="{self.name}">']

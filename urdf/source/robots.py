@@ -12,25 +12,25 @@ OPTICAL = (-math.pi / 2, 0.0, -math.pi / 2)
 
 def camera(robot: Robot, parent: str, at: Vector, rpy: Vector = ORIGIN, name: str = "camera") -> None:
     """Add a small camera with its optical frame."""
-    robot.link(f"{name}_link", 0.05, box(0.02, 0.09, 0.025, colour="glass"))
+    robot.link(f"{name}_link", 0.05, box(0.02, 0.09, 0.025, color="glass"))
     robot.joint(f"{name}_joint", parent, f"{name}_link", at, rpy)
     robot.frame(f"{name}_optical_frame", f"{name}_link", (0.01, 0.0, 0.0), OPTICAL)
 
 
 def lidar(robot: Robot, at: Vector, name: str = "base_scan", rpy: Vector = ORIGIN) -> None:
     """Add a planar lidar; its frame is the plane it scans."""
-    body = cylinder(0.035, 0.04, (0.0, 0.0, -0.01), colour="graphite")
-    window = cylinder(0.0355, 0.014, colour="red", collides=False)
+    body = cylinder(0.035, 0.04, (0.0, 0.0, -0.01), color="graphite")
+    window = cylinder(0.0355, 0.014, color="red", collides=False)
     robot.link(name, 0.2, body, window)
     robot.joint(f"{name}_joint", "base_link", name, at, rpy)
 
 
 def wheel(robot: Robot, name: str, at: Vector, radius: float, width: float, effort: float, velocity: float) -> None:
     """Add a driven wheel."""
-    tyre = cylinder(radius, width, axis="y", colour="rubber")
+    tyre = cylinder(radius, width, axis="y", color="rubber")
     outside = math.copysign(0.5 * width, at[1])
-    hub = cylinder(0.55 * radius, 0.004, (0.0, outside, 0.0), axis="y", colour="silver", collides=False)
-    spoke = box(0.9 * radius, 0.006, 0.2 * radius, (0.0, outside, 0.0), colour="orange", collides=False)
+    hub = cylinder(0.55 * radius, 0.004, (0.0, outside, 0.0), axis="y", color="silver", collides=False)
+    spoke = box(0.9 * radius, 0.006, 0.2 * radius, (0.0, outside, 0.0), color="orange", collides=False)
     robot.link(f"{name}_wheel", 2.0 * radius / 0.1, tyre, hub, spoke, friction=1.0)
     robot.joint(f"{name}_wheel_joint", "base_link", f"{name}_wheel", at, kind="continuous", axis=(0.0, 1.0, 0.0),
                 effort=effort, velocity=velocity, damping=0.02)  # fmt: skip
@@ -38,7 +38,7 @@ def wheel(robot: Robot, name: str, at: Vector, radius: float, width: float, effo
 
 def caster(robot: Robot, name: str, at: Vector, radius: float) -> None:
     """Add a ball that slides and carries."""
-    robot.link(f"{name}_caster", 0.3, sphere(radius, colour="rubber"), friction=0.02)
+    robot.link(f"{name}_caster", 0.3, sphere(radius, color="rubber"), friction=0.02)
     robot.joint(f"{name}_caster_joint", "base_link", f"{name}_caster", at)
 
 
@@ -89,18 +89,18 @@ def arm(robot: Robot, parent: str, at: Vector) -> None:
 
     At 0 the upper arm stands, the forearm lies along x and the tool points down.
     """
-    robot.link("arm_base_link", 3.0, cylinder(0.085, 0.08, (0.0, 0.0, 0.04), colour="graphite"))
+    robot.link("arm_base_link", 3.0, cylinder(0.085, 0.08, (0.0, 0.0, 0.04), color="graphite"))
     robot.joint("arm_mount_joint", parent, "arm_base_link", at)
-    robot.link("shoulder_link", 3.5, cylinder(0.07, 0.14, (0.0, 0.0, 0.07), colour="white"),
-               cylinder(0.062, 0.17, (0.0, 0.0, 0.1), axis="y", colour="orange"))  # fmt: skip
+    robot.link("shoulder_link", 3.5, cylinder(0.07, 0.14, (0.0, 0.0, 0.07), color="white"),
+               cylinder(0.062, 0.17, (0.0, 0.0, 0.1), axis="y", color="orange"))  # fmt: skip
     robot.link("upper_arm_link", 5.0, box(0.09, 0.08, 0.34, (0.0, 0.0, 0.19), "white"),
-               cylinder(0.055, 0.13, (0.0, 0.0, 0.38), axis="y", colour="orange"))  # fmt: skip
+               cylinder(0.055, 0.13, (0.0, 0.0, 0.38), axis="y", color="orange"))  # fmt: skip
     robot.link("forearm_link", 3.0, box(0.2, 0.07, 0.08, (0.13, 0.0, 0.0), "white"),
-               cylinder(0.042, 0.03, (0.235, 0.0, 0.0), axis="x", colour="orange"))  # fmt: skip
-    robot.link("wrist_1_link", 1.5, cylinder(0.04, 0.09, (0.045, 0.0, 0.0), axis="x", colour="white"))
-    robot.link("wrist_2_link", 1.2, cylinder(0.042, 0.1, axis="y", colour="orange"),
-               cylinder(0.036, 0.05, (0.0, 0.0, -0.055), colour="white"))  # fmt: skip
-    robot.link("wrist_3_link", 0.4, cylinder(0.036, 0.02, (0.0, 0.0, 0.01), colour="graphite"))
+               cylinder(0.042, 0.03, (0.235, 0.0, 0.0), axis="x", color="orange"))  # fmt: skip
+    robot.link("wrist_1_link", 1.5, cylinder(0.04, 0.09, (0.045, 0.0, 0.0), axis="x", color="white"))
+    robot.link("wrist_2_link", 1.2, cylinder(0.042, 0.1, axis="y", color="orange"),
+               cylinder(0.036, 0.05, (0.0, 0.0, -0.055), color="white"))  # fmt: skip
+    robot.link("wrist_3_link", 0.4, cylinder(0.036, 0.02, (0.0, 0.0, 0.01), color="graphite"))
     big, small = {"effort": 180.0, "velocity": 2.0, "damping": 0.5}, {"effort": 40.0, "velocity": 3.0, "damping": 0.1}
     upright, across, along = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
     axes = (

@@ -39,15 +39,15 @@ def station() -> Robot:
     robot = Robot("station", "A hand-over table of 0.6 x 1.0 x 0.7 m with a back wall and a signal light.")
     legs = [box(0.05, 0.05, 0.66, (x, y, 0.33), "graphite") for x in (-0.26, 0.26) for y in (-0.46, 0.46)]
     lights = [
-        cylinder(0.03, 0.06, (-0.26, 0.44, z), colour=colour)
-        for z, colour in ((1.33, "green"), (1.39, "orange"), (1.45, "red"))
+        cylinder(0.03, 0.06, (-0.26, 0.44, z), color=color)
+        for z, color in ((1.33, "green"), (1.39, "orange"), (1.45, "red"))
     ]
     robot.link(
         "base_link", 45.0, *legs, *lights,
         box(0.6, 1.0, 0.04, (0.0, 0.0, 0.68), "silver"),
         box(0.4, 0.7, 0.002, (0.04, 0.0, 0.701), "green", collides=False),
         box(0.02, 1.0, 0.5, (-0.29, 0.0, 0.95), "white"),
-        cylinder(0.012, 0.62, (-0.26, 0.44, 1.0), colour="graphite"),
+        cylinder(0.012, 0.62, (-0.26, 0.44, 1.0), color="graphite"),
         friction=0.6,
     )  # fmt: skip
     robot.frame("place_link", "base_link", (0.04, 0.0, 0.702))

@@ -27,10 +27,10 @@ def set_out(agent: Agent, path: Path, leg: int, align_final: bool, tolerance: fl
     conveyance = agent.world.routes.conveyance
     if conveyance is None or not conveyance.drives(agent.row):
         return Failure("the robot takes part in the traffic no longer", ActionCause.UNREACHABLE)
-    points, turns = pose_arrays(path)
-    heading = quaternions.yaw_of(turns, leg) if align_final and leg == len(points) - 1 else None
+    positions, orientations = pose_arrays(path)
+    heading = quaternions.yaw_of(orientations, leg) if align_final and leg == len(positions) - 1 else None
     try:
-        conveyance.send_to(agent.row, points[leg, :2], heading, tolerance)
+        conveyance.send_to(agent.row, positions[leg, :2], heading, tolerance)
     except FleetSimError as error:
         return Failure(str(error), ActionCause.INVALID_GOAL)
     return None

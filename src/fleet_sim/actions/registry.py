@@ -15,8 +15,8 @@ from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.target import target_text
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
+from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.command_values import plain
-from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.entities.arguments import check_arguments
 from fleet_sim.entities.shape_params import read_pose
 from fleet_sim.entities.sim_object import SimObject

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from fleet_sim.core.entity_ids import BodyId, ObjectId
+from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject

@@ -21,7 +21,7 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import Endpoints, publishers
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.ros.wire import MessageTemplate
 
 
 def with_battery(roster: Roster, world: World) -> Roster:

@@ -33,7 +33,9 @@ def bullet_module() -> Any:
         with engine_log.logged():
             return importlib.import_module("pybullet")
     except ImportError as error:
-        raise missing_extra("pybullet", "bullet", "Physics, cameras and exact contacts") from error
+        raise missing_extra(
+            "pybullet", "bullet", "What PyBullet does: physics, some cameras and lidars, sim.bullet,"
+        ) from error
 
 
 def data_path(name: str) -> str:

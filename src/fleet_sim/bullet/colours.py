@@ -40,7 +40,7 @@ class BodyColours:
         bodies, made = self._bodies()
         body, shapes = int(bodies[row]), self._shapes(row, int(bodies[row]), int(made[row]))
         links = np.array([link for link, _, _ in shapes], np.int64)
-        given = self._world.look.colours(np.full(len(shapes), row), links).tolist()
+        given = self._world.look.colors(np.full(len(shapes), row), links).tolist()
         for (link, number, own), colour in zip(shapes, given, strict=True):
             shown = own if colour[0] < 0.0 else colour
             self._client.changeVisualShape(body, link, shapeIndex=number, rgbaColor=shown)

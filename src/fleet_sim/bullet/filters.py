@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY
-from fleet_sim.bullet.self_contacts import SelfContacts
 from fleet_sim.core.columns import ColumnTable, column
 
 _UNWRITTEN = -2
@@ -42,15 +42,24 @@ class _Written(NamedTuple):
 _Pair = tuple[int, int]
 
 
+LinkPairs: TypeAlias = Callable[[int], list[_Pair]]
+
+
+def no_links(row: int) -> list[_Pair]:
+    """Return no pairs of links: all of a robot push each other."""
+    return []
+
+
 class EngineFilters:
     """Lets the engine's bodies collide as `World.collision_rules` say.
 
     Without it a dynamic robot is pushed away violently by the object it carries, which is kinematic while carried.
     """
 
-    def __init__(self, bodies: BulletBodies, self_contacts: SelfContacts) -> None:
+    def __init__(self, bodies: BulletBodies, exempt_links: LinkPairs) -> None:
+        """`exempt_links` returns the pairs of links of a row that do not push each other."""
         self._bodies = bodies
-        self._self_contacts = self_contacts
+        self._exempt_links = exempt_links
         self._world = bodies.world
         self._table = bodies.world.add_table("bullet_filters", FilterColumns)
         self._epoch = bodies.client.epoch
@@ -142,7 +151,7 @@ class EngineFilters:
         for row in rows[(bodies.body[rows] != NO_BODY) & (table.linked[rows] != bodies.made[rows])].tolist():
             table.use()
             body, table.linked[row] = int(bodies.body[row]), bodies.made[row]
-            for one, other in self._self_contacts.exempt(row):
+            for one, other in self._exempt_links(row):
                 self._written = True
                 self._bodies.client.setCollisionFilterPair(body, body, one, other, 0)
 

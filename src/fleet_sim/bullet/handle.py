@@ -93,6 +93,7 @@ class BulletHandle:
         if name in _OURS:
             # An AttributeError, so that asking whether there is such a name is answered with no.
             raise AttributeError(f"sim.bullet has no {name}(): {_OURS[name]}")
+        self._mirror.check_open()
         value = getattr(self._mirror.client, name)
         self._mirror.called_by_user = True
         # Classes are given as they are: `except sim.bullet.error` needs the class itself.

@@ -11,18 +11,17 @@ from fleet_sim.arrays import Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.detached import DetachedBodies
-from fleet_sim.bullet.filters import EngineFilters
+from fleet_sim.bullet.filters import EngineFilters, LinkPairs, no_links
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
 from fleet_sim.bullet.pose_writer import PoseWriter
 from fleet_sim.bullet.reactions import JointReactions
-from fleet_sim.bullet.self_contacts import LinkPair, SelfContacts
 from fleet_sim.bullet.staged_poses import StagedPoses
 from fleet_sim.config.modes import PoseFlush
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import Vector
 from fleet_sim.core.world import World
-from fleet_sim.errors import InvalidValueError, MissingDependencyError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
 
 
 class BulletMirror:
@@ -47,9 +46,9 @@ class BulletMirror:
         *,
         visuals: bool = True,
         inertia_from_file: bool = False,
-        margin: float = 0.0,
+        exempt_links: LinkPairs = no_links,
     ) -> None:
-        """Bind to a world and a client; `margin` in m is the distance at which links touch.
+        """Bind to a world and a client; `exempt_links` tells which links of a robot do not push each other.
 
         Raises InvalidValueError for an unknown policy.
         """
@@ -58,8 +57,7 @@ class BulletMirror:
         self.world = world
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
-        self.self_contacts = SelfContacts(self.bodies, margin=margin)
-        self.filters = EngineFilters(self.bodies, self.self_contacts)
+        self.filters = EngineFilters(self.bodies, exempt_links)
         self.forces = LastingForces(client)
         self.own_shapes = OwnShapes(client)
         self.reactions = JointReactions(self.bodies)
@@ -71,6 +69,8 @@ class BulletMirror:
         """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
         self.on_gravity: Callable[[Vector], object] | None = None
         """Hears of another gravity."""
+        self.refused = ""
+        """Why users may not use PyBullet here, where another engine moves the world; "" where they may."""
         self._any_told = False
         self._in_phase_1 = False
         self.staged = StagedPoses(world)
@@ -200,14 +200,14 @@ class BulletMirror:
             return NO_ROW
         return int(self.rows_of_bodies([body])[0])
 
-    def touching_links(self, row: int) -> list[LinkPair]:
-        """Return the pairs of links of the robot in `row` that touch each other, by index."""
-        self.ensure(np.array([row], np.int64))
-        return self.self_contacts.touching(row)
-
     def rows_of_bodies(self, bodies: object) -> Rows:
         """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""
         return self.bodies.rows_of_bodies(np.asarray(bodies, np.int64))
+
+    def check_open(self) -> None:
+        """Raise StateError where users may not use PyBullet."""
+        if self.refused:
+            raise StateError(self.refused)
 
     def hand_out(self) -> int:
         """Return the raw client id, for use with pybullet's own functions.
@@ -215,6 +215,7 @@ class BulletMirror:
         Those calls cannot be intercepted, so from now on all bodies exist, each step writes all changed poses in phase
         2, and poses written outside a step are written to PyBullet at once.
         """
+        self.check_open()
         self.ensure()
         # Only now: in phase 1 `ensure` still has to write the staged poses, which it skips once the mirror is eager.
         self.handed_out = True
@@ -233,6 +234,7 @@ class BulletMirror:
 
     def adopt(self, row: int, body: int) -> None:
         """Make `body`, created by the user in this client, the body of `row`; its pose is read into the columns."""
+        self.check_open()
         self.bodies.adopt(row, body)
         self.world.touch(np.array([row], np.int64))
         self.world.bullet_behind[row] = False

@@ -1,4 +1,4 @@
-"""`fleet-sim bench`: measure spawning and stepping on this machine."""
+"""`fleet-sim bench`: measure spawning and stepping on this machine, of boxes or of a scenario."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ import time
 from typing import Any, NamedTuple
 
 from fleet_sim.cli.arguments import positive
+from fleet_sim.errors import InvalidValueError
 
 WARM_UP_STEPS = 5
+SIZES = (100, 1000, 10000)
+BAR = 40
+"""Length of the longest bar."""
+LEAST_SHARE = 0.002
+"""Systems that take less of a step than this are summed up."""
 
 
 class Result(NamedTuple):
@@ -24,29 +30,35 @@ def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("bench", help="measure spawning and stepping on this machine")
     parser.add_argument(
-        "--robots",
-        type=positive,
-        nargs="+",
-        default=[100, 1000, 10000],
-        metavar="N",
-        help="fleet sizes to measure",
+        "scenario",
+        nargs="?",
+        metavar="SCENARIO",
+        help="show which part of a step of it takes how long (default: boxes)",
+    )
+    parser.add_argument(
+        "--robots", type=positive, nargs="+", metavar="N", help="fleet sizes to measure (default: 100 1000 10000)"
     )
     parser.add_argument("--steps", type=positive, default=100, metavar="N", help="number of steps to measure")
     parser.add_argument(
         "--motion",
         choices=["omnidirectional", "differential"],
-        default="differential",
-        help="motion mode of the robots",
+        help="motion mode of the robots (default: differential)",
     )
     parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Print one row per fleet size; return 0."""
-    print(f"{args.motion} robots, physics off, time step 0.1 s, collisions in each step, half of the robots moving")
+    """Print one row per fleet size, or one per system of the scenario; return 0."""
+    if args.scenario is not None:
+        if args.robots or args.motion:
+            raise InvalidValueError("--robots and --motion are for boxes; a scenario has robots of its own")
+        print_systems(args.scenario, args.steps)
+        return 0
+    motion = args.motion or "differential"
+    print(f"{motion} robots, physics off, time step 0.1 s, collisions in each step, half of the robots moving")
     print(f"{'robots':>8} {'spawn s':>9} {'step ms':>9} {'real-time factor':>17}")
-    for robots in args.robots:
-        result = measure(robots, args.steps, args.motion)
+    for robots in args.robots or SIZES:
+        result = measure(robots, args.steps, motion)
         print(f"{result.robots:8d} {result.spawn:9.3f} {result.step * 1e3:9.3f} {result.rtf:17.0f}", flush=True)
     return 0
 
@@ -81,5 +93,48 @@ def measure(robots: int, steps: int, motion: str) -> Result:
         start = time.perf_counter()
         sim.step_once()
         times.append(time.perf_counter() - start)
-    step = sorted(times[WARM_UP_STEPS:])[steps // 2]
+    step = _median(times[WARM_UP_STEPS:])
     return Result(robots, spawn, step, params.timestep / step)
+
+
+def print_systems(scenario: str, steps: int) -> None:
+    """Print the median time of each system in a step of a scenario, as fast as it goes, as bars."""
+    from fleet_sim.paths import resolve_config
+    from fleet_sim.settings import load_mapping
+    from fleet_sim.simulation import MultiRobotSimulationCore
+    from fleet_sim.verification.trace import quiet
+
+    file = resolve_config(scenario)
+    with MultiRobotSimulationCore.from_dict(quiet(load_mapping(file)), source=str(file)) as sim:
+        for _ in range(WARM_UP_STEPS):
+            sim.step_once()
+        times: dict[str, list[float]] = {}
+        totals = []
+        for _ in range(steps):
+            sim.step_once()
+            totals.append(sim.pipeline.total)
+            for name, taken in sim.pipeline.times.items():
+                times.setdefault(name, []).append(taken)
+        step, count = _median(totals), len(sim.world)
+        rtf = sim.params.timestep / step
+        print(f"{count} entities, {steps} steps; median step {step * 1e3:.3f} ms, {rtf:.0f} times real time")
+        print("compiled code is in use" if sim.world.compiled else "no compiled code is in use (setting compiled_code)")
+    for line in bars({name: _median(taken) for name, taken in times.items()}, step):
+        print(line)
+
+
+def bars(systems: dict[str, float], step: float) -> list[str]:
+    """Return a line for each system (seconds, by name): its ms, its share of the step, and a bar; longest first."""
+    shown = {name: taken for name, taken in systems.items() if taken >= LEAST_SHARE * step}
+    # What is left is the pipeline itself, and medians that do not add up to that of their sum.
+    shown["the rest"] = max(step - sum(shown.values()), 0.0)
+    longest = max(shown.values()) or 1.0
+    order = sorted(shown.items(), key=lambda entry: -entry[1])
+    return [
+        f"{name:20} {taken * 1e3:9.4f} ms {taken / (step or 1.0):6.1%}  {'#' * round(BAR * taken / longest)}"
+        for name, taken in order
+    ]
+
+
+def _median(numbers: list[float]) -> float:
+    return sorted(numbers)[len(numbers) // 2]

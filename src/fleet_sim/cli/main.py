@@ -29,6 +29,7 @@ from fleet_sim.cli import (
     traffic,
     verify,
     view,
+    warm,
 )
 from fleet_sim.cli.arguments import CommandParser
 from fleet_sim.errors import FleetSimError
@@ -66,6 +67,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "check": check,
         "schema": schema,
         "bench": bench,
+        "warm": warm,
         "verify": verify,
     },
 )

@@ -29,6 +29,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--record-rate", type=float, metavar="HZ", help="with --record: samples per simulated second (default: 10)"
     )
     parser.add_argument(
+        "--record-sensors",
+        metavar="KINDS",
+        help="with --record: kinds of sensors whose readings are recorded, such as lidar,imu; or all",
+    )
+    parser.add_argument(
         "--record-inputs", metavar="FILE.jsonl", help="keep what comes from outside, to repeat the run without it"
     )
     parser.add_argument(
@@ -39,9 +44,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Raise ConfigError for a rate of no recording."""
+    """Raise ConfigError for options of no recording."""
     if args.record_rate is not None and not args.record:
         raise ConfigError("--record-rate is the rate of a recording; name its file with --record")
+    if args.record_sensors is not None and not args.record:
+        raise ConfigError("--record-sensors is about a recording; name its file with --record")
 
 
 def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
@@ -83,7 +90,8 @@ class KeptRun:
             self._inputs = InputRecorder(sim, args.record_inputs, source=str(resolve_config(args.config).resolve()))
         if args.record:
             rate = DEFAULT_RATE if args.record_rate is None else args.record_rate
-            self._recording = sim.record(args.record, rate=rate)
+            sensors = tuple(args.record_sensors.split(",")) if args.record_sensors else ()
+            self._recording = sim.record(args.record, rate=rate, sensors=sensors)
 
     def __enter__(self) -> KeptRun:
         return self

@@ -7,11 +7,12 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from fleet_sim.cli import recorded, state_options
+from fleet_sim.cli import broker_options, recorded, state_options
 from fleet_sim.cli.arguments import check_png, seeds
 from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
+from fleet_sim.config.modes import EngineChoice
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
@@ -37,6 +38,7 @@ def add(commands: Any) -> None:
     seeding.add_argument(
         "--seeds", type=seeds, metavar="LIST", help="run once with each seed, as in 1-20 or 1,5,9, and print a table"
     )
+    parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: what is installed)")
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
@@ -61,6 +63,7 @@ def add(commands: Any) -> None:
         help="write the figures of the section `tasks` or `orders`; `fleet-sim report` makes a page of it",
     )
     recorded.add_options(parser)
+    broker_options.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
     state_options.add_options(parser)
     parser.set_defaults(command=execute)
@@ -70,6 +73,7 @@ def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
     state_options.check(args)
     recorded.check(args)
+    broker_options.check(args)
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
@@ -90,8 +94,9 @@ def execute(args: argparse.Namespace) -> int:
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
     kept = recorded.KeptRun(sim, args)
-    wall = run(sim, kept, inputs)
-    print("\n".join(outcome.lines(wall)))
+    with broker_options.connected(sim, args) as lines:
+        wall = run(sim, kept, inputs)
+    print("\n".join([*outcome.lines(wall), *lines]))
     if source is not None:
         write_figures(sim, source, args, wall)
     if args.picture:
@@ -171,7 +176,7 @@ def write_figures(sim: MultiRobotSimulationCore, source: RunSource, args: argpar
 
 def execute_seeds(args: argparse.Namespace) -> int:
     """Run the scenario once with each of the seeds, to the end or to Ctrl-C, and print a table; return 0."""
-    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view"):
+    for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view", "vda5050"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
     from fleet_sim.cli.summary import RunSummary
@@ -220,6 +225,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
+    options["engine"] = args.engine
     for name, value in options.items():
         if value is not None:
             set_key(config, section + name, value)
@@ -228,6 +234,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
+    broker_options.add_section(args, config)
     settings = (config.get("simulation") or {}) if section else config
     if args.view and isinstance(settings, Mapping):
         for name, value in watched(settings).items():

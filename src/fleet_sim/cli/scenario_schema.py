@@ -19,7 +19,9 @@ def scenario_schema() -> dict[str, Any]:
         name: {**object_schema(feature.settings), "description": feature.doc}
         for name, feature in FEATURES.all().items()
     }
-    schemas: dict[str, Any] = {"simulation": object_schema(SimulationParams)}
+    settings = object_schema(SimulationParams)
+    # An empty section is null in YAML.
+    schemas: dict[str, Any] = {"simulation": {**settings, "type": [settings["type"], "null"]}}
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
         # At the top of an entry, as scenarios have them; `features` is how entries are kept after reading.
@@ -28,7 +30,6 @@ def scenario_schema() -> dict[str, Any]:
         # In a file a name is mandatory; in code it is not.
         items["properties"]["name"] = {**items["properties"]["name"], "type": "string", "minLength": 1}
         items["required"] = ["name", *items.get("required", [])]
-        # An empty section is null in YAML.
         schemas[section] = {"type": ["array", "null"], "items": items}
     schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
     return {

@@ -41,7 +41,6 @@ def add(commands: Any) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     # Settings are light; the planners and their kernels are not, and are imported when a run begins.
     from fleet_sim.cli.setting_options import add_options
-    from fleet_sim.traffic.runs.settings import FleetSettings
     from fleet_sim.traffic.settings import TrafficSettings
 
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -68,17 +67,23 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     executor.add_argument("--scen", required=True, metavar="S", help="the .scen with starts and goals")
     executor.add_argument("--paths", required=True, metavar="P", help="the paths, as SMART or lacam3 write them")
     executor.set_defaults(command=_execute)
-    for action in (runner, executor):
-        action.add_argument(
-            "--seconds", type=float, metavar="S", help="simulated time, at most (600; to the end: 3600)"
-        )
-        action.add_argument("--seed", type=not_negative, default=0, metavar="K", help="seed of all that is random (0)")
-        action.add_argument("--json", metavar="FILE", help="write all figures; `fleet-sim report` makes a page of it")
-        action.add_argument(
-            "--out", metavar="FILE", help="write what robots did as the League of Robot Runners does, for its PlanViz"
-        )
-        action.add_argument("--quiet", action="store_true", help="print no progress")
-        add_options(action, FleetSettings, FLEET)
+    _add_common_options(runner)
+    _add_common_options(executor)
+
+
+def _add_common_options(action: argparse.ArgumentParser) -> None:
+    """Add the options of every run, whoever planned it."""
+    from fleet_sim.cli.setting_options import add_options
+    from fleet_sim.traffic.runs.settings import FleetSettings
+
+    action.add_argument("--seconds", type=float, metavar="S", help="simulated time, at most (600; to the end: 3600)")
+    action.add_argument("--seed", type=not_negative, default=0, metavar="K", help="seed of all that is random (0)")
+    action.add_argument("--json", metavar="FILE", help="write all figures; `fleet-sim report` makes a page of it")
+    action.add_argument(
+        "--out", metavar="FILE", help="write what robots did as the League of Robot Runners does, for its PlanViz"
+    )
+    action.add_argument("--quiet", action="store_true", help="print no progress")
+    add_options(action, FleetSettings, FLEET)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -102,10 +107,7 @@ def _run(args: argparse.Namespace) -> int:
         args.problem, robots=args.robots, seed=args.seed, radius=room, cell=args.cell, level=args.level
     )
     if workload.goals is not None and args.dwell is None:
-        for name in LIFELONG_ONLY:
-            if getattr(args, name) is not None:
-                option = f"--{name.replace('_', '-')}"
-                raise InvalidValueError(f"{option}: a .scen is planned once, to the end; with --dwell it is not")
+        _refuse_lifelong(args)
         return _plan(args, workload, fleet, traffic.settings, traffic.time_limit)
     if args.paths:
         raise InvalidValueError("--paths: there is one plan to write for a .scen only, without --dwell")
@@ -124,6 +126,13 @@ def _run(args: argparse.Namespace) -> int:
         out=args.out,
     )
     return _report(args, outcome)
+
+
+def _refuse_lifelong(args: argparse.Namespace) -> None:
+    for name in LIFELONG_ONLY:
+        if getattr(args, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise InvalidValueError(f"{option}: a .scen is planned once, to the end; with --dwell it is not")
 
 
 def _plan(

@@ -23,10 +23,10 @@ from fleet_sim.spatial.distances import distances_between, upright_mask
 from fleet_sim.spatial.quaternions import slerp
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
-# Given pairs (K, 2) of (mover row, obstacle row), poses of the movers (K, 3) and (K, 4), and a distance,
-# return signed distances (K,) to the obstacles at their present poses; anything above the given distance may
-# be infinite.
-PosedDistanceSolver: TypeAlias = Callable[[Ints, Floats, Floats, float], Floats]
+Poses: TypeAlias = tuple[Floats, Floats]
+# Given pairs (K, 2) of (mover row, obstacle row), poses of the collision shapes of the movers, (K, 3) and (K, 4), and
+# of the obstacles, and a distance, return signed distances (K,); anything above the given distance may be infinite.
+PosedDistanceSolver: TypeAlias = Callable[[Ints, Poses, Poses, float], Floats]
 # Given pairs (K, 2) of rows, return which (K,) may collide.
 PairMask: TypeAlias = Callable[[Ints], Bools]
 
@@ -142,7 +142,9 @@ class _Sweep:
         if len(rest):
             distances[rest] = np.inf
             if self.solve is not None:
-                distances[rest] = self.solve(self.rows[rest], positions[rest], orientations[rest], reach)
+                movers = positions[rest], orientations[rest]
+                obstacles = self.obstacles.positions[rest], self.obstacles.orientations[rest]
+                distances[rest] = self.solve(self.rows[rest], movers, obstacles, reach)
         return distances
 
     def travels(self) -> Floats:

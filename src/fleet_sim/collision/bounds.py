@@ -48,13 +48,22 @@ def _pick(column: AnyArray, rows: Rows | slice) -> AnyArray:
 
 
 def refresh_by_kernels(world: World) -> None:
-    """Do what `refresh_bounds` does, by compiled code where all shapes sit on their bodies."""
-    if not world.shape_centred.all():
-        refresh_bounds(world)
-        return
+    """Do what `refresh_bounds` does, by compiled code."""
     world.bounds_behind[world.links.refresh_boxes()] = True
-    shapes = shape_arrays(world, slice(None))
-    world.bounds_version += write_bounds(world.bounds_behind, *shapes, world.aabb_lower, world.aabb_upper) > 0
+    written = write_bounds(
+        world.bounds_behind,
+        world.shape_kind,
+        world.position,
+        world.orientation,
+        world.half_extents,
+        world.radius,
+        world.shape_centred,
+        world.shape_position,
+        world.shape_orientation,
+        world.aabb_lower,
+        world.aabb_upper,
+    )
+    world.bounds_version += written > 0
 
 
 def refresh_bounds(world: World, *, boxes: bool = True) -> Rows:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.boxes import FAR
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import compiled_step, inlined
 
 # A box over more cells than this is in none: it is compared with all others.
 _MOST_CELLS = 256
@@ -50,7 +50,7 @@ def roomy(table: BoxTable, boxes: int) -> BoxTable:
     return table if len(table.large) >= boxes else new_table(boxes + boxes // 2)
 
 
-@compiled
+@compiled_step
 def are_filed(lower: Floats, upper: Floats, mask: Bools, rows: Rows, corners: Floats) -> bool:
     """Return whether the boxes in `mask` (N,) are those of `rows` (K,) with `corners` (K, 6), lower ones first."""
     place = 0
@@ -66,7 +66,7 @@ def are_filed(lower: Floats, upper: Floats, mask: Bools, rows: Rows, corners: Fl
     return place == len(rows)
 
 
-@compiled
+@inlined
 def span(first: float, last: float, low: float, inverse: float, count: int) -> tuple[int, int]:
     """Return the columns or strips from one coordinate to another.
 
@@ -79,13 +79,13 @@ def span(first: float, last: float, low: float, inverse: float, count: int) -> t
     )
 
 
-@compiled
+@inlined
 def _is_near(low_x: float, low_y: float, high_x: float, high_y: float) -> bool:
     # Comparisons with NaN are false: such a box is in no cell, and pairs with nothing.
     return -FAR <= low_x <= high_x <= FAR and -FAR <= low_y <= high_y <= FAR
 
 
-@compiled
+@compiled_step
 def file_boxes(lower: Floats, upper: Floats, margin: float, rows: Rows, cell: float, table: BoxTable) -> int:
     """Put the boxes of `rows` (K,) into `table`; return how many entries it has, or NOT_FOR_IT."""
     if _lay_out(lower, upper, margin, rows, cell, table) == NOT_FOR_IT:
@@ -97,7 +97,7 @@ def file_boxes(lower: Floats, upper: Floats, margin: float, rows: Rows, cell: fl
     return total
 
 
-@compiled
+@inlined
 def _lay_out(lower: Floats, upper: Floats, margin: float, rows: Rows, cell: float, table: BoxTable) -> int:
     """Choose the frame and the size of a table; return its cells, or NOT_FOR_IT where they would be too many."""
     low_x, low_y, high_x, high_y = np.inf, np.inf, -np.inf, -np.inf
@@ -117,7 +117,7 @@ def _lay_out(lower: Floats, upper: Floats, margin: float, rows: Rows, cell: floa
     return int(table.size[0] * table.size[1])
 
 
-@compiled
+@inlined
 def _count(lower: Floats, upper: Floats, margin: float, rows: Rows, table: BoxTable) -> int:
     """Set where each cell begins, and which boxes are in none; return how many entries there are."""
     begins, large = table.begins, table.large
@@ -144,7 +144,7 @@ def _count(lower: Floats, upper: Floats, margin: float, rows: Rows, table: BoxTa
     return total
 
 
-@compiled
+@inlined
 def _fill(lower: Floats, upper: Floats, margin: float, rows: Rows, table: BoxTable) -> None:
     begins, entries, large = table.begins, table.entries, table.large
     low_x, low_y, inverse = table.frame[0], table.frame[1], table.frame[2]

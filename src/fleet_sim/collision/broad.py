@@ -110,7 +110,7 @@ class BroadPhase:
         self.set_cell_size_mode(mode, cell_size)
 
     def use_kernels(self) -> None:
-        """Use compiled code from now on where it is faster; the pairs are the same. Needs the extra `traffic`."""
+        """Use compiled code from now on where it is faster; the pairs are the same. Needs the extra `fast`."""
         self._compiled = CompiledPairs()
 
     @property
@@ -156,6 +156,8 @@ class BroadPhase:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
         if self._compiled is not None and moving_mask is not None:
             fixed_mask = None if ignore_static else _among(static_mask, active_mask)
+            if fixed_mask is not None and not np.count_nonzero(fixed_mask):
+                fixed_mask = None
             found = self._by_kernels(lower, upper, margin, moving_mask, fixed_mask)
             if found is not None:
                 return found

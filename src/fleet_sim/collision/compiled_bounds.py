@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.kernels.turns import Quaternion, Vector, multiply, rotate
 from fleet_sim.spatial.shapes import ShapeKind
 
 _NONE, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
@@ -13,7 +14,7 @@ _NONE, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
 )
 
 
-@compiled
+@compiled_step
 def write_bounds(
     behind_mask: Bools,
     kinds: Bytes,
@@ -21,12 +22,16 @@ def write_bounds(
     orientations: Floats,
     half_extents: Floats,
     radii: Floats,
+    centred_mask: Bools,
+    shape_positions: Floats,
+    shape_orientations: Floats,
     lower: Floats,
     upper: Floats,
 ) -> int:
     """Write the corners (N, 3) of the rows in `behind_mask` (N,), and clear it; return how many these are.
 
-    The arguments between are the columns of `ShapeArrays`.
+    The arguments between are columns of the world: `positions` and `orientations` those of the bodies, in which the
+    shapes outside of `centred_mask` have poses of their own.
     """
     count = 0
     for row in range(len(behind_mask)):
@@ -35,7 +40,11 @@ def write_bounds(
         behind_mask[row] = False
         count += 1
         kind = kinds[row]
-        x, y, z, w = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
+        turn = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
+        place = positions[row, 0], positions[row, 1], positions[row, 2]
+        if not centred_mask[row]:
+            place, turn = _placed(place, turn, shape_positions, shape_orientations, row)
+        x, y, z, w = turn
         hx, hy, hz = half_extents[row, 0], half_extents[row, 1], half_extents[row, 2]
         if kind in (_CYLINDER, _CAPSULE):
             reach = _round_reach(kind == _CYLINDER, x, y, z, w, hz, radii[row])
@@ -48,15 +57,31 @@ def write_bounds(
         else:
             reach = _box_reach(x, y, z, w, hx, hy, hz)
         for axis in range(3):
-            lower[row, axis] = positions[row, axis] - reach[axis]
-            upper[row, axis] = positions[row, axis] + reach[axis]
+            lower[row, axis] = place[axis] - reach[axis]
+            upper[row, axis] = place[axis] + reach[axis]
         # A level plane ends at its own height: what is above does not touch it.
         if kind == _PLANE and x == 0.0 and y == 0.0:
-            upper[row, 2] = positions[row, 2]
+            upper[row, 2] = place[2]
     return count
 
 
-@compiled
+@inlined
+def _placed(
+    place: Vector, turn: Quaternion, shape_positions: Floats, shape_orientations: Floats, row: int
+) -> tuple[Vector, Quaternion]:
+    """Return the pose in the world of a shape that has its own in its body."""
+    offset = shape_positions[row, 0], shape_positions[row, 1], shape_positions[row, 2]
+    own = (
+        shape_orientations[row, 0],
+        shape_orientations[row, 1],
+        shape_orientations[row, 2],
+        shape_orientations[row, 3],
+    )
+    x, y, z = rotate(turn, offset)
+    return (place[0] + x, place[1] + y, place[2] + z), multiply(turn, own)
+
+
+@compiled_step
 def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz: float) -> tuple[float, float, float]:
     return (
         abs(1.0 - 2.0 * (y * y + z * z)) * hx + abs(2.0 * (x * y - z * w)) * hy + abs(2.0 * (x * z + y * w)) * hz,
@@ -65,7 +90,7 @@ def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz:
     )
 
 
-@compiled
+@compiled_step
 def _round_reach(
     cylinder: bool, x: float, y: float, z: float, w: float, half_height: float, radius: float
 ) -> tuple[float, float, float]:

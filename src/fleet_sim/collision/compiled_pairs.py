@@ -10,7 +10,8 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.box_table import NOT_FOR_IT, BoxTable, are_filed, file_boxes, new_table, roomy, span
-from fleet_sim.kernels import compiled
+from fleet_sim.collision.compiled_cells import OTHER_SIZES, cell_table, small_pairs
+from fleet_sim.kernels import compiled_step, inlined
 
 # So many comparisons with large boxes are cheaper than the grids.
 _MOST_COMPARISONS = 100_000
@@ -25,6 +26,7 @@ class CompiledPairs:
         self._fixed_rows: Rows = np.empty(0, np.int64)
         self._fixed_corners: Floats = np.empty((0, 6))
         self._fixed_key = (-1.0, -1.0)
+        self._cells = cell_table(0)
         self._out: Ints = np.empty((256, 2), np.int64)
 
     def pairs(
@@ -35,6 +37,10 @@ class CompiledPairs:
         Each has a row of `moving_mask` (N,), the other one is in it, too, or in `fixed_mask` (N,).
         """
         movers = np.flatnonzero(moving_mask)
+        if fixed_mask is None:
+            found = self._among_small(lower, upper, margin, movers, cell)
+            if found is not None:
+                return found
         self._moving = roomy(self._moving, len(movers))
         if file_boxes(lower, upper, margin, movers, cell, self._moving) == NOT_FOR_IT:
             return None
@@ -46,6 +52,20 @@ class CompiledPairs:
         while True:
             count = int(near_pairs(lower, upper, margin, movers, self._moving, fixed_rows, self._fixed, self._out))
             if count == NOT_FOR_IT:
+                return None
+            if count <= len(self._out):
+                return self._out[:count]
+            self._out = np.empty((2 * count, 2), np.int64)
+
+    def _among_small(self, lower: Floats, upper: Floats, margin: float, movers: Rows, cell: float) -> Ints | None:
+        """Return the pairs of boxes that are all smaller than a cell; None where they are not."""
+        if len(self._cells.rows) < len(movers):
+            self._cells = cell_table(len(movers) + len(movers) // 2)
+            # More pairs than boxes are rare, and then all is looked for again.
+            self._out = np.empty((max(len(self._out), len(movers)), 2), np.int64)
+        while True:
+            count = int(small_pairs(lower, upper, margin, movers, cell, self._cells, self._out))
+            if count == OTHER_SIZES:
                 return None
             if count <= len(self._out):
                 return self._out[:count]
@@ -66,7 +86,7 @@ class CompiledPairs:
         return True
 
 
-@compiled
+@compiled_step
 def near_pairs(
     lower: Floats,
     upper: Floats,
@@ -97,7 +117,7 @@ def near_pairs(
     return count
 
 
-@compiled
+@inlined
 def _touch(lower: Floats, upper: Floats, margin: float, one: int, other: int) -> bool:
     for axis in range(3):
         if not (lower[one, axis] <= upper[other, axis] + margin and lower[other, axis] <= upper[one, axis] + margin):
@@ -105,7 +125,7 @@ def _touch(lower: Floats, upper: Floats, margin: float, one: int, other: int) ->
     return True
 
 
-@compiled
+@inlined
 def _in_cells(
     lower: Floats,
     upper: Floats,
@@ -143,7 +163,7 @@ def _in_cells(
     return count
 
 
-@compiled
+@inlined
 def _with_all(
     lower: Floats, upper: Floats, margin: float, row: int, others: Rows, passed: Rows, out: Ints, count: int
 ) -> int:
@@ -157,7 +177,7 @@ def _with_all(
     return count
 
 
-@compiled
+@inlined
 def _add(row: int, other: int, out: Ints, count: int) -> int:
     if count < len(out):
         out[count, 0], out[count, 1] = min(row, other), max(row, other)

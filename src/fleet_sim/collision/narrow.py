@@ -15,8 +15,8 @@ from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.spatial.distances import pair_distances
 from fleet_sim.spatial.shapes import ShapeArrays
 
-# Given pairs (K, 2) of rows at their present poses and a distance, return the signed distances (K,); anything
-# above the given distance may be returned as infinite.
+# Given pairs (K, 2) of rows at their present poses and a distance >= 0, return numbers (K,) that are at most the given
+# one where the signed distance of a pair is.
 DistanceSolver: TypeAlias = Callable[[Ints, float], Floats]
 
 

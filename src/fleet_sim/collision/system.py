@@ -11,13 +11,16 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.bounds import active_mask, refresh_bounds, refresh_by_kernels, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
-from fleet_sim.collision.compiled_narrow import may_touch
+from fleet_sim.collision.compiled_upright import upright_contacts
 from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
 from fleet_sim.config.modes import CollisionDetectionMethod, CollisionMode
 from fleet_sim.core.clock import Schedule
 from fleet_sim.core.collision_rules import NO_PAIRS
 from fleet_sim.core.world import World
+from fleet_sim.spatial.shapes import ShapeKind
+
+_LAST_SIMPLE = int(ShapeKind.PLANE)
 
 
 class CollisionSystem:
@@ -65,7 +68,7 @@ class CollisionSystem:
         world.on_spawn.append(self._spawned)
 
     def use_kernels(self) -> None:
-        """Use compiled code from now on where it is faster; results are the same. Needs the extra `traffic`."""
+        """Use compiled code from now on where it is faster; results are the same. Needs the extra `fast`."""
         self.broad.use_kernels()
         self._refresh = refresh_by_kernels
         self._kernels = True
@@ -180,7 +183,7 @@ class CollisionSystem:
             # The engine decides pairs with a dynamic body; the narrow phase decides the others.
             dynamic_mask = world.dynamic
             pairs = pairs[~(dynamic_mask[pairs[:, 0]] | dynamic_mask[pairs[:, 1]])]
-        hits, _ = self._narrow(pairs)
+        hits = self._hits(pairs)
         if len(physical):
             hits = np.unique(np.concatenate((hits, physical)), axis=0)
         end = perf_counter()
@@ -191,13 +194,49 @@ class CollisionSystem:
         }
         return hits
 
+    def _hits(self, pairs: Ints) -> Ints:
+        """Return those of `pairs` that collide, in their order."""
+        kinds = self._world.shape_kind
+        # No formula covers robots made of links and meshes: they need no look at their boxes.
+        open_mask = (kinds.take(pairs[:, 0]) > _LAST_SIMPLE) | (kinds.take(pairs[:, 1]) > _LAST_SIMPLE)
+        if not np.count_nonzero(open_mask):
+            return self._narrow(pairs)[0]
+        hit_mask = np.zeros(len(pairs), np.bool_)
+        open_rows = np.flatnonzero(open_mask)
+        hit_mask[open_rows] = self._solve(pairs[open_rows], self.margin) <= self.margin
+        hits = pairs[hit_mask]
+        if len(open_rows) == len(pairs):
+            return hits
+        rest, _ = self._narrow(pairs[~open_mask])
+        if not len(rest):
+            return hits
+        hits = np.concatenate((hits, rest))
+        return hits[np.lexsort((hits[:, 1], hits[:, 0]))]
+
     def _narrow(self, pairs: Ints) -> tuple[Ints, int]:
-        world = self._world
-        if self._kernels and len(pairs):
-            columns = world.shape_kind, world.shape_centred, world.position, world.orientation, world.radius
-            pairs = pairs[may_touch(pairs, *columns, self.margin)]
         if not len(pairs):
             return pairs, 0
+        if not self._kernels:
+            return self._by_arrays(pairs)
+        hits, left = self._upright(pairs)
+        if not len(left):
+            return hits, 0
+        more, asked = self._by_arrays(left)
+        if not len(hits):
+            return more, asked
+        hits = np.concatenate((hits, more))
+        return hits[np.lexsort((hits[:, 1], hits[:, 0]))], asked
+
+    def _upright(self, pairs: Ints) -> tuple[Ints, Ints]:
+        """Return those of `pairs` that touch, and those left to be decided, both in their order."""
+        world = self._world
+        hits, left = np.empty_like(pairs), np.empty_like(pairs)
+        shapes = world.shape_kind, world.shape_centred, world.position, world.orientation
+        found, count = upright_contacts(pairs, *shapes, world.half_extents, world.radius, self.margin, hits, left)
+        return hits[:found], left[:count]
+
+    def _by_arrays(self, pairs: Ints) -> tuple[Ints, int]:
+        world = self._world
         if world.shape_centred.all():
             # All shapes sit at their bodies' origins: the columns can be used directly, without a copy.
             return contact_pairs(pairs, shape_arrays(world, slice(None)), self.margin, self._solve)

@@ -6,6 +6,7 @@ Columns store the small integer `code` of a choice, files and messages its strin
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar
 
 from fleet_sim.errors import InvalidValueError, did_you_mean, unknown_name
@@ -13,8 +14,13 @@ from fleet_sim.saved_classes import saved
 
 ModeT = TypeVar("ModeT", bound="Mode")
 
+EngineChoice: TypeAlias = Literal["auto", "bullet", "mujoco"]
+"""What moves dynamic bodies: PyBullet, MuJoCo, or whichever is installed, PyBullet first."""
 PoseFlush: TypeAlias = Literal["step", "demand"]
 """When moved poses are written to the engine: in each step, or when the engine is queried."""
+
+CompiledCodeUse: TypeAlias = Literal["auto", "always", "never"]
+"""When the step uses compiled code: where there is much to do, or in each world, or in none."""
 
 
 class Mode(str, Enum):
@@ -31,7 +37,7 @@ class Mode(str, Enum):
     def __str__(self) -> str:
         return str(self.value)
 
-    @property
+    @cached_property
     def code(self) -> int:
         """The integer that columns store for this choice: its index in the order of definition."""
         return list(type(self)).index(self)

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fleet_sim.config.modes import CollisionDetectionMethod, PoseFlush, SpatialHashCellSizeMode
-from fleet_sim.config.scenario import as_scenario, check_sections, check_spelling, is_scenario
+from fleet_sim.config.modes import (
+    CollisionDetectionMethod,
+    CompiledCodeUse,
+    EngineChoice,
+    PoseFlush,
+    SpatialHashCellSizeMode,
+)
+from fleet_sim.config.scenario import as_scenario, check_sections, check_spelling, is_scenario, simulation_in
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import (
     EXTENT,
@@ -64,6 +70,9 @@ class SimulationParams(UsedSettings):
 
     # What is simulated
     physics: bool = setting(False, doc="Simulate dynamic bodies with the physics engine; false = kinematics only.")
+    engine: EngineChoice = setting(
+        "auto", doc="The physics engine; auto = PyBullet where it is installed, else MuJoCo."
+    )
     gravity: Vector = setting(
         (0.0, 0.0, -9.81), unit="m/s^2", live=True, doc="Gravity acting on dynamic bodies, world frame."
     )
@@ -94,6 +103,11 @@ class SimulationParams(UsedSettings):
     )
     keep_initial_state: bool = setting(True, doc="Save the state at the start of the run so that it can be restored.")
     raise_on_fault: bool = setting(False, live=True, doc="Re-raise exceptions from user callbacks and plugins.")
+    compiled_code: CompiledCodeUse = setting(
+        "auto",
+        doc="Use of compiled code in the step, with equal results: auto = in worlds of many entities, where the extra "
+        "fast is installed; always; never, apart from traffic.",
+    )
     max_failures: int = setting(
         100,
         low=0,
@@ -162,6 +176,7 @@ class SimulationParams(UsedSettings):
                 "must be given (a number above 0) where spatial_hash_cell_size_mode is constant",
                 path="spatial_hash_cell_size",
             )
+        self._check_engine()
         # With room for rounding: the engine makes at least as many steps.
         if self.physics and self.timestep > MOST_SUBSTEPS * self.physics_substep * (1 + 1e-9):
             raise ConfigError(
@@ -169,6 +184,17 @@ class SimulationParams(UsedSettings):
                 f"{self.timestep:g}",
                 path="timestep",
             )
+
+    def _check_engine(self) -> None:
+        if self.engine != "mujoco":
+            return
+        if self.gui:
+            raise ConfigError(
+                "the window is PyBullet's; set gui: false (--headless), watch with --view, or set engine: bullet",
+                path="gui",
+            )
+        if self.pose_flush == "step":
+            raise ConfigError("step is for queries of PyBullet; set demand, or engine: bullet", path="pose_flush")
 
     def __setattr__(self, name: str, value: object) -> None:
         # `physics` is defined earlier, so it is already set when the default of the method is assigned.
@@ -190,7 +216,7 @@ class SimulationParams(UsedSettings):
             check_spelling(config, names_of(cls), source=source)
             return read(cls, config, source=source)._beside(source)
         check_sections(config, source=source)
-        return read(cls, config.get("simulation", {}), source=source, path="simulation")._beside(source)
+        return read(cls, simulation_in(config), source=source, path="simulation")._beside(source)
 
     def _beside(self, source: str) -> SimulationParams:
         self.model_paths = tuple(beside(source, folder, is_folder) for folder in self.model_paths)

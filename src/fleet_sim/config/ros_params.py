@@ -50,6 +50,18 @@ class RateParams(UsedSettings):
 
 
 @dataclass
+class RmfParams(UsedSettings):
+    """The topics of Open-RMF; rates are per second of simulation time."""
+
+    enabled: bool | None = setting(None, doc="Whether they are offered; null: where the scenario has slotcars.")
+    level: str = setting("L1", doc="Name of the level at height 0 in scenarios without a section `building`.")
+    robot_state: float = setting(2.0, above=0, unit=RATE, doc="Rate of /robot_state of each robot.")
+    door_states: float = setting(1.0, above=0, unit=RATE, doc="Rate of door_states of each door.")
+    lift_states: float = setting(1.0, above=0, unit=RATE, doc="Rate of lift_states of each lift; also at each change.")
+    workcell_states: float = setting(0.5, above=0, unit=RATE, doc="Rate of the states of dispensers and ingestors.")
+
+
+@dataclass
 class RosParams(UsedSettings):
     """The `ros:` section of a scenario."""
 
@@ -69,6 +81,7 @@ class RosParams(UsedSettings):
     map_height: float | None = setting(
         None, unit="m", doc="Height at which /map is cut; null: the height of the first lidar, or 0.2 without one."
     )
+    rmf: RmfParams = setting(factory=RmfParams, doc="The topics of Open-RMF.")
     rates: RateParams = setting(factory=RateParams, doc="Publishing rates of the interfaces.")
 
     @classmethod
@@ -90,7 +103,9 @@ class RosSection(Section[object]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of RosParams."""
-        return object_schema(RosParams)
+        schema = object_schema(RosParams)
+        # An empty section is null in YAML.
+        return {**schema, "type": [schema["type"], "null"]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid."""

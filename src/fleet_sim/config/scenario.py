@@ -32,6 +32,13 @@ def is_scenario(config: Mapping[str, object]) -> bool:
     return any(name in OWN_SECTIONS for name in config) or any(name in SECTIONS for name in config)
 
 
+def simulation_in(scenario: Mapping[str, Any]) -> Any:
+    """Return the section `simulation`, whatever it is; empty where there is none, or where nothing is in it."""
+    # An empty section is null in YAML. Anything else that is no mapping, such as 0, is left for the reader to refuse.
+    section = scenario.get("simulation")
+    return {} if section is None else section
+
+
 def section_names() -> list[str]:
     """Return the names of all sections: the simulation's own, then the others in alphabetical order."""
     return [*OWN_SECTIONS, *SECTIONS.names()]
@@ -62,7 +69,13 @@ def check_entries(config: Mapping[str, Any], *, source: str = "") -> None:
 
 
 def as_scenario(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `config` as a scenario: a mapping with the key `type` is a swarm world on its own."""
+    """Return `config` as a scenario.
+
+    A mapping with the key `type` is a swarm world on its own, one with `levels` a building.
+    """
+    # By this key alone: `lifts` is the name of a section, too.
+    if isinstance(config.get("levels"), Mapping) and "type" not in config:
+        return {"building": {"content": config}}
     return {"swarm": config} if "type" in config else config
 
 
@@ -78,21 +91,26 @@ def with_implied_settings(config: Mapping[str, Any], *, source: str = "") -> Map
     implied: dict[str, Any] = {}
     for name, section in _sections_in(config):
         implied.update(section.implied_settings(config[name], source=source))
-    given = config.get("simulation", {})
+    given = simulation_in(config)
     # A value that is not a mapping is rejected later by the reader of the settings.
     return {**config, "simulation": {**implied, **given}} if isinstance(given, Mapping) else config
 
 
 def without_needless_window(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `config` with `gui: false` where nobody asked for a window and there is no display to open one on.
+    """Return `config` with `gui: false` where nobody asked for a window and there is nothing to open one with.
 
-    `gui` defaults to true: without a display every scenario that does not mention it would fail. Says so in the log.
+    `gui` defaults to true: without a display every scenario that does not mention it would fail, which the log says;
+    with the engine mujoco, too, which has no window.
     """
     section = is_scenario(config)
-    settings = config.get("simulation") or {} if section else config
-    if not isinstance(settings, Mapping) or "gui" in settings or has_display():
+    settings = simulation_in(config) if section else config
+    if not isinstance(settings, Mapping) or "gui" in settings:
         return config
-    logger.warning("no display (DISPLAY is not set): no window is opened")
+    windowless = settings.get("engine") == "mujoco"
+    if has_display() and not windowless:
+        return config
+    if not windowless:
+        logger.warning("no display (DISPLAY is not set): no window is opened")
     settings = {**settings, "gui": False}
     return {**config, "simulation": settings} if section else settings
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar
 
 from fleet_sim.registry import Registry, instances_of
+from fleet_sim.settings import object_schema, read
 
 Sim = TypeVar("Sim")
 
@@ -41,6 +42,26 @@ class Section(ABC, Generic[Sim]):
 
     def open(self, sim: Sim, entry: Any, *, source: str = "") -> None:
         """Add the content of `entry` to `sim`, after its robots, objects and sensors; raises ConfigError."""
+
+
+class SettingsSection(Section[Sim]):
+    """Base of sections whose entry is the settings of one class."""
+
+    name: ClassVar[str]
+    """The name of the section."""
+    settings_class: ClassVar[type[Any]]
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the settings."""
+        return object_schema(self.settings_class)
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings are wrong."""
+        self.read(entry, source)
+
+    def read(self, entry: Any, source: str) -> Any:
+        """Return the settings in `entry`; raises ConfigError."""
+        return read(self.settings_class, entry, source=source, path=self.name)
 
 
 SECTIONS: Registry[Section[Any]] = Registry("section", instances_of(Section), group="fleet_sim.section")

@@ -1,4 +1,4 @@
-"""Names of entities together with their rows."""
+"""How entities are named: by object id, by body id, or by name with the row looked up."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from typing import Any
 
 from fleet_sim.arrays import Rows
 from fleet_sim.core.world import World
+
+
+class ObjectId(int):
+    """An entity's id in its simulation: an int in all respects, distinguished only where body ids are accepted too."""
+
+
+class BodyId(int):
+    """The id of a PyBullet body: an int in all respects; `object_id` is that of its entity."""
+
+    object_id: int
+
+    def __new__(cls, number: int, object_id: int = -1) -> BodyId:
+        """Create the id `number` of the body of the entity `object_id`."""
+        made = super().__new__(cls, number)
+        made.object_id = object_id
+        return made
 
 
 class NamedRows(tuple[str, ...]):

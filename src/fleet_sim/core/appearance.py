@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Ints
-from fleet_sim.core.look import colours_given
+from fleet_sim.core.look import colors_given
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.shapes import BodyShape
 from fleet_sim.core.snapshot import Snapshot
@@ -37,9 +37,9 @@ class Appearance:
     def __len__(self) -> int:
         return len(self.object_ids)
 
-    def colours(self, indices: Ints, links: Ints) -> Floats:
+    def colors(self, indices: Ints, links: Ints) -> Floats:
         """Return the colour (K, 4) given to each of `links` (K,) of the entities `indices` (K,); -1 where none was."""
-        return colours_given(self.rgba, self.link_rgba, indices, links)
+        return colors_given(self.rgba, self.link_rgba, indices, links)
 
 
 def appearance_of(world: World) -> Appearance:

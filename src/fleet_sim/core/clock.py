@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 from weakref import WeakSet
 
@@ -20,15 +21,19 @@ def exact(value: float) -> Fraction:
     return simple if float(simple) == value else Fraction(value)
 
 
+@lru_cache(maxsize=4096)
+def _ticks(seconds: float, numerator: int, denominator: int) -> int:
+    """Return the steps of `numerator / denominator` s in `seconds`; kept, as the same times are asked for again."""
+    return math.ceil(exact(seconds) / Fraction(numerator, denominator) - _ROUNDING)
+
+
 class Clock:
     """Counts steps. `time` is `tick * dt`, computed, never accumulated, so it does not drift."""
 
     def __init__(self, dt: float) -> None:
         self.dt = dt
         self.tick = 0
-        self._exact_dt = exact(dt)
-        self._numerator = self._exact_dt.numerator
-        self._denominator = self._exact_dt.denominator
+        self._numerator, self._denominator = exact(dt).as_integer_ratio()
         # Weak: the schedule of a removed callback is freed with it.
         self._schedules: WeakSet[Schedule] = WeakSet()
         self._made = 0
@@ -48,7 +53,7 @@ class Clock:
 
         A millionth of a step is ignored: sums of floats such as 0.1 + 0.2 end in the expected step.
         """
-        return math.ceil(exact(seconds) / self._exact_dt - _ROUNDING)
+        return _ticks(seconds, self._numerator, self._denominator)
 
     def schedule(self, frequency: float | None) -> Schedule:
         """Return a schedule that fires `frequency` times per simulated second (None: at each step)."""

@@ -43,9 +43,9 @@ class LookColumns(ColumnTable):
         self.behind[row] = True
         self.version += 1
 
-    def colours(self, rows: Rows, links: Ints) -> Floats:
+    def colors(self, rows: Rows, links: Ints) -> Floats:
         """Return the colour (N, 4) given to each of `links` (N,) of `rows` (N,); -1 where none was given."""
-        return colours_given(self.rgba, self.links, rows, links)
+        return colors_given(self.rgba, self.links, rows, links)
 
     def painted_mask(self, rows: Rows) -> Bools:
         """Return which of `rows` have a colour given, or a link with one."""
@@ -59,7 +59,7 @@ class LookColumns(ColumnTable):
         self.version += 1
 
 
-def colours_given(rgba: Floats, link_rgba: AnyArray, rows: Rows, links: Ints) -> Floats:
+def colors_given(rgba: Floats, link_rgba: AnyArray, rows: Rows, links: Ints) -> Floats:
     """Return the colour (N, 4) of each of `links` (N,) of `rows` (N,), from columns of LookColumns; -1: none given."""
     found = rgba[rows]
     special = link_rgba[rows]

@@ -19,21 +19,28 @@ from fleet_sim.registry import Registry, subclasses_of
 Owner = TypeVar("Owner")
 
 
-class SimHooks(Generic[Owner]):
-    """The hooks that the simulation calls on a plugin. Users derive from SimPlugin, which has the type of `sim`."""
+class Hooks:
+    """What plugins of a simulation and of an agent have in common."""
 
-    def __init__(self, sim: Owner, config: dict[str, Any] | None = None) -> None:
-        self.sim = sim
+    def __init__(self, config: dict[str, Any] | None) -> None:
         self.config = dict(config or {})
 
     def on_init(self) -> None:
-        """Called once, when the plugin is registered."""
+        """Called when the plugin is added; also when a checkpoint restores the removed agent of the plugin."""
+
+    def on_reset(self) -> None:
+        """Called after the simulation was reset to its initial state; a plugin of a simulation also after `clear`."""
+
+
+class SimHooks(Hooks, Generic[Owner]):
+    """The hooks that the simulation calls on a plugin. Users derive from SimPlugin, which has the type of `sim`."""
+
+    def __init__(self, sim: Owner, config: dict[str, Any] | None = None) -> None:
+        super().__init__(config)
+        self.sim = sim
 
     def on_step(self, dt: float) -> None:
         """Called at the plugin's rate; `dt` is the simulated time since the last call."""
-
-    def on_reset(self) -> None:
-        """Called after the simulation was reset to its initial state or cleared."""
 
     def on_shutdown(self) -> None:
         """Called once, when the simulation is closed or the plugin removed."""
@@ -48,21 +55,15 @@ class SimHooks(Generic[Owner]):
         """Go back to what `state_of` returned, maybe in another process; called after `on_reset`."""
 
 
-class AgentHooks(Generic[Owner]):
+class AgentHooks(Hooks, Generic[Owner]):
     """The hooks that the simulation calls on a plugin of one agent. Users derive from AgentPlugin."""
 
     def __init__(self, agent: Owner, config: dict[str, Any] | None = None) -> None:
+        super().__init__(config)
         self.agent = agent
-        self.config = dict(config or {})
-
-    def on_init(self) -> None:
-        """Called when the plugin is added, and when a checkpoint restores its removed agent."""
 
     def on_update(self, dt: float) -> None:
         """Called at each step, in phase 1."""
-
-    def on_reset(self) -> None:
-        """Called after the simulation was reset to its initial state."""
 
     def on_destroy(self) -> None:
         """Called when the agent or the plugin is removed."""

@@ -88,6 +88,9 @@ class LinkBook(Protocol):
     def link_velocities(self, rows: Rows, links: Ints, points: Floats) -> tuple[Floats, Floats]:
         """Return linear velocities (N, 3) of world `points` fixed to one link per row, and angular ones (N, 3)."""
 
+    def body_frames(self, rows: Rows) -> tuple[Floats, Ints]:
+        """Return frames (3, 4, B + 1, R) of bodies of robots of one model, and the column (N,) of each of `rows`."""
+
     def refresh_boxes(self) -> Rows:
         """Update the boxes of robots whose joints moved; return their rows."""
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from fleet_sim.arrays import AnyArray, Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.core.columns import FeatureColumns
+from fleet_sim.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from fleet_sim.core.look import Rgba
 from fleet_sim.core.robot_model import RobotModel
-from fleet_sim.core.schema import KIND_AGENT, NO_ROW, MotionColumns
 from fleet_sim.core.shapes import BodyShape
-from fleet_sim.core.world import World
 from fleet_sim.errors import unknown_name
 
 LinkColors = Mapping[int, Mapping[int, Rgba]]
@@ -36,27 +31,6 @@ class EntityBodies:
     """(N,) whether its joints are moved by motors."""
     span: slice | None
     """The rows of all, where they are in a row: copying them is then several times as fast."""
-
-
-def take_bodies(world: World) -> EntityBodies:
-    """Return what the living entities of `world` are made of, in the order of `world.rows`."""
-    rows, shapes = world.rows, world.shapes
-    first = int(rows[0]) if len(rows) else 0
-    together = np.array_equal(rows, np.arange(first, first + len(rows)))
-    return EntityBodies(
-        span=slice(first, first + len(rows)) if together else None,
-        models=tuple(map(world.model_of, rows.tolist())),
-        shapes=tuple(shapes[number] if number >= 0 else None for number in world.shape_id[rows].tolist()),
-        half_extents=_frozen(world.half_extents[rows]),
-        centres=_frozen(world.shape_position[rows]),
-        motor_mask=_frozen(world.robots.motors[rows]),
-    )
-
-
-def take_link_colors(world: World) -> LinkColors:
-    """Return the colours given to single links; nothing in it ever changes."""
-    given = world.look.links[world.rows]
-    return {index: given[index] for index in range(len(given)) if given[index]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,82 +100,3 @@ class Snapshot:
     @cached_property
     def _index_of_name(self) -> dict[str, int]:
         return {name: index for index, name in enumerate(self.names)}
-
-
-def take_snapshot(
-    world: World, pairs: Ints, names: Sequence[str], bodies: EntityBodies, link_colors: LinkColors
-) -> Snapshot:
-    """Return the present state of `world`; inside a step it gets the number and the time of the step's end.
-
-    `pairs` (M, 2) are the rows that collide; `names`, `bodies` and `link_colors` are of all living entities, in the
-    order of `world.rows`.
-    """
-    rows, motion = world.rows, world.motion
-    index_of_row = _indices_of_rows(world)
-    collisions = index_of_row[pairs].reshape(-1, 2)
-    slots = world.joints.slots(world.robots, rows)
-    path_starts, waypoints = _waypoints(motion, rows)
-    # A step counts as made when it has ended.
-    tick = world.clock.tick + world.in_step
-
-    def copied(column: AnyArray) -> AnyArray:
-        # Indexing by an array copies, a slice does not: nothing here shares memory with the world.
-        return _frozen(column[rows] if bodies.span is None else column[bodies.span].copy())
-
-    return Snapshot(
-        tick=tick,
-        time=world.clock.seconds(tick),
-        names=tuple(names),
-        object_ids=copied(world.object_id),
-        agent_mask=_frozen(world.kind[rows] == KIND_AGENT),
-        positions=copied(world.position),
-        orientations=copied(world.orientation),
-        velocities=copied(world.velocity),
-        angular_velocities=copied(world.angular_velocity),
-        carriers=_frozen(index_of_row[world.parent[rows]]),
-        modes=copied(motion.control),
-        busy_mask=_frozen(world.tables["actions"].waiting[rows] != 0),  # type: ignore[attr-defined]  # ActionColumns
-        blockers=_frozen(index_of_row[motion.blocked_by[rows]]),
-        path_starts=_frozen(path_starts),
-        path_positions=_frozen(world.waypoints.position[waypoints]),
-        path_orientations=_frozen(world.waypoints.orientation[waypoints]),
-        joint_starts=_frozen(np.concatenate([[0], np.cumsum(world.robots.joint_count[rows])])),
-        joint_positions=_frozen(world.joints.position[slots]),
-        joint_velocities=_frozen(world.joints.velocity[slots]),
-        joint_efforts=_frozen(world.joints.effort[slots]),
-        # Without pairs of an entity that was removed since the last check.
-        collisions=_frozen(collisions[(collisions != NO_ROW).all(axis=1)]),
-        colors=copied(world.look.rgba),
-        link_colors=link_colors,
-        features=_features(world, copied),
-        bodies=bodies,
-    )
-
-
-def _indices_of_rows(world: World) -> Ints:
-    """Return the index of the entity in each row among those that live, NO_ROW without one, and for NO_ROW itself."""
-    # NO_ROW is -1: as an index it finds the last entry, which is NO_ROW because no entity has that row.
-    index_of_row = np.full(world.capacity + 1, NO_ROW, np.int64)
-    index_of_row[world.rows] = np.arange(len(world.rows))
-    return index_of_row
-
-
-def _features(world: World, copied: Callable[[AnyArray], AnyArray]) -> dict[str, dict[str, AnyArray]]:
-    return {
-        name: {column: copied(array) for column, _, array in table.columns()}
-        for name, table in world.tables.items()
-        if isinstance(table, FeatureColumns)
-    }
-
-
-def _waypoints(motion: MotionColumns, rows: Rows) -> tuple[Ints, Ints]:
-    """Return where the waypoints of each of `rows` begin among those of all (N + 1,), and their places in the pool."""
-    lengths = motion.path_length[rows]
-    starts = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts, np.arange(starts[-1]) + np.repeat(motion.path_start[rows] - starts[:-1], lengths)
-
-
-def _frozen(copy: AnyArray) -> AnyArray:
-    copy.flags.writeable = False
-    return copy

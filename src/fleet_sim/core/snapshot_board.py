@@ -7,8 +7,17 @@ from concurrent.futures import Future
 from threading import Condition
 from types import TracebackType
 
-from fleet_sim.arrays import Ints
-from fleet_sim.core.snapshot import EntityBodies, LinkColors, Snapshot, take_bodies, take_link_colors, take_snapshot
+from fleet_sim.arrays import AnyArray, Ints
+from fleet_sim.core.snapshot import Snapshot
+from fleet_sim.core.snapshot_taking import (
+    EntityRoster,
+    GivenColors,
+    snapshot_of,
+    state_views,
+    take_colors,
+    take_features,
+    take_roster,
+)
 from fleet_sim.core.world import World
 
 BetweenSteps = Callable[[Callable[[], object]], object]
@@ -60,7 +69,7 @@ class Subscription:
 class SnapshotBoard:
     """The newest snapshot of a simulation, `sim.snapshots`. Without a subscription, steps take none.
 
-    Every method may be called from any thread, but for `take`, `refresh` and `end_step`, which read the world.
+    Every method may be called from any thread, but for `take`, `look`, `refresh` and `end_step`, which read the world.
     `pairs()` returns the rows (M, 2) that collide, `between_steps(function)` has a function called while no step is
     under way.
     """
@@ -74,10 +83,9 @@ class SnapshotBoard:
         self._latest: Snapshot | None = None
         self._readers: tuple[Subscription, ...] = ()
         self._requested: Future[Snapshot] | None = None
-        self._names: tuple[str, ...] = ()
-        self._bodies: EntityBodies | None = None
+        self._roster: EntityRoster | None = None
+        self._colors: GivenColors | None = None
         self._names_version = -1
-        self._link_colors: LinkColors = {}
         self._look_version = -1
 
     @property
@@ -149,17 +157,34 @@ class SnapshotBoard:
 
     def take(self) -> Snapshot:
         """Return a snapshot of this moment."""
+        world, (views, roster, colors) = self._world, self.look()
+        # Indexing may have copied already, but not always.
+        state = {name: view.copy() for name, view in views.items()}
+        features = take_features(world, roster)
+        return snapshot_of(state, roster, colors, tick=self.tick, time=self.time, features=features)
+
+    @property
+    def tick(self) -> int:
+        """The number of the step that a snapshot of this moment is of: one under way counts as made."""
+        return self._world.clock.tick + self._world.in_step
+
+    @property
+    def time(self) -> float:
+        """The simulation time in s at the end of that step."""
+        return self._world.clock.seconds(self.tick)
+
+    def look(self) -> tuple[dict[str, AnyArray], EntityRoster, GivenColors]:
+        """Return what a snapshot of this moment is made of; the arrays change with the world.
+
+        EntityRoster and colours are the same objects as before while nothing of them has changed.
+        """
         world = self._world
-        if self._names_version != world.version:
+        if self._roster is None or self._names_version != world.version:
             # Names and bodies are the parts that take Python per entity, and they rarely change.
-            self._names = tuple(map(world.label, world.rows.tolist()))
-            self._bodies = take_bodies(world)
-            self._names_version, self._look_version = world.version, -1
-        if self._look_version != world.look.version:
-            self._link_colors = take_link_colors(world)
-            self._look_version = world.look.version
-        assert self._bodies is not None
-        return take_snapshot(world, self._pairs(), self._names, self._bodies, self._link_colors)
+            self._roster, self._names_version, self._colors = take_roster(world), world.version, None
+        if self._colors is None or self._look_version != world.look.version:
+            self._colors, self._look_version = take_colors(world), world.look.version
+        return state_views(world, self._roster, self._pairs()), self._roster, self._colors
 
     def refresh(self) -> None:
         """Replace the snapshot, if anybody reads it: the world has changed without a step."""

@@ -199,8 +199,8 @@ class Agent(EndEffectorHandle, PowerHandle):
         span = world.waypoints.of(world.motion, row)
         if span.start == span.stop or world.motion.control[row] != POSE:
             return None
-        points, turns = world.waypoints.position[span].tolist(), world.waypoints.orientation[span].tolist()
-        return Path([Pose(point, turn) for point, turn in zip(points, turns, strict=True)])
+        positions, orientations = world.waypoints.position[span].tolist(), world.waypoints.orientation[span].tolist()
+        return Path([Pose(point, turn) for point, turn in zip(positions, orientations, strict=True)])
 
     @property
     def current_waypoint_index(self) -> int:

@@ -112,10 +112,10 @@ def place(world: World, children: Rows) -> None:
     if not len(children):
         return
     parents, links = world.parent[children], world.parent_link[children]
-    frames, turns = world.link_poses(parents, links)
-    arms = quaternions.rotate(turns, world.attach_position[children])
+    frames, orientations = world.link_poses(parents, links)
+    arms = quaternions.rotate(orientations, world.attach_position[children])
     world.position[children] = frames + arms
-    world.orientation[children] = quaternions.multiply(turns, world.attach_orientation[children])
+    world.orientation[children] = quaternions.multiply(orientations, world.attach_orientation[children])
     # A rigid body: the velocity of a point is v + w x r.
     spins = world.angular_velocity[parents]
     world.velocity[children] = world.velocity[parents] + quaternions.cross(spins, arms)
@@ -145,7 +145,9 @@ def follow(world: World) -> None:
     while len(carried):
         parents = world.parent[carried]
         # Whose carrier is itself carried waits for a later round.
-        waiting_mask = np.isin(parents, carried)
+        carried_mask = np.zeros(len(world.parent), np.bool_)
+        carried_mask[carried] = True
+        waiting_mask = carried_mask[parents]
         ready = carried[~waiting_mask]
         place(world, ready[_astir_mask(world, ready)])
         carried = carried[waiting_mask]

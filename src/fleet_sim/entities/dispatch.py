@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, as_float, as_floats
+from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core import commands as c
 from fleet_sim.core.acknowledgement import CommandAck
@@ -100,11 +100,11 @@ class FleetCommandDispatcher:
     def _(self, command: c.Navigate) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
-        points, turns = to.poses(command.positions, command.orientations)
+        positions, orientations = to.poses(command.positions, command.orientations)
         # After all checks: a rejected command must not end what the robot is doing.
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
-            drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), points, turns)
+            drive.start_paths(self._world, to.rows, np.ones(len(to.rows), np.int64), positions, orientations)
         return self._ack(command, to)
 
     @_apply.register
@@ -112,35 +112,29 @@ class FleetCommandDispatcher:
         to = Recipients(self._world, [command.name])
         to.reject_immovable()
         points = as_floats(command.positions, (None, 3), "positions")
-        turns = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
+        orientations = quaternions.normalized(as_floats(command.orientations, (len(points), 4), "orientations"))
         check_extent(points, self._world.extent, "positions")
         if len(points) == 0:
             raise InvalidValueError("a path needs at least one waypoint, got none")
         self._pre_empt_base(to, "a new path was commanded")
         if len(to.rows):
-            drive.start_paths(self._world, to.rows, np.array([len(points)]), points, turns)
+            drive.start_paths(self._world, to.rows, np.array([len(points)]), points, orientations)
         return self._ack(command, to)
 
     @_apply.register
     def _(self, command: c.SetVelocity) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
-        count = len(command.names)
-        linear = shaped(command.linear, (count, 3), "linear")[to.indices]
+        shape = (len(command.names), 3)
         # Shapes are checked for all names, values only of those who get one.
-        angular = shaped(command.angular, (count, 3), "angular")[to.indices]
-        good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
+        linear, angular = shaped(command.linear, shape, "linear"), shaped(command.angular, shape, "angular")
         timeout = (
             None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         )
-        # `keep` drops the others from the recipients, so the arrays must be cut by the same mask.
-        to.keep(good_mask, "velocity is not finite")
-        linear, angular = linear[good_mask], angular[good_mask]
-        bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)
-        to.keep(bounded_mask, f"velocity is beyond {LARGEST_SPEED:g} m/s or rad/s")
+        linear, angular = _sane(to, linear[to.indices], angular[to.indices])
         self._pre_empt_base(to, "a velocity was commanded")
         if len(to.rows):
-            drive.start_velocities(self._world, to.rows, linear[bounded_mask], angular[bounded_mask], timeout)
+            drive.start_velocities(self._world, to.rows, linear, angular, timeout)
         return self._ack(command, to)
 
     @_apply.register
@@ -162,9 +156,9 @@ class FleetCommandDispatcher:
         world = self._world
         to = Recipients(world, command.names)
         to.reject_carried()
-        points, turns = to.poses(command.positions, command.orientations)
+        positions, orientations = to.poses(command.positions, command.orientations)
         if len(to.rows):
-            world.place(to.rows, points, turns, preserve_velocity=command.preserve_velocity)
+            world.place(to.rows, positions, orientations, preserve_velocity=command.preserve_velocity)
             # Within a step, what is carried follows at the end of phase 1 anyway.
             if not world.in_step:
                 attachments.follow_rows(world, to.rows)
@@ -291,3 +285,18 @@ class FleetCommandDispatcher:
             drive.stop(world, to.rows, stay=stay)
             # Stop is for the whole robot: its joints stop, too.
             hold_joints(world, world.joints.slots(world.robots, to.rows))
+
+
+def _sane(to: Recipients, linear: Floats, angular: Floats) -> tuple[Floats, Floats]:
+    """Reject those of `to` whose velocity is no number or too large; return the velocities (K, 3) of the others."""
+    # The usual case. Looking at rows of three numbers takes several times as long as looking at all of them.
+    # Of a number that is none, comparisons are false.
+    if np.abs(linear).max(initial=0.0) <= LARGEST_SPEED and np.abs(angular).max(initial=0.0) <= LARGEST_SPEED:
+        return linear, angular
+    good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
+    # `keep` drops the others from the recipients, so the arrays must be cut by the same mask.
+    to.keep(good_mask, "velocity is not finite")
+    linear, angular = linear[good_mask], angular[good_mask]
+    bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)
+    to.keep(bounded_mask, f"velocity is beyond {LARGEST_SPEED:g} m/s or rad/s")
+    return linear[bounded_mask], angular[bounded_mask]

@@ -232,13 +232,13 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
     if entry.at is not None:
         return _spawn_at(world, cls, entry, params)
     # A pose of a grid is that of its first cell.
-    turn = np.array(params.initial_pose.orientation)
+    orientation = np.array(params.initial_pose.orientation)
     if entry.grid is None:
-        return spawn_many(world, cls, params, np.array([params.initial_pose.position]), turn[None], [entry.name])
+        return spawn_many(world, cls, params, np.array([params.initial_pose.position]), orientation[None], [entry.name])
     grid = GridSpawnParams.from_count(entry.grid.count, entry.grid.columns, entry.grid.spacing, entry.grid.offset)
     points = grid.positions(np.arange(entry.grid.count)) + np.array(params.initial_pose.position)
     names = [f"{entry.name}_{index}" for index in range(len(points))]
-    return spawn_many(world, cls, params, points, np.tile(turn, (len(points), 1)), names)
+    return spawn_many(world, cls, params, points, np.tile(orientation, (len(points), 1)), names)
 
 
 def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
@@ -254,11 +254,11 @@ def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[
     # Robots only: objects may lie on each other, and two robots in one place would never part.
     if isinstance(params, AgentSpawnParams):
         _check_vacant(world, points)
-    turns = quaternions.multiply(quaternions.from_yaws(headings), np.tile(pose.orientation, (len(points), 1)))
+    orientations = quaternions.multiply(quaternions.from_yaws(headings), np.tile(pose.orientation, (len(points), 1)))
     alone = at.count is None and len(points) == 1
     # A `count` of 1 is numbered too: a script that changes the count finds the same names.
     names = [entry.name] if alone else [f"{entry.name}_{index}" for index in range(len(points))]
-    return spawn_many(world, cls, params, points, turns, names)
+    return spawn_many(world, cls, params, points, orientations, names)
 
 
 # Exactly the same point: robots that are only near to each other are told apart by collisions.

@@ -35,12 +35,12 @@ def _reach(world: World, row: int, middle: np.ndarray) -> float:
     kind = world.shape_kind[row]
     if kind in _SHAPELESS:
         return 0.0
-    turn = world.orientation[row][None]
-    offset = world.position[row] + quaternions.rotate(turn, world.shape_position[row][None])[0] - middle
-    turn = quaternions.multiply(turn, world.shape_orientation[row][None])
-    upright = abs(quaternions.rotate(turn, np.array([[0.0, 0.0, 1.0]]))[0, 2]) > 1.0 - 1e-9
+    orientation = world.orientation[row][None]
+    offset = world.position[row] + quaternions.rotate(orientation, world.shape_position[row][None])[0] - middle
+    orientation = quaternions.multiply(orientation, world.shape_orientation[row][None])
+    upright = abs(quaternions.rotate(orientation, np.array([[0.0, 0.0, 1.0]]))[0, 2]) > 1.0 - 1e-9
     # Tilted cylinders and capsules count as the boxes around them: a little too large is safe.
     if kind == ShapeKind.SPHERE or (kind in _ROUND and upright):
         return trig.hypot_of(float(offset[0]), float(offset[1])) + float(world.radius[row])
-    corners = offset + quaternions.rotate(np.repeat(turn, 8, axis=0), _CORNERS * world.half_extents[row])
+    corners = offset + quaternions.rotate(np.repeat(orientation, 8, axis=0), _CORNERS * world.half_extents[row])
     return float(trig.hypot(corners[:, 0], corners[:, 1]).max())

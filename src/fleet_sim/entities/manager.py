@@ -231,8 +231,8 @@ class BaseManager(Generic[Handle]):
     def _spawn_on(
         self, positions: Floats, params: SimObjectSpawnParams, names: list[str | None] | None
     ) -> list[Handle]:
-        turns = np.tile(np.array(params.initial_pose.orientation), (len(positions), 1))
-        return self._adopt(spawn_many(self.world, self.object_class, params, positions, turns, names))
+        orientations = np.tile(np.array(params.initial_pose.orientation), (len(positions), 1))
+        return self._adopt(spawn_many(self.world, self.object_class, params, positions, orientations, names))
 
     def _spawn_groups(
         self, grid: GridSpawnParams, params_list: Sequence[SimObjectSpawnParams], groups: Sequence[Ints]
@@ -241,10 +241,10 @@ class BaseManager(Generic[Handle]):
         named = [params.name for params, count in zip(params_list, counts, strict=True) for _ in range(count)]
         fresh = {prefix: iter(self._names(prefix, named.count(prefix)) or ()) for prefix in {*named} - {None}}
         names = [None if prefix is None else next(fresh[prefix]) for prefix in named]
-        turns = np.repeat([params.initial_pose.orientation for params in params_list], counts, axis=0)
+        orientations = np.repeat([params.initial_pose.orientation for params in params_list], counts, axis=0)
         points = grid.positions(np.concatenate(groups))
         pairs = list(zip(params_list, counts, strict=True))
-        return self._adopt(spawn_groups(self.world, self.object_class, pairs, points, turns, names))
+        return self._adopt(spawn_groups(self.world, self.object_class, pairs, points, orientations, names))
 
 
 class SimObjectManager(BaseManager[Any]):

@@ -154,8 +154,12 @@ def _in_base(model: RobotModel, parts: Sequence[LinkGeometry]) -> list[Geometry]
         geometry = part.geometry
         if part.link != BASE:
             link = positions[[part.link]], orientations[[part.link]]
-            place, turn = poses.compose(*link, np.array([geometry.position]), np.array([geometry.orientation]))
-            geometry = replace(geometry, position=tuple(place[0].tolist()), orientation=tuple(turn[0].tolist()))
+            position, orientation = poses.compose(
+                *link, np.array([geometry.position]), np.array([geometry.orientation])
+            )
+            geometry = replace(
+                geometry, position=tuple(position[0].tolist()), orientation=tuple(orientation[0].tolist())
+            )
         found.append(geometry)
     return found
 

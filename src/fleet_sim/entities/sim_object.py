@@ -9,15 +9,15 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.contacts import Contact
-from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.events import EventBus
 from fleet_sim.core.look import Rgba
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.entities import attachments
 from fleet_sim.entities.collision_handle import CollisionHandle
-from fleet_sim.entities.colours import color_of, set_color
+from fleet_sim.entities.colors import color_of, set_color
 from fleet_sim.entities.concave import check_pickable
 from fleet_sim.entities.materials import push, set_mass, set_material, twist
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file

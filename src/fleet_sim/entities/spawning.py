@@ -84,8 +84,8 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
         else:
             runs.append(EntityRun(template, kind, 1))
     # The pose and the name are the only settings that are not part of the template.
-    points, turns = pose_arrays([params.initial_pose for params in params_list])
-    return _spawn(world, runs, points, turns, [params.name for params in params_list])
+    positions, orientations = pose_arrays([params.initial_pose for params in params_list])
+    return _spawn(world, runs, positions, orientations, [params.name for params in params_list])
 
 
 def class_for(params: object) -> type[SimObject]:

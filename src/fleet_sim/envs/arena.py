@@ -32,7 +32,7 @@ PARKING_HEIGHT = -50.0
 """Height of parked robots in m, far below everything else, so that they collide with no active robot."""
 ROBOT_HEIGHT = 0.3
 OBSTACLE_RADIUS = 0.3
-ROBOT_COLOUR, OBSTACLE_COLOUR, GOAL_COLOUR = (0.16, 0.42, 0.75, 1.0), (0.45, 0.45, 0.47, 1.0), (0.18, 0.62, 0.32, 1.0)
+ROBOT_COLOR, OBSTACLE_COLOR, GOAL_COLOR = (0.16, 0.42, 0.75, 1.0), (0.45, 0.45, 0.47, 1.0), (0.18, 0.62, 0.32, 1.0)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Arena:
 
     def _spawn_robots(self, worlds: int, robots: int) -> Rows:
         kind = self.kind
-        shape = ShapeParams(shape_type="cylinder", radius=kind.radius, height=ROBOT_HEIGHT, rgba_color=ROBOT_COLOUR)
+        shape = ShapeParams(shape_type="cylinder", radius=kind.radius, height=ROBOT_HEIGHT, rgba_color=ROBOT_COLOR)
         params = AgentSpawnParams(
             visual_shape=shape,
             collision_shape=shape,
@@ -103,7 +103,7 @@ class Arena:
 
     def _spawn_obstacles(self, worlds: int, obstacles: int) -> Rows:
         shape = ShapeParams(
-            shape_type="cylinder", radius=OBSTACLE_RADIUS, height=ROBOT_HEIGHT, rgba_color=OBSTACLE_COLOUR
+            shape_type="cylinder", radius=OBSTACLE_RADIUS, height=ROBOT_HEIGHT, rgba_color=OBSTACLE_COLOR
         )
         params = SimObjectSpawnParams(visual_shape=shape, collision_shape=shape, pickable=False)
         return self._spawn(SimObject, params, worlds, obstacles, [None] * (worlds * obstacles))

@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from fleet_sim.bullet.handle import BulletHandle
+from fleet_sim.config.modes import EngineChoice
 from fleet_sim.envs.episode import begun
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.errors import InvalidValueError, unknown_name
@@ -48,16 +49,20 @@ class BaseGymEnv(gym.Env[Any, Any]):
     scene_modes: ClassVar[dict[str, type[BinScene]]] = {"bin-scene": BinScene}
     """Scenes by mode, as in the setting `scene.mode`."""
 
-    def __init__(self, config_file: Config = None, render_mode: str | None = None) -> None:
+    def __init__(
+        self, config_file: Config = None, render_mode: str | None = None, engine: EngineChoice | None = None
+    ) -> None:
         """Read the settings: a YAML file, a mapping, or the defaults. Raises ConfigError.
 
-        Without `render_mode`, the render mode of the settings is used.
+        Without `render_mode` or `engine`, those of the settings are used.
         """
         check_render_mode(render_mode, self.metadata["render_modes"])
         config = self.configure(config_file)
         # The mode asks for a window, whatever the settings say.
         if render_mode == "human":
             config = replace(config, simulation=replace(config.simulation, sim_mode="gpu-gui"))
+        if engine is not None:
+            config = replace(config, simulation=replace(config.simulation, engine=engine))
         self.config = config.in_use("an environment")
         self.render_mode = render_mode or self.config.simulation.render_mode
         self.reward_range = (-float("inf"), float("inf"))

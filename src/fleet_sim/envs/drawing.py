@@ -12,11 +12,11 @@ import numpy.typing as npt
 from fleet_sim.arrays import Floats
 
 Image = npt.NDArray[np.uint8]
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 
-PAPER: Colour = (245, 245, 242)
-OBSTACLE: Colour = (120, 122, 126)
-ROBOTS: tuple[Colour, ...] = (
+PAPER: Color = (245, 245, 242)
+OBSTACLE: Color = (120, 122, 126)
+ROBOTS: tuple[Color, ...] = (
     (42, 107, 191),
     (214, 101, 38),
     (46, 145, 82),
@@ -30,13 +30,13 @@ ROBOTS: tuple[Colour, ...] = (
 class ArenaCanvas:
     """A square picture of the square of side `size` m around the origin; x to the right, y up."""
 
-    def __init__(self, pixels: int, size: float, paper: Colour = PAPER) -> None:
+    def __init__(self, pixels: int, size: float, paper: Color = PAPER) -> None:
         self.image: Image = np.empty((pixels, pixels, 3), np.uint8)
         self.image[:] = paper
         self._scale = pixels / size
         self._middle = 0.5 * pixels
 
-    def disc(self, centre: Floats, radius: float, colour: Colour, *, hole: float = 0.0) -> None:
+    def disc(self, centre: Floats, radius: float, color: Color, *, hole: float = 0.0) -> None:
         """Draw a disc, or a ring if `hole` (its inner radius in m) is given."""
         x, y = self._to_pixels(centre)
         outer, inner = radius * self._scale, hole * self._scale
@@ -47,9 +47,9 @@ class ArenaCanvas:
         cover = np.clip(outer - distance + 0.5, 0.0, 1.0)
         if inner > 0.0:
             cover *= np.clip(distance - inner + 0.5, 0.0, 1.0)
-        self._blend((slice(low, high), slice(left, right)), cover, colour)
+        self._blend((slice(low, high), slice(left, right)), cover, color)
 
-    def line(self, start: Floats, end: Floats, width: float, colour: Colour) -> None:
+    def line(self, start: Floats, end: Floats, width: float, color: Color) -> None:
         """Draw a line `width` m wide with round ends."""
         (ax, ay), (bx, by) = self._to_pixels(start), self._to_pixels(end)
         half = 0.5 * width * self._scale
@@ -60,7 +60,7 @@ class ArenaCanvas:
         length = max((bx - ax) ** 2 + (by - ay) ** 2, 1e-12)
         along = np.clip(((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / length, 0.0, 1.0)
         distance = np.hypot(x - ax - along * (bx - ax), y - ay - along * (by - ay))
-        self._blend((slice(low, high), slice(left, right)), np.clip(half - distance + 0.5, 0.0, 1.0), colour)
+        self._blend((slice(low, high), slice(left, right)), np.clip(half - distance + 0.5, 0.0, 1.0), color)
 
     def _to_pixels(self, point: Floats) -> tuple[float, float]:
         # Rows of pixels count down, y counts up.
@@ -71,8 +71,8 @@ class ArenaCanvas:
         low = int(np.clip(np.floor(middle - reach - 1.0), 0, edge))
         return low, int(np.clip(np.ceil(middle + reach + 1.0), low, edge))
 
-    def _blend(self, where: tuple[slice, slice], cover: Floats, colour: Colour) -> None:
+    def _blend(self, where: tuple[slice, slice], cover: Floats, color: Color) -> None:
         patch = self.image[where]
-        mixed = patch + cover[..., None] * (np.array(colour) - patch.astype(np.float64))
+        mixed = patch + cover[..., None] * (np.array(color) - patch.astype(np.float64))
         # Rounded, not cut off: repeated blending would darken the picture.
         self.image[where] = (mixed + 0.5).astype(np.uint8)

@@ -1,12 +1,32 @@
-"""What exists only during an episode."""
+"""What environments share about a run: what exists only during an episode, and people who watch."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
+from fleet_sim.envs.drawing import Image
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.simulation import MultiRobotSimulationCore
 
 Part = TypeVar("Part")
+
+
+class Drawn(Protocol):
+    """What an environment makes at its first reset."""
+
+    @property
+    def sim(self) -> MultiRobotSimulationCore:
+        """The simulation that it is in."""
+
+    def draw(self) -> Image:
+        """Return a picture (H, W, 3)."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+Shown = TypeVar("Shown", bound=Drawn)
 
 
 def begun(part: Part | None) -> Part:
@@ -14,3 +34,41 @@ def begun(part: Part | None) -> Part:
     if part is None:
         raise InvalidValueError("this needs a running episode; call reset() first")
     return part
+
+
+HUMAN, PICTURES = "human", "rgb_array"
+RENDER_MODES = [HUMAN, PICTURES]
+
+
+def show_to_people(sim: MultiRobotSimulationCore, mode: str | None) -> None:
+    """With the mode "human", show `sim` in the browser until it is closed, and print the address.
+
+    It goes at the pace of whoever makes the steps. Raises MissingDependencyError without the extra `view`.
+    """
+    if mode == HUMAN:
+        view = sim.view.show(browser=True)
+        print(f"view: {view.url}", flush=True)
+
+
+class Rendered(Generic[Shown]):
+    """Rendering and closing, for environments that keep what they show in `_shown`; None before the first reset."""
+
+    render_mode: str | None
+    _shown: Shown | None = None
+
+    def made(self, make: Callable[[], Shown]) -> Shown:
+        """Return what is shown; `make` makes it the first time, and people see it from then on."""
+        if self._shown is None:
+            self._shown = make()
+            show_to_people(self._shown.sim, self.render_mode)
+        return self._shown
+
+    def render(self) -> Image | None:
+        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
+        return begun(self._shown).draw() if self.render_mode == PICTURES else None
+
+    def close(self) -> None:
+        """End the simulation; may be called again."""
+        if self._shown is not None:
+            self._shown.close()
+            self._shown = None

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats, as_floats
+from fleet_sim.config.modes import EngineChoice
 from fleet_sim.envs.base_env import Config, picture_spaces
 from fleet_sim.envs.franka_base import FrankaBaseEnv
 from fleet_sim.errors import InvalidValueError
@@ -31,9 +32,10 @@ class JointsEnv(FrankaBaseEnv):
         render_mode: str | None = None,
         max_steps: int = 200,
         normalized_actions: bool = False,
+        engine: EngineChoice | None = None,
     ) -> None:
         self.normalized_actions = normalized_actions
-        super().__init__(config_file, render_mode, max_steps)
+        super().__init__(config_file, render_mode, max_steps, engine)
 
     def joint_range(self) -> tuple[Floats, Floats]:
         # Filled in by subclasses before the spaces are made, which need it.
@@ -112,6 +114,7 @@ class Franka2Env(FrankaBaseEnv):
         downsample_width: int = 64,
         render_mode: str | None = None,
         max_steps: int = 200,
+        engine: EngineChoice | None = None,
     ) -> None:
         # Checked here: below, 0 would be an empty space, and a negative one no error.
         if min(da, dv) <= 0.0 or min(downsample_height, downsample_width) < 1:
@@ -121,7 +124,7 @@ class Franka2Env(FrankaBaseEnv):
             )
         self.da, self.dv = da, dv
         self.downsample_height, self.downsample_width = downsample_height, downsample_width
-        super().__init__(config_file, render_mode, max_steps)
+        super().__init__(config_file, render_mode, max_steps, engine)
 
     def set_space_attributes(self) -> None:
         """Set the spaces."""

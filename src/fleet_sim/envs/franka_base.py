@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fleet_sim.config.modes import EngineChoice
+from fleet_sim.core.contacts import Contact
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.envs.base_env import BaseGymEnv, Config, Termination
 from fleet_sim.errors import InvalidValueError
@@ -33,13 +36,19 @@ class FrankaBaseEnv(BaseGymEnv):
     are only near each other, without a force, and its concave meshes keep pressed bodies up to 0.6 mm away.
     """
 
-    def __init__(self, config_file: Config = None, render_mode: str | None = None, max_steps: int = 200) -> None:
+    def __init__(
+        self,
+        config_file: Config = None,
+        render_mode: str | None = None,
+        max_steps: int = 200,
+        engine: EngineChoice | None = None,
+    ) -> None:
         self.max_steps = max_steps
         self.steps = 0
         self.completed_grabs = 0
         self.grabs_before_termination = 1
         self._last_info: dict[str, Any] = {}
-        super().__init__(config_file, render_mode)
+        super().__init__(config_file, render_mode, engine)
         self.set_default_arm_configs()
 
     def set_default_arm_configs(self) -> None:
@@ -119,13 +128,21 @@ class FrankaBaseEnv(BaseGymEnv):
         """Return whether the arm with this PyBullet body id touches a bin; False if not `enable`."""
         if not enable:
             return False
-        contacts = self.loaded_scene().sim.bullet.getContactPoints
-        return any(self.check_collision_threshold(contacts(arm_id, made.bin_id)) for made in self.loaded_scene().bins)
+        scene = self.loaded_scene()
+        row = scene.sim.world.bodies.row_of_body(arm_id)
+        if row == NO_ROW:
+            return False
+        bins = [made.handle for made in scene.bins]
+        hits = [contact for contact in scene.sim.engine.contacts(row) if contact.other in bins]
+        return self.check_collision_threshold(hits)
 
     def check_collision_threshold(self, contact_points: Sequence[Any] | None) -> bool:
-        """Return whether any of PyBullet's contacts is a collision: near enough, or with a normal force."""
-        # Fields of getContactPoints: 8 is the distance, 9 the normal force.
-        return any(point[8] < self.collision_threshold or point[9] > 0.0 for point in contact_points or ())
+        """Return whether any contact is a collision: near enough, or with a normal force.
+
+        Contacts are those of `get_contacts`, or tuples of PyBullet's `getContactPoints`.
+        """
+        known = [(c.distance, c.normal_force) if isinstance(c, Contact) else c[8:10] for c in contact_points or ()]
+        return any(distance < self.collision_threshold or force > 0.0 for distance, force in known)
 
     def check_for_successful_grab(self) -> tuple[bool, bool]:
         """Return whether enough objects have been grabbed, and whether one was grabbed now.

@@ -15,14 +15,14 @@ from gymnasium.utils import seeding
 from fleet_sim.arrays import Floats
 from fleet_sim.envs.arena import scatter_points
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
-from fleet_sim.envs.episode import begun
+from fleet_sim.envs.episode import RENDER_MODES, Rendered, begun
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook
-from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import missing_extra
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, read, setting
+from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
 if TYPE_CHECKING:
@@ -123,6 +123,11 @@ class MillingWorld:
         self.world.evaluate(self.params.steps_per_action)
 
     @property
+    def sim(self) -> MultiRobotSimulationCore:
+        """The simulation of the world."""
+        return self.world.sim
+
+    @property
     def group(self) -> Group:
         """The agents."""
         return self.world.groups[0]
@@ -150,7 +155,7 @@ class MillingWorld:
         self.world.close()
 
 
-class MillingEnv(gym.Env[Observations, Observations]):
+class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
     """One action (4,) in [-1, 1] sets the behaviour of all agents of a swarm.
 
     Elements 0-1: linear and angular velocity of agents that see no one ahead; elements 2-3: of those that do. The
@@ -166,23 +171,20 @@ class MillingEnv(gym.Env[Observations, Observations]):
         self.params = read(MillingParams, settings).in_use("an environment")
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
-        self._swarm: MillingWorld | None = None
         self._steps = 0
 
     @property
     def swarm(self) -> MillingWorld:
         """The swarm; raises InvalidValueError before the first reset."""
-        return begun(self._swarm)
+        return begun(self._shown)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode with new random positions; the same seed gives the same ones."""
         super().reset(seed=seed)
-        if self._swarm is None:
-            self._swarm = MillingWorld(self.params)
-            show_to_people(self._swarm.world.sim, self.render_mode)
-        self._swarm.begin(self.np_random)
+        shown = self.made(lambda: MillingWorld(self.params))
+        shown.begin(self.np_random)
         self._steps = 0
         return self._observe(), {}
 
@@ -203,18 +205,8 @@ class MillingEnv(gym.Env[Observations, Observations]):
         numbers = [swarm.metric("Circliness"), scatter, swarm.metric("GroupRotation"), seen]
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 
-    def render(self) -> Image | None:
-        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
-        return self.swarm.draw() if self.render_mode == PICTURES else None
 
-    def close(self) -> None:
-        """End the swarm; may be called again."""
-        if self._swarm is not None:
-            self._swarm.close()
-            self._swarm = None
-
-
-class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
+class FleetMilling(Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """Each agent of a swarm has its own action, linear and angular velocity in [-1, 1], and observes only its own bit.
 
     Agents are "agent_0" and so on; all share the reward, the circliness of the swarm.
@@ -237,7 +229,6 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
         self.agents: list[str] = []
         self.observation_spaces = {name: gym.spaces.MultiBinary(1) for name in self.possible_agents}
         self.action_spaces = {name: gym.spaces.Box(-1.0, 1.0, (2,), np.float32) for name in self.possible_agents}
-        self._swarm: MillingWorld | None = None
         self._rng, _ = seeding.np_random(None)
         self._steps = 0
 
@@ -248,19 +239,17 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
         if seed is not None:
             # Without a seed the stream goes on, so that episodes differ.
             self._rng, _ = seeding.np_random(seed)
-        if self._swarm is None:
-            self._swarm = MillingWorld(self.params)
-            show_to_people(self._swarm.world.sim, self.render_mode)
-        self._swarm.begin(self._rng)
+        shown = self.made(lambda: MillingWorld(self.params))
+        shown.begin(self._rng)
         self._steps = 0
         self.agents = list(self.possible_agents)
-        return self._observe(self._swarm), {name: {} for name in self.agents}
+        return self._observe(shown), {name: {} for name in self.agents}
 
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Apply the action of each agent; an agent without an action stands still."""
-        swarm, agents = begun(self._swarm), self.agents
+        swarm, agents = begun(self._shown), self.agents
         # After the end of an episode there is nobody to step.
         if not agents:
             return {}, {}, {}, {}, {}
@@ -282,14 +271,3 @@ class FleetMilling(SpaceBook, ParallelEnv[str, Observations, Observations]):
     def _observe(self, swarm: MillingWorld) -> dict[str, Any]:
         bits = swarm.group.readings[0].astype(np.int8).reshape(-1, 1)
         return dict(zip(self.possible_agents, bits, strict=True))
-
-    def render(self) -> Image | None:
-        """Return a picture (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
-        swarm = begun(self._swarm)
-        return swarm.draw() if self.render_mode == PICTURES else None
-
-    def close(self) -> None:
-        """End the swarm; may be called again."""
-        if self._swarm is not None:
-            self._swarm.close()
-            self._swarm = None

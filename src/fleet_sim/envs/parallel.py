@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.episode import RENDER_MODES, Rendered
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook, drive_box, observation_box
 from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
-from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.settings import read
 
@@ -27,7 +26,7 @@ AgentDict = dict[str, Any]
 METADATA = {"render_modes": RENDER_MODES, "render_fps": 10, "is_parallelizable": True}
 
 
-class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
+class ArenaParallelEnv(Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
 
     Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;
@@ -50,7 +49,6 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
         self.observation_spaces = {name: observation_box(size) for name in self.possible_agents}
         self.action_spaces = {name: drive_box() for name in self.possible_agents}
         self._number = {name: robot for robot, name in enumerate(self.possible_agents)}
-        self._task: ArenaTask[Any] | None = None
         self._rng, _ = seeding.np_random(None)
         self._steps = 0
 
@@ -60,13 +58,11 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
         """Begin an episode with all robots; the same seed gives the same episode."""
         if seed is not None:
             self._rng, _ = seeding.np_random(seed)
-        if self._task is None:
-            self._task = self.task_class(self.params)
-            show_to_people(self._task.arena.sim, self.render_mode)
-        self._task.reset_world(0, self._rng)
+        shown = self.made(lambda: self.task_class(self.params))
+        shown.reset_world(0, self._rng)
         self._steps = 0
         self.agents = list(self.possible_agents)
-        return self._observe(self._task, self.agents), {name: {} for name in self.agents}
+        return self._observe(shown, self.agents), {name: {} for name in self.agents}
 
     def step(
         self, actions: dict[str, Observations]
@@ -102,24 +98,13 @@ class ArenaParallelEnv(SpaceBook, ParallelEnv[str, Observations, Observations]):
         return {name: seen[self._number[name]] for name in agents}
 
     def _running(self) -> ArenaTask[Any]:
-        if self._task is None:
+        if self._shown is None:
             raise InvalidValueError("step() and render() need a running episode; call reset() first")
-        return self._task
-
-    def render(self) -> Image | None:
-        """Return a top view (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
-        task = self._running()
-        return task.draw() if self.render_mode == PICTURES else None
+        return self._shown
 
     def state(self) -> Observations:
         """Return the concatenated observations of all robots, for a central critic."""
         return self._running().observe()[0].reshape(-1)
-
-    def close(self) -> None:
-        """End the simulation; may be called again."""
-        if self._task is not None:
-            self._task.close()
-            self._task = None
 
 
 class FleetNavigation(ArenaParallelEnv):

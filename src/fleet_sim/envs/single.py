@@ -6,19 +6,17 @@ from typing import Any
 
 import gymnasium as gym
 
-from fleet_sim.envs.drawing import Image
-from fleet_sim.envs.episode import begun
+from fleet_sim.envs.episode import RENDER_MODES, Rendered, begun
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.spaces import drive_box, observation_box
 from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
-from fleet_sim.envs.watching import PICTURES, RENDER_MODES, show_to_people
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import read
 
 
-class ArenaEnv(gym.Env[Observations, Observations]):
+class ArenaEnv(Rendered[ArenaTask[Any]], gym.Env[Observations, Observations]):
     """One robot of an arena. A subclass sets the task and params classes."""
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
@@ -31,25 +29,22 @@ class ArenaEnv(gym.Env[Observations, Observations]):
         self.params = read(self.params_class, settings).in_use("an environment")
         self.observation_space = observation_box(self.task_class.observation_size(self.params))
         self.action_space = drive_box()
-        self._task: ArenaTask[Any] | None = None
         self._steps = 0
 
     @property
     def task(self) -> ArenaTask[Any]:
         """The task; raises InvalidValueError before the first reset."""
-        return begun(self._task)
+        return begun(self._shown)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
-        if self._task is None:
-            self._task = self.task_class(self.params)
-            show_to_people(self._task.arena.sim, self.render_mode)
-        self._task.reset_world(0, self.np_random)
+        shown = self.made(lambda: self.task_class(self.params))
+        shown.reset_world(0, self.np_random)
         self._steps = 0
-        return self._task.observe()[0, 0], self._info(False)
+        return shown.observe()[0, 0], self._info(False)
 
     def step(self, action: Observations) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Advance by one time step."""
@@ -70,16 +65,6 @@ class ArenaEnv(gym.Env[Observations, Observations]):
 
     def _info(self, success: bool) -> dict[str, Any]:
         return {"is_success": success, "distance": float(self.task.distances[0, 0])}
-
-    def render(self) -> Image | None:
-        """Return a top view (480, 480, 3) in the mode rgb_array, else None: "human" is the live view in the browser."""
-        return self.task.draw() if self.render_mode == PICTURES else None
-
-    def close(self) -> None:
-        """End the simulation; may be called again."""
-        if self._task is not None:
-            self._task.close()
-            self._task = None
 
 
 class NavigationEnv(ArenaEnv):

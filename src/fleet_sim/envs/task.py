@@ -14,6 +14,7 @@ from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, 
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, setting
+from fleet_sim.simulation import MultiRobotSimulationCore
 
 
 @dataclass
@@ -80,6 +81,11 @@ class ArenaTask(Generic[ParamsT]):
         """Distances of the robots to their goals (W, R)."""
         self.spacing = 2.0 * max(kind.radius, OBSTACLE_RADIUS) + 0.25
         """Minimum distance in m between the centres of bodies that are placed at random."""
+
+    @property
+    def sim(self) -> MultiRobotSimulationCore:
+        """The simulation of the arena."""
+        return self.arena.sim
 
     @classmethod
     def observation_size(cls, params: TaskParams) -> int:
@@ -174,10 +180,10 @@ class ArenaTask(Generic[ParamsT]):
             canvas.disc(obstacle, OBSTACLE_RADIUS, OBSTACLE)
         positions, headings = arena.positions[world], arena.headings[world]
         for robot in np.flatnonzero(arena.active[world]).tolist():
-            colour = ROBOTS[robot % len(ROBOTS)]
+            color = ROBOTS[robot % len(ROBOTS)]
             goal, place = self.goals[world, robot], positions[robot]
-            canvas.disc(goal, self.params.goal_radius, colour, hole=0.75 * self.params.goal_radius)
-            canvas.disc(place, arena.kind.radius, colour)
+            canvas.disc(goal, self.params.goal_radius, color, hole=0.75 * self.params.goal_radius)
+            canvas.disc(place, arena.kind.radius, color)
             nose = place + 0.8 * arena.kind.radius * np.array([np.cos(headings[robot]), np.sin(headings[robot])])
             canvas.line(place, nose, 0.3 * arena.kind.radius, PAPER)
         self.draw_loads(canvas, world)

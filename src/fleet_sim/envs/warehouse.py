@@ -139,9 +139,9 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
 
     def draw_ground(self, canvas: ArenaCanvas, world: int) -> None:
         """Draw the stations and the waiting crates."""
-        for stations, colour in ((self.sources, (225, 208, 178)), (self.sinks, (196, 216, 200))):
+        for stations, color in ((self.sources, (225, 208, 178)), (self.sinks, (196, 216, 200))):
             for station in stations:
-                canvas.disc(station, self.params.goal_radius, colour)
+                canvas.disc(station, self.params.goal_radius, color)
         self._draw_crates(canvas, world, ~self.loaded[world])
 
     def draw_loads(self, canvas: ArenaCanvas, world: int) -> None:

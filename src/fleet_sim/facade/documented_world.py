@@ -10,18 +10,51 @@ from typing import Any, TypeVar, overload
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.config.modes import SpatialHashCellSizeMode
+from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.facade.assignments import Assignments
+from fleet_sim.errors import did_you_mean
 from fleet_sim.facade.collisions import CollisionQueries, Pair, scene_bounds
 from fleet_sim.facade.population import Population
 from fleet_sim.facade.recording import RunRecording, start_recording
 from fleet_sim.facade.view import View
 from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.sensors.system import SensorSystem
+from fleet_sim.settings.fields import fields_of
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+class Assignments:
+    """Refuses assignments that nothing would read: slips of names, settings, and parts that other parts hold already.
+
+    Classes that users derive may have attributes of their own.
+    """
+
+    _parts: frozenset[str] = frozenset()
+
+    def _settle(self) -> None:
+        """Everything is built; its names are taken from now on."""
+        self._parts = frozenset(vars(self))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Raises AttributeError that says what to do instead."""
+        cls = type(self)
+        if self._parts and not name.startswith("_") and not hasattr(cls, name):
+            if name in self._parts:
+                raise AttributeError(f"{name!r} is made when a simulation is built, and other parts use it: it stays")
+            if name in fields_of(SimulationParams):
+                raise AttributeError(f"a simulation has no attribute {name!r}; it is a setting: sim.params.{name}")
+            if cls.__module__.partition(".")[0] == _PACKAGE:
+                public = [key for key in dir(self) if not key.startswith("_")]
+                hint = did_you_mean(name, public).partition(" Known:")[0]
+                own = "Values of your own belong in variables, or in a class derived from it"
+                raise AttributeError(f"a simulation has no attribute {name!r}.{hint} {own}")
+        super().__setattr__(name, value)
+
 
 Handle = TypeVar("Handle", bound=SimObject)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -19,7 +20,7 @@ SMOOTH = 3
 """Pictures are drawn larger by this factor and averaged, as far as the largest picture allows."""
 
 
-class Painter:
+class Painter(AbstractContextManager["Painter"]):
     """Makes pictures of one size (height, width, 3) of a world, one after the other.
 
     They are drawn by OpenGL where that is there. PyBullet draws them otherwise, and where there are bodies that only
@@ -43,9 +44,6 @@ class Painter:
     def close(self) -> None:
         """Free the resources; may be called again."""
         self._renderer.close()
-
-    def __enter__(self) -> Painter:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()

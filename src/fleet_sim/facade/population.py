@@ -15,7 +15,7 @@ from fleet_sim.bullet.adopted import adopted_model, joint_positions
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.config.modes import CollisionMode
-from fleet_sim.core.entity_ids import BodyId
+from fleet_sim.core.addresses import BodyId
 from fleet_sim.core.schema import KIND_AGENT, KIND_STATIC_BODY, NO_ROW
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.snapshot_board import SnapshotBoard

@@ -42,7 +42,7 @@ class RepeatableRun(Recordable, Protocol):
     def state_hash(self) -> str: ...
 
 
-class InputRecorder:
+class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     """Writes the commands that a simulation applies, from its first step to `close`, to a file; one per line.
 
     Everything that comes from outside is a command: topics, services and actions of ROS, clicks, and what Python puts
@@ -79,9 +79,6 @@ class InputRecorder:
             self._finish()
         if self.error is not None:
             raise self.error
-
-    def __enter__(self) -> InputRecorder:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

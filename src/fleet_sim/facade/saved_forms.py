@@ -10,8 +10,8 @@ import numpy as np
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.registry import ACTIONS
 from fleet_sim.arrays import Bools
+from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.clock import Clock
-from fleet_sim.core.entity_ids import BodyId, ObjectId
 from fleet_sim.core.faults import GuardedPart
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.saving.forms import Form

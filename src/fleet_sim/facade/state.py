@@ -10,6 +10,7 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.system import CollisionSystem
 from fleet_sim.core.checkpoint import Checkpoint, Checkpoints
 from fleet_sim.core.hashing import state_hash
+from fleet_sim.core.physics_engine import PhysicsEngine
 from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.core.world_state import spawned_since
@@ -30,6 +31,7 @@ class State:
     _checkpoints: Checkpoints
     _control: RunControl
     _mirror: BulletMirror
+    _engine: PhysicsEngine
     _collisions: CollisionSystem
     _sensors: SensorSystem
     _extensions: Extensions
@@ -94,11 +96,11 @@ class State:
         world.renew()
         self._collisions.restart_count()
         self._initial = None
-        self._mirror.reset()
+        self._engine.reset()
         self._tell_reset("cleared")
 
     def rebuild_engine(self) -> None:
-        """Empty PyBullet's world and build it again from the columns, with what `sim.bullet.changeDynamics` set.
+        """Empty the engine's world and build it again from the columns, with what `sim.bullet.changeDynamics` set.
 
         Bodies and constraints of the user's own are gone, and a warning says so.
 
@@ -121,7 +123,7 @@ class State:
                 bodies,
                 constraints,
             )
-        self._mirror.reset()
+        self._engine.reset()
 
     def hash(self) -> str:
         """Return a hash of all state; it does not depend on the order of rows."""

@@ -10,9 +10,11 @@ from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.core.inbox import Dispatcher, Inbox
+from fleet_sim.core.physics_engine import PhysicsEngine
 from fleet_sim.core.profiler import Profiler
 from fleet_sim.core.world import World
 from fleet_sim.entities import attachments
+from fleet_sim.facade.compiled_code import CompiledCode
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.step_events import StepEvents
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
@@ -33,6 +35,7 @@ class Update:
     _world: World
     _profiler: Profiler
     _mirror: BulletMirror
+    _engine: PhysicsEngine
     _inbox: Inbox
     _dispatcher: Dispatcher
     _actions: ActionScheduler
@@ -41,6 +44,7 @@ class Update:
     _blocking: BlockingSystem
     _events: StepEvents
     _extensions: Extensions
+    _compiled_code: CompiledCode
     _watched: bool = field(default=False, init=False)
     """Whether user code may look at the world in phase 1 of this step."""
     _commands_due: int = field(default=0, init=False)
@@ -50,6 +54,8 @@ class Update:
         """Clear the moved flags of the previous step, and prepare this one."""
         world = self._world
         self._profiler.begin_step()
+        if not world.compiled:
+            self._compiled_code.decide()
         world.moved.fill(False)
         world.robots.joints_moved.fill(False)
         # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending.
@@ -59,6 +65,7 @@ class Update:
         # Blocking queries PyBullet too, for pairs without a closed form.
         blocking = self._watched or bool(np.count_nonzero(world.block_on_collision))
         self._mirror.begin_step(stage=blocking or self._mirror.client.connected)
+        self._engine.begin_step()
 
     def _has_user_code(self) -> bool:
         """Whether user code may read the world, or PyBullet, in phase 1 of this step."""

@@ -37,14 +37,11 @@ class View:
         mirror: BulletMirror,
         collisions: CollisionSystem,
         owner: object,
-        collision_colour: Any = None,
+        collision_color: Any = None,
     ) -> None:
-        self._params = params
-        self._owner = owner
-        self._world = world
-        self._mirror = mirror
-        self._collisions = collisions
-        self._highlight = Highlight(mirror, collision_colour)
+        self._params, self._owner = params, owner
+        self._world, self._mirror, self._collisions = world, mirror, collisions
+        self._highlight = Highlight(mirror, collision_color)
         self._visualizer = Visualizer(mirror)
         self._gui = Gui(mirror, self._visualizer)
         self._camera_placed = False
@@ -154,7 +151,7 @@ class View:
         """Suspend drawing of the window until the end of the block."""
         return self._mirror.client.quiet()
 
-    def colours_collisions(self) -> bool:
+    def colors_collisions(self) -> bool:
         """Return whether bodies that collide are coloured, or some still are."""
         return self._params.enable_collision_color_change or self._highlight.is_shown
 

@@ -113,8 +113,8 @@ class Path:
         if len(rpy) != 3:
             raise InvalidValueError(f"rpy: expected 3 numbers (roll, pitch, yaw), got {rpy!r}")
         middle = Pose(center, Pose.from_euler(0.0, 0.0, 0.0, *rpy).orientation)
-        turn = middle.orientation
-        return cls(Pose(middle.compose(Pose((x, y, 0.0))).position, turn) for x, y in points)
+        orientation = middle.orientation
+        return cls(Pose(middle.compose(Pose((x, y, 0.0))).position, orientation) for x, y in points)
 
     # ---- as a list ----------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
-"""Kernels: loops over arrays that are compiled to machine code, with the extra `traffic`."""
+"""Kernels: loops over arrays that are compiled to machine code, with the extra `fast`."""
 
-from fleet_sim.kernels.compiled import Kernel, compiled
+from fleet_sim.kernels.compiled import Kernel, check_installed, compiled, compiled_step, inlined, is_installed
 
-__all__ = ["Kernel", "compiled"]
+__all__ = ["Kernel", "check_installed", "compiled", "compiled_step", "inlined", "is_installed"]

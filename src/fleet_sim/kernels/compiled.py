@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from time import perf_counter
 from types import FunctionType, ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -15,30 +18,46 @@ from fleet_sim.errors import MissingDependencyError, missing_extra
 P = ParamSpec("P")
 R = TypeVar("R")
 
-PURPOSE = "traffic (planners and their execution)"
+PURPOSE = "compiled code (of traffic, and of large worlds)"
+EXTRA = "fast"
+log = logging.getLogger("fleet_sim.kernels")
 
 
 class Kernel(Generic[P, R]):
     """A function that is compiled at its first call, which loads numba; later processes load the machine code.
 
     The code is kept beside the source, or in the user's cache where that cannot be written. Results are those of the
-    function in Python, except that indices are not checked: whoever calls a kernel has checked what goes in.
+    function in Python, except that divisions by zero give inf or nan, as in NumPy, and that indices are not checked:
+    whoever calls a kernel has checked what goes in.
     """
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], options: dict[str, bool] | None = None) -> None:
         functools.update_wrapper(self, function)
         self.function = function
+        self._options = options or {}
         self._machine_code: Callable[P, R] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the kernel; raises MissingDependencyError naming the extra where numba is not installed."""
         code = self._machine_code
-        return (self.machine_code() if code is None else code)(*args, **kwargs)
+        return self._first_call(*args, **kwargs) if code is None else code(*args, **kwargs)
+
+    def _first_call(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Load the machine code, or make it, and say so: it takes seconds."""
+        code: Any = self.machine_code()
+        if _is_kept(code):
+            return code(*args, **kwargs)
+        name = f"{self._source().__module__.rpartition('.')[2]}.{self._source().__name__}"
+        log.warning("compiling %s for this machine, once (`fleet-sim warm` does it ahead)", name)
+        begin = perf_counter()
+        result = code(*args, **kwargs)
+        log.warning("compiled %s in %.1f s", name, perf_counter() - begin)
+        return result
 
     def machine_code(self) -> Callable[P, R]:
         """Return what numba made of the function, without this object's cost per call."""
         if self._machine_code is None:
-            self._machine_code = _compile(self._with_kernels())
+            self._machine_code = _compile(self._with_kernels(), self._options)
         return self._machine_code
 
     def _with_kernels(self) -> FunctionType:
@@ -55,11 +74,11 @@ class Kernel(Generic[P, R]):
     @functools.cached_property
     def fingerprint(self) -> str:
         """What the constants and the kernels are that the function uses, those of other files included."""
-        content = hashlib.sha256()
+        content = hashlib.sha256(f"{_digest(Path(__file__))} {sorted(self._options)}".encode())
         for name, kernel in self._used(Kernel):
             file = Path(kernel._source().__code__.co_filename)
             content.update(f"{name} {kernel.fingerprint} {_digest(file)}".encode())
-        for name, value in self._used(bool | int | float | str):
+        for name, value in self._used(bool | int | float | str | tuple):
             content.update(f"{name} {value!r}".encode())
         for name, value in sorted(self._source().__globals__.items()):
             # Annotations name the classes of arguments; machine code has the places of their fields built in.
@@ -77,6 +96,13 @@ class Kernel(Generic[P, R]):
         assert isinstance(self.function, FunctionType)
         return self.function
 
+    @functools.cached_property
+    def in_python(self) -> Callable[P, R]:
+        """The function in Python, calling other kernels in Python too: to compare, and where there is no numba."""
+        function = self._source()
+        names = function.__globals__ | {name: kernel.in_python for name, kernel in self._used(Kernel)}
+        return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+
 
 @functools.cache
 def _digest(file: Path) -> str:
@@ -88,15 +114,32 @@ def compiled(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function)
 
 
-def _compile(function: FunctionType) -> Any:
-    numba = _numba()
+def compiled_step(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a kernel for the step: it allocates nothing, and does not compile if it would.
+
+    Without allocations there is no counting of references either. Counting those of fifty columns that are handed from
+    function to function takes longer than moving a robot.
+    """
+    return Kernel(function, {"_nrt": False})
+
+
+def inlined(function: Callable[P, R]) -> Kernel[P, R]:
+    """Make a piece of kernels for the step: its code becomes part of each one that calls it.
+
+    For what gets tables of columns, which would be copied at each call.
+    """
+    return Kernel(function, {"_nrt": False, "forceinline": True})
+
+
+def _compile(function: FunctionType, options: dict[str, bool]) -> Any:
+    make = functools.partial(_numba().njit, error_model="numpy", **options)
     try:
-        made = numba.njit(cache=True)(function)
+        made = make(cache=True)(function)
         _discard_unreadable(made)
         return made
     except RuntimeError:
         # No folder for the cache can be written: compiled anew in each process.
-        return numba.njit(function)
+        return make()(function)
 
 
 def _discard_unreadable(made: Any) -> None:
@@ -111,12 +154,30 @@ def _discard_unreadable(made: Any) -> None:
         made._cache.flush()
 
 
+def _is_kept(made: Any) -> bool:
+    """Return whether there is machine code of an earlier process: there is none where no cache can be written."""
+    try:
+        return bool(made._cache._cache_file._load_index())
+    except AttributeError:
+        return False
+
+
+def is_installed() -> bool:
+    """Return whether numba is installed, without loading it."""
+    return find_spec("numba") is not None
+
+
+def check_installed() -> None:
+    """Load numba; raises MissingDependencyError naming the extra, or what numba cannot be used with."""
+    _numba()
+
+
 def _numba() -> ModuleType:
     try:
         return import_module("numba")
     except ModuleNotFoundError as error:
         if error.name == "numba":
-            raise missing_extra("numba", "traffic", PURPOSE) from error
+            raise missing_extra("numba", EXTRA, PURPOSE) from error
         raise
     except ImportError as error:
         # Numba refuses versions of NumPy that it does not know yet, and says which it takes.

@@ -63,6 +63,13 @@ class WorldLinks:
             angular[members] += quaternions.rotate(turn, spin)
         return linear, angular
 
+    def body_frames(self, rows: Rows) -> tuple[Floats, Ints]:
+        """Return the frames (3, 4, B + 1, R) of the bodies of robots of one model, see `Forward`, and their columns.
+
+        Robot `rows[n]` is in column n of the second (N,). The arrays change with the next call.
+        """
+        return self._shelf(int(self._world.robots.model[rows[0]])).body_frames(rows)
+
     def refresh_boxes(self) -> Rows:
         """Update half extents and shape positions of the boxes of robots whose joints moved.
 
@@ -117,6 +124,11 @@ class _Shelf:
         self._asked: Ints = np.empty(0, np.int64)
         self._values: Floats = np.empty((0, len(tree.slots)))
         self._frames: Floats = np.empty((3, 4, len(tree.slots) + 1, 0))
+
+    def body_frames(self, rows: Rows) -> tuple[Floats, Ints]:
+        """Return the frames of all robots that were ever queried, and the places (N,) of `rows` among them."""
+        places = self._fresh(rows)
+        return self._frames, places
 
     def link_frames(self, rows: Rows, links: Ints) -> tuple[Floats, Floats]:
         """Return the pose of one link per row in the base frame, (N, 3) and (N, 4)."""

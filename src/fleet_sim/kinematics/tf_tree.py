@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fleet_sim.core.robot_model import BASE, FIXED, RobotModel
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE, RobotModel
 from fleet_sim.core.ros_names import Frames
+from fleet_sim.spatial import poses, quaternions
 
 
 class FrameLink(NamedTuple):
@@ -56,3 +60,23 @@ def fixed_links(frames: Frames, robot: str, model: RobotModel) -> list[FrameLink
 def _between(frames: Frames, robot: str, model: RobotModel, joint: int) -> FrameLink:
     above = link_frame(frames, robot, model, int(model.parents[joint]))
     return FrameLink(above, frames.link(robot, model.link_names[joint]))
+
+
+def joint_frames(model: RobotModel, q: Floats) -> tuple[Floats, Floats]:
+    """Return the poses of the child links of the M movable joints in their parent links, for joint values `q` (N, M).
+
+    Positions are (N, M, 3), orientations (N, M, 4).
+    """
+    joints, robots = model.movable, len(q)
+    values = np.ascontiguousarray(q).reshape(-1)
+    kinds = np.tile(model.joint_types[joints], robots)
+    axes = np.tile(model.axes[joints], (robots, 1))
+    turns = quaternions.from_rotation_vectors(axes * np.where(kinds == REVOLUTE, values, 0.0)[:, None])
+    slides = axes * np.where(kinds == PRISMATIC, values, 0.0)[:, None]
+    positions, orientations = poses.compose(
+        np.tile(model.joint_positions[joints], (robots, 1)),
+        np.tile(model.joint_orientations[joints], (robots, 1)),
+        slides,
+        turns,
+    )
+    return positions.reshape(robots, -1, 3), orientations.reshape(robots, -1, 4)

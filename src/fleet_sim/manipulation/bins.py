@@ -14,8 +14,8 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import BinSettings
+from fleet_sim.manipulation.gripper import FLOOR
 from fleet_sim.manipulation.loading import load_section
-from fleet_sim.manipulation.workspace import FLOOR
 from fleet_sim.spatial import quaternions
 
 
@@ -126,8 +126,10 @@ class BaseBin:
 
     def to_world(self, positions: Floats) -> Floats:
         """Return positions (N, 3) given in the frame of the bin in the world frame."""
-        turn = np.array([self.pose.orientation])
-        return np.array(self.pose.position) + quaternions.rotate(np.repeat(turn, len(positions), axis=0), positions)
+        orientation = np.array([self.pose.orientation])
+        return np.array(self.pose.position) + quaternions.rotate(
+            np.repeat(orientation, len(positions), axis=0), positions
+        )
 
     def contains(self, obj_position: Sequence[float]) -> bool:
         """Return whether a position (world frame) is in the bin or at most one bin height above it: L x W x 2 H."""

@@ -55,7 +55,7 @@ class Camera:
         """
         self.sim = simulation_of(bullet_client)
         self.config = load_section(PictureSettings, camera_config, "camera_config").in_use("a camera")
-        self.sim_mode = sim_mode
+        self.sim_mode = _checked_mode(sim_mode)
         self._sensor: Sensor | None = None
         self._name = _free_name(self.sim)
         self._moved = True
@@ -147,8 +147,8 @@ class Camera:
 
         With the setting `scale_depth_data` depth is a grey picture instead: 0 at the near plane, 255 at the far one.
         """
-        if sim_mode is not None and sim_mode not in SIM_MODES:
-            raise InvalidValueError(f"sim_mode: expected one of {', '.join(SIM_MODES)}, got {sim_mode!r}")
+        if sim_mode is not None:
+            _checked_mode(sim_mode)
         # Only whether PyBullet draws matters here; both other modes draw in the same way.
         if sim_mode is not None and (sim_mode == "cpu-headless") != (self.sim_mode == "cpu-headless"):
             raise InvalidValueError(
@@ -173,6 +173,12 @@ class Camera:
         if mode == "human":
             return None
         return self.get_image(sim_mode, get_depth_data or mode == "rgb_and_depth_arrays")
+
+
+def _checked_mode(sim_mode: str) -> str:
+    if sim_mode not in SIM_MODES:
+        raise InvalidValueError(f"sim_mode: expected one of {', '.join(SIM_MODES)}, got {sim_mode!r}")
+    return sim_mode
 
 
 def _free_name(sim: MultiRobotSimulationCore) -> str:

@@ -40,11 +40,11 @@ def mount_on_arm(
     aim = np.array(aimed.position) + [0.0, 0.0, target_offset]
     # A camera that looks straight up or down cannot have z as its up vector.
     is_vertical = np.hypot(*(aim - eye)[:2]) < 1e-6
-    turn = look_at(eye, aim, np.array([1.0, 0.0, 0.0] if is_vertical else [0.0, 0.0, 1.0]))
+    orientation = look_at(eye, aim, np.array([1.0, 0.0, 0.0] if is_vertical else [0.0, 0.0, 1.0]))
     # The camera's pose in the frame of the link.
     back = quaternions.conjugate(np.array([link.orientation]))
     position = quaternions.rotate(back, (eye - np.array(link.position))[None])[0]
-    camera.mount_on(agent, mount, position, quaternions.multiply(back, turn[None])[0], *lens)
+    camera.mount_on(agent, mount, position, quaternions.multiply(back, orientation[None])[0], *lens)
     # One picture now: a camera inside of the arm is a mistake that no setting shows.
     farthest = float(np.max(camera.read().depth))
     if farthest < VISIBLE * float(np.linalg.norm(aim - eye)):

@@ -7,6 +7,7 @@ from math import isfinite
 from numbers import Real
 from typing import Literal
 
+from fleet_sim.config.modes import EngineChoice
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_ITERATIONS, MOST_OBJECTS, MOST_SUBSTEPS
 from fleet_sim.settings import UsedSettings, setting
@@ -39,6 +40,9 @@ class EngineSettings(UsedSettings):
     sim_mode: Literal["gpu-gui", "gpu-headless", "cpu-headless"] = setting(
         "gpu-headless",
         doc="gpu-gui: with a window. gpu-headless: OpenGL if available. cpu-headless: PyBullet's software renderer.",
+    )
+    engine: EngineChoice = setting(
+        "auto", doc="The physics engine; auto = PyBullet where it is installed, else MuJoCo."
     )
     ml_mode: Literal["training", "testing"] = setting("training", doc="The set from which objects are drawn.")
     render_mode: Literal["human", "rgb_array", "rgb_and_depth_arrays"] | None = setting(

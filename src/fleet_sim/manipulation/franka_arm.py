@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.arrays import Floats, as_float, as_floats, as_whole
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.client import Client, simulation_of
-from fleet_sim.manipulation.gripper import Forces, Gripper, no_forces
+from fleet_sim.manipulation.gripper import Forces, Gripper, clipped, no_forces, workspace_limits
 from fleet_sim.manipulation.hand_kinematics import joints_for
 from fleet_sim.manipulation.panda import Panda
-from fleet_sim.manipulation.workspace import clipped, workspace_limits
 from fleet_sim.spatial import quaternions
+
+VELOCITY_CONTROL, POSITION_CONTROL = 0, 2
+"""Modes of `FrankaArm.apply_action`: PyBullet's numbers."""
 
 SHAKE = 0.03
 """Distance in m by which the hand is lifted to test a grip."""
@@ -52,14 +54,20 @@ class FrankaArm(Panda):
         """Spawn an arm in a simulation with physics, or the one of a `sim.bullet`; else raises InvalidValueError.
 
         `default_joint_positions` has one number per joint, fixed ones included: 12. The workspace is given by the
-        origin of a bin and its length, width and height.
+        origin of a bin and its length, width and height; both or neither, and both for an arm that clips to it.
         """
+        if (workspace_origin is None) != (workspace_dimensions is None):
+            raise InvalidValueError("workspace_origin and workspace_dimensions belong together; give both or neither")
+        if clip_delta_actions_to_workspace and workspace_origin is None:
+            raise InvalidValueError(
+                "clip_delta_actions_to_workspace: this arm has no workspace; give workspace_origin and "
+                "workspace_dimensions"
+            )
         sim = simulation_of(bullet_client)
         super().__init__(sim, name, Pose(arm_base_position, arm_base_orientation))
-        self.default_joint_positions: Floats = as_floats(default_joint_positions, (12,), "default_joint_positions")
+        self.default_joint_pos = self.read_joint_positions(default_joint_positions)
         self.clips_to_workspace = clip_delta_actions_to_workspace
         self._gripper = Gripper(sim, self.agent, self.end_effector_indices, self._lower[7:], self._upper[7:])
-        self.default_joint_pos = self.read_joint_positions(default_joint_positions)
         self.workspace = None
         if workspace_origin is not None and workspace_dimensions is not None:
             self.workspace = self.get_workspace(workspace_origin, workspace_dimensions)
@@ -70,6 +78,15 @@ class FrankaArm(Panda):
             self.enable_joint_force_torque_sensor_on_end_effectors()
 
     # ---- settings ---------------------------------------------------------------------------------------------------
+
+    @property
+    def default_joint_pos(self) -> list[float]:
+        """The default positions of all 12 joints, as a list; setting it counts from the next reset on."""
+        return list(self.default_joint_positions.tolist())
+
+    @default_joint_pos.setter
+    def default_joint_pos(self, positions: Sequence[float]) -> None:
+        self.default_joint_positions: Floats = np.array(self.read_joint_positions(positions))
 
     def read_joint_positions(self, default_joint_positions: Sequence[float]) -> list[float]:
         """Return one position per joint, checked; raises InvalidValueError."""
@@ -135,12 +152,12 @@ class FrankaArm(Panda):
     def apply_action(self, control_mode: int, target: Sequence[float]) -> Forces:
         """Move all nine joints: to positions (until they have arrived), or at velocities (for one step).
 
-        `control_mode` is `sim.bullet.POSITION_CONTROL` or `VELOCITY_CONTROL`. Returns the forces of the fingers if they
-        are measured, else empty lists.
+        `control_mode` is PyBullet's number, as POSITION_CONTROL and VELOCITY_CONTROL of this module. Returns the
+        forces of the fingers if they are measured, else empty lists.
         """
-        if control_mode == self.sim.bullet.VELOCITY_CONTROL:
+        if control_mode == VELOCITY_CONTROL:
             return self.apply_action_vel(target)
-        if control_mode != self.sim.bullet.POSITION_CONTROL:
+        if control_mode != POSITION_CONTROL:
             raise InvalidValueError(
                 f"control_mode: expected POSITION_CONTROL or VELOCITY_CONTROL, got {control_mode!r}"
             )
@@ -187,9 +204,12 @@ class FrankaArm(Panda):
         """Step until the first joints are near their targets or have stopped, at most `max_steps` times.
 
         At least one step is made, so that each action takes time. Returns the forces of the fingers if they are
-        measured, else empty lists.
+        measured, else empty lists. Raises InvalidValueError for fewer targets than joints to check.
         """
-        wanted = np.asarray(target, np.float64)[:num_joints_to_check]
+        checked = as_whole(num_joints_to_check, "num_joints_to_check")
+        if checked > min(9, len(target)):
+            raise InvalidValueError(f"num_joints_to_check: {checked} of 9 joints, and {len(target)} targets are given")
+        wanted = as_floats(target, (len(target),), "target")[:checked]
         near = np.full(9, self.acceptable_proximity_to_target)
         near[7:] = self.acceptable_gripper_proximity_to_target
         near = near[:num_joints_to_check]

@@ -40,8 +40,8 @@ def joints_for(
         turn = quaternions.normalized(given[None], "target_ee_orientation")
     base = agent.get_pose()
     # The solver works in the frame of the base.
-    places, turns = poses.relative(np.array([base.position]), np.array([base.orientation]), place, turn)
+    positions, orientations = poses.relative(np.array([base.position]), np.array([base.orientation]), place, turn)
     solver = solver_of(model, link, ONE_DESCENT if rest is None else replace(ONE_DESCENT, rest_posture=rest))
-    solution = solver.solve(agent.joint_positions[None], places, None if orientation is None else turns)
+    solution = solver.solve(agent.joint_positions[None], positions, None if orientation is None else orientations)
     found: Floats = solution.values[0]
     return found

@@ -19,8 +19,6 @@ GAP = 0.005
 """Gap in m between objects at the start of their fall."""
 STILL, STILL_STEPS = 0.005, 12
 """Objects are at rest if they were slower than STILL (m/s, per axis) for STILL_STEPS steps in a row."""
-TREMBLING, RESTING = 1.0, 0.05
-"""Sleep thresholds of the engine, sums of squared velocities (m/s, rad/s): right after spawning, and later on."""
 
 
 def fall_coordinates(rng: np.random.Generator, count: int, dimensions: Floats) -> list[list[float]]:
@@ -72,37 +70,21 @@ def put_to_sleep(sim: MultiRobotSimulationCore, things: Sequence[SimObject]) -> 
 
     A contact wakes the whole heap; it falls asleep again when it has come to rest.
     """
-    bullet = sim.bullet
     # The order matters. A new body wakes up in its first step, whatever its state: make that step first.
     sim.step_once()
-    bodies = _bodies(sim, things)
-    for body in bodies:
-        bullet.resetBaseVelocity(body, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-        bullet.changeDynamics(
-            body, -1, activationState=bullet.ACTIVATION_STATE_ENABLE_SLEEPING, sleepThreshold=TREMBLING
-        )
-        bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_SLEEP)
-    # In this step they fall asleep. The high threshold is for this step only: a high heap trembles that fast, but
-    # later an object with that velocity really moves and must stay awake.
+    sim.engine.put_to_sleep(rows_of(things))
+    # In this step they fall asleep.
     sim.step_once()
-    for body in bodies:
-        bullet.changeDynamics(body, -1, sleepThreshold=RESTING)
 
 
 def wake_up(sim: MultiRobotSimulationCore, things: Sequence[SimObject]) -> None:
     """Wake up objects, e.g. after one was removed from below them."""
-    bullet = sim.bullet
-    for body in _bodies(sim, things):
-        bullet.changeDynamics(body, -1, activationState=bullet.ACTIVATION_STATE_WAKE_UP)
+    sim.engine.wake_up(rows_of(things))
 
 
 def rows_of(things: Sequence[SimObject]) -> Rows:
     """Return the rows (N,) of objects."""
     return np.array([thing.row for thing in things], np.int64)
-
-
-def _bodies(sim: MultiRobotSimulationCore, things: Sequence[SimObject]) -> list[int]:
-    return [sim.world.bodies.body_id(thing.row) for thing in things]
 
 
 def _params(kind: ObjectKind) -> SimObjectSpawnParams:

@@ -19,8 +19,10 @@ class Layout:
 
     def turned(self, quarters: int) -> Layout:
         """Return the same heap rotated about the vertical by `quarters` quarter turns."""
-        turn = quaternions.from_yaws(np.full(len(self.positions), 0.5 * np.pi * quarters))
-        return Layout(quaternions.rotate(turn, self.positions), quaternions.multiply(turn, self.orientations))
+        orientation = quaternions.from_yaws(np.full(len(self.positions), 0.5 * np.pi * quarters))
+        return Layout(
+            quaternions.rotate(orientation, self.positions), quaternions.multiply(orientation, self.orientations)
+        )
 
 
 class LayoutLibrary:

@@ -19,7 +19,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.errors import InvalidValueError, did_you_mean
-from fleet_sim.sensors.hulls import hull_faces
+from fleet_sim.meshes.hulls import hull_faces
 
 LARGEST, SMALLEST = 0.03, 0.01
 """Largest and smallest extent of an object in m."""
@@ -60,7 +60,7 @@ def object_kind(name: str, ml_mode: str = "training") -> ObjectKind:
         if name in (kind.name, kind.family):
             return kind
     if Path(name).suffix.lower() == ".obj":
-        shape = ShapeParams(shape_type="mesh", mesh_path=name, rgba_color=_COLOURS["convex"])
+        shape = ShapeParams(shape_type="mesh", mesh_path=name, rgba_color=_COLORS["convex"])
         return ObjectKind(name, "file", shape, 0.01)
     raise InvalidValueError(
         f"unknown kind of object {name!r}; expected a mesh file (.obj) or one of {', '.join(FAMILIES)}."
@@ -68,7 +68,7 @@ def object_kind(name: str, ml_mode: str = "training") -> ObjectKind:
     )
 
 
-_COLOURS = {
+_COLORS = {
     "sphere": (0.85, 0.25, 0.22, 1.0),
     "box": (0.24, 0.45, 0.80, 1.0),
     "cylinder": (0.95, 0.72, 0.20, 1.0),
@@ -78,28 +78,28 @@ _COLOURS = {
 
 
 def _make(name: str, family: str, rng: np.random.Generator) -> ObjectKind:
-    colour = _COLOURS[family]
+    color = _COLORS[family]
     if family == "sphere":
         radius = rng.uniform(0.009, 0.5 * LARGEST)
-        shape = ShapeParams(shape_type="sphere", radius=radius, rgba_color=colour)
+        shape = ShapeParams(shape_type="sphere", radius=radius, rgba_color=color)
         volume = 4.0 / 3.0 * np.pi * radius**3
     elif family == "box":
         half = rng.uniform(0.008, 0.014, 3)
-        shape = ShapeParams(shape_type="box", half_extents=tuple(half.tolist()), rgba_color=colour)
+        shape = ShapeParams(shape_type="box", half_extents=tuple(half.tolist()), rgba_color=color)
         volume = 8.0 * half[0] * half[1] * half[2]
     elif family == "cylinder":
         radius, height = rng.uniform(0.007, 0.012), rng.uniform(0.016, LARGEST)
-        shape = ShapeParams(shape_type="cylinder", radius=radius, height=height, rgba_color=colour)
+        shape = ShapeParams(shape_type="cylinder", radius=radius, height=height, rgba_color=color)
         volume = np.pi * radius**2 * height
     elif family == "capsule":
         radius = rng.uniform(0.006, 0.009)
         height = rng.uniform(0.004, LARGEST - 2.0 * radius)
-        shape = ShapeParams(shape_type="capsule", radius=radius, height=height, rgba_color=colour)
+        shape = ShapeParams(shape_type="capsule", radius=radius, height=height, rgba_color=color)
         volume = np.pi * radius**2 * (height + 4.0 / 3.0 * radius)
     else:
         corners = _convex_corners(rng)
         path = _write_hull(name, corners)
-        shape = ShapeParams(shape_type="mesh", mesh_path=str(path), rgba_color=colour)
+        shape = ShapeParams(shape_type="mesh", mesh_path=str(path), rgba_color=color)
         extents = corners.max(0) - corners.min(0)
         # An estimate: an ellipsoid fills 0.52 of its box, and these corners lie near one.
         volume = 0.5 * extents[0] * extents[1] * extents[2]

@@ -101,5 +101,5 @@ class Panda:
     def get_gripper_state(self) -> tuple[Floats, Floats]:
         """Return position (3,) and Euler angles (3,) of the point between the fingers, world frame."""
         pose = self.agent.get_link_pose(self.gripper_index)
-        turn = np.array([pose.orientation])
-        return np.array(pose.position), quaternions.to_eulers(turn)[0]
+        orientation = np.array([pose.orientation])
+        return np.array(pose.position), quaternions.to_eulers(orientation)[0]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.actions.target import row_of_target
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, as_whole
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import InvalidValueError, UnknownNameError
@@ -52,7 +52,7 @@ class PickBin(BaseBin):
         assert isinstance(self.config, PickBinSettings)
         self.objects_config = self.config.objects
         self.ml_mode = mode
-        self.steps_for_objects_to_fall = steps_for_objects_to_fall
+        self.steps_for_objects_to_fall = as_whole(steps_for_objects_to_fall, "steps_for_objects_to_fall")
         self.rng = np.random.default_rng(0)
         self.kind: ObjectKind | None = None
         self.objects: list[SimObject] = []
@@ -114,8 +114,13 @@ class PickBin(BaseBin):
     def get_random_object_file(self, path: str = "") -> str:
         """Return the kind of object to load: the configured one, or a random one of the set in use.
 
-        Returns the name of a kind or of a mesh file. Objects are generated, so the folder `path` is not used.
+        Returns the name of a kind or of a mesh file. Objects are generated: raises InvalidValueError for a `path`.
         """
+        if path:
+            raise InvalidValueError(
+                f"path: objects are generated, none are read from {path!r}; for a mesh file of your own set "
+                "load-specific-object and relative-path-to-object"
+            )
         if self.objects_config.load_specific_object:
             return self.objects_config.relative_path_to_object
         names = sorted(object_kinds(self.ml_mode))
@@ -154,8 +159,8 @@ class PickBin(BaseBin):
         # Seeded by number and heap only: a layout does not depend on the episode in which it is first needed.
         rng = np.random.default_rng((number, heap))
         coordinates = fall_coordinates(rng, number, self.dimensions)
-        turns = quaternions.normalized(rng.normal(size=(number, 4)))
-        things = self.objects = self._spawn(kind, np.array(coordinates), turns)
+        orientations = quaternions.normalized(rng.normal(size=(number, 4)))
+        things = self.objects = self._spawn(kind, np.array(coordinates), orientations)
         # The engine's caches depend on what ran before. A rebuilt engine gives the same fall every time.
         self.sim.rebuild_engine()
         self.allow_objects_to_fall()
@@ -163,10 +168,10 @@ class PickBin(BaseBin):
         inside = self.contains_mask(world.position[rows])
         # Stored in the frame of the bin, so that a layout serves the bin wherever it stands.
         back = np.repeat(quaternions.conjugate(np.array([self.pose.orientation])), number, axis=0)
-        places, turns = self.to_bin(world.position[rows]), quaternions.multiply(back, world.orientation[rows])
+        positions, orientations = self.to_bin(world.position[rows]), quaternions.multiply(back, world.orientation[rows])
         self._remove(things)
         self.objects = []
-        return Layout(places[inside], turns[inside])
+        return Layout(positions[inside], orientations[inside])
 
     def _spawn(self, kind: ObjectKind, positions: Floats, orientations: Floats) -> list[SimObject]:
         """Spawn objects at rest, at poses in the frame of the bin."""

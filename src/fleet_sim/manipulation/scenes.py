@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.core.joints import DEFAULT_GAIN
 from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.manipulation.bins import BaseBin
 from fleet_sim.manipulation.camera import opengl_is_there
 from fleet_sim.manipulation.client import Client, simulation_of
@@ -20,12 +21,24 @@ from fleet_sim.manipulation.pick_bin import PickBin
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
+ENGINE_PARAMS = (
+    "gui",
+    "enable_gui_panel",
+    "gravity",
+    "timestep",
+    "physics_substep",
+    "solver_iterations",
+    "contact_erp",
+)
+"""Settings of a simulation that follow from the configuration of its engine."""
+
 
 def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParams:
     """Return the simulation settings for bin picking; `settings` override them."""
     engine = config.simulation
     own: dict[str, Any] = {
         "gui": engine.sim_mode == "gpu-gui",
+        "engine": engine.engine,
         "monitor": False,
         "enable_gui_panel": engine.enable_windows,
         "physics": True,
@@ -43,6 +56,19 @@ def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParam
     return SimulationParams(**{**own, **settings})
 
 
+def check_engine(config: BinPickingConfig, params: SimulationParams) -> None:
+    """Raise InvalidValueError where `config` asks for another engine than the one of a simulation with `params`."""
+    wanted, usual = picking_params(config), picking_params(BinPickingConfig())
+    for name in ENGINE_PARAMS:
+        value = getattr(wanted, name)
+        # What is as usual was most likely not asked for: a simulation of one's own may have anything.
+        if value != getattr(usual, name) and value != getattr(params, name):
+            raise InvalidValueError(
+                f"simulation: the configuration asks for {name}={value!r}, and the given simulation has "
+                f"{getattr(params, name)!r}; make it alike, or leave bullet_client out"
+            )
+
+
 class BaseScene:
     """An empty scene. A subclass loads bodies and then sets `loaded`."""
 
@@ -51,13 +77,16 @@ class BaseScene:
         bullet_client: Client | None = None,
         config: BinPickingConfig | Mapping[str, Any] | str | None = None,
     ) -> None:
-        """Use a simulation or the one of a `sim.bullet`, or create one with physics."""
+        """Use a simulation or the one of a `sim.bullet`, or create one with physics.
+
+        Raises InvalidValueError where `config` sets something of the engine that the given simulation has otherwise.
+        """
         self.config = load_bin_picking(config).in_use("a scene")
-        self.sim = (
-            MultiRobotSimulationCore(picking_params(self.config))
-            if bullet_client is None
-            else simulation_of(bullet_client)
-        )
+        if bullet_client is None:
+            self.sim = MultiRobotSimulationCore(picking_params(self.config))
+        else:
+            self.sim = simulation_of(bullet_client)
+            check_engine(self.config, self.sim.params)
         self.loaded = False
 
     def configure_renderer(self, disable_rendering: bool = True) -> None:
@@ -105,10 +134,8 @@ class BinScene(BaseScene):
         return [made for made in (self.pick_bin, self.drop_bin) if made is not None]
 
     def load_ground(self) -> None:
-        """Store the PyBullet body id of the ground, which the simulation itself loads (`plane_urdf`)."""
-        # Any call connects; `setup_pybullet` would make every step write to PyBullet.
-        self.sim.bullet.getNumBodies()
-        self.ground = self.sim.floor_id
+        """Store the PyBullet body id of the ground, which the simulation loads (`plane_urdf`); -1 with MuJoCo."""
+        self.ground = self.sim.engine.floor_id()
 
     def load_bins(self) -> None:
         """Create the bins."""
@@ -122,11 +149,11 @@ class BinScene(BaseScene):
         assert self.pick_bin is not None
         for name in sorted(self.config.arms, key=lambda name: (arm_number(name), name)):
             arm = self.config.arms[name]
-            turn = quaternions.from_eulers(np.radians([arm.orientation]))[0]
+            orientation = quaternions.from_eulers(np.radians([arm.orientation]))[0]
             self.arms.append(
                 FrankaArm(
                     arm.position,
-                    turn.tolist(),
+                    orientation.tolist(),
                     self.sim,
                     arm.joints,
                     arm.get_end_effector_force_sensor_readings,

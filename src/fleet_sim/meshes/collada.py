@@ -181,8 +181,8 @@ class _Document:
         diffuse = next(self._target(link).iter("diffuse"), None) if link is not None else None
         if diffuse is None:
             return Material()
-        colour = [float(word) for word in diffuse.findtext("color", "1 1 1 1").split()]
-        red, green, blue = colour[:3]
+        color = [float(word) for word in diffuse.findtext("color", "1 1 1 1").split()]
+        red, green, blue = color[:3]
         image = diffuse.find("texture")
         texture = self._texture(image.get("texture", "")) if image is not None else ""
         return textured(Material((red, green, blue, 1.0), texture))

@@ -196,9 +196,9 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
         f"      <geometry>{shape}</geometry>",
     ]
     if tag == "visual":
-        colour = _text(*geometry.rgba)
+        color = _text(*geometry.rgba)
         # Named by its colour: materials of one name must be one colour, as others refer to them by name.
-        lines.append(f'      <material name="{colour}"><color rgba="{colour}"/></material>')
+        lines.append(f'      <material name="{color}"><color rgba="{color}"/></material>')
     return [*lines, f"    </{tag}>"]
 
 

@@ -11,16 +11,16 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import did_you_mean
 from fleet_sim.models.markup import Element
 from fleet_sim.models.parts import checked_axis
-from fleet_sim.models.values import Colour, Quaternion, Vector
+from fleet_sim.models.values import Color, Quaternion, Vector
 from fleet_sim.spatial import quaternions
 
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 """What links look like and collide as, by the elements of URDF and SDF."""
 
 
-def make_geometry(kind: int, position: Vector, orientation: Quaternion, colour: Colour, **sizes: Any) -> Geometry:
+def make_geometry(kind: int, position: Vector, orientation: Quaternion, color: Color, **sizes: Any) -> Geometry:
     """Return a geometry in its link's frame."""
-    return Geometry(kind=int(kind), rgba=colour, position=position, orientation=orientation, **sizes)
+    return Geometry(kind=int(kind), rgba=color, position=position, orientation=orientation, **sizes)
 
 
 def shape_in(element: Element) -> Element:

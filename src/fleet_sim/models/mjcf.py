@@ -21,7 +21,7 @@ from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.mjcf_defaults import MAIN, Defaults
 from fleet_sim.models.mjcf_shapes import Angles, Geom, inertial_of_geoms, place_of, read_geom
 from fleet_sim.models.parts import NO_LIMITS, JointParts, LinkParts, checked_axis
-from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
+from fleet_sim.models.values import DEFAULT_COLOR, ORIGIN, UNTURNED, Color, Quaternion, Vector
 from fleet_sim.spatial import poses, quaternions
 
 _JOINT_KINDS = {"hinge": REVOLUTE, "slide": PRISMATIC, "ball": SPHERICAL, "fixed": FIXED}
@@ -63,7 +63,7 @@ class _MjcfReader:
         unit = 1.0 if self._options.get("angle", "degree") == "radian" else Angles.unit
         self._angles = Angles(unit, self._options.get("eulerseq", "xyz"))
         self._defaults = Defaults(root)
-        self._colours = self._read_colours()
+        self._colors = self._read_colors()
         self._meshes = self._read_meshes(meshes)
         self._forces = self._read_forces()
         self._model = 0
@@ -104,10 +104,10 @@ class _MjcfReader:
             if len(sequence) != 3 or set(sequence.lower()) - set("xyz"):
                 raise element.error(f"eulerseq must be three of xyzXYZ, got {sequence!r}")
 
-    def _read_colours(self) -> dict[str, Colour]:
-        found: dict[str, Colour] = {}
+    def _read_colors(self) -> dict[str, Color]:
+        found: dict[str, Color] = {}
         for element in (child for asset in self._root.all("asset") for child in asset.all("material")):
-            red, green, blue, alpha = self._defaults.applied(element, MAIN).numbers("rgba", 4, DEFAULT_COLOUR)
+            red, green, blue, alpha = self._defaults.applied(element, MAIN).numbers("rgba", 4, DEFAULT_COLOR)
             found[element.need("name")] = (red, green, blue, alpha)
         return found
 
@@ -239,7 +239,7 @@ class _MjcfReader:
         return lower, upper
 
     def _geom(self, element: Element, child_class: str) -> Geom:
-        return read_geom(self._defaults.applied(element, child_class), self._angles, self._meshes, self._colours)
+        return read_geom(self._defaults.applied(element, child_class), self._angles, self._meshes, self._colors)
 
     def _inertial(self, element: Element, geoms: list[Geom]) -> Inertial:
         given, from_geoms = element.child("inertial"), self._options.get("inertiafromgeom", "auto")

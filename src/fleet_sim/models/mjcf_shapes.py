@@ -13,7 +13,7 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.models.geometries import checked_size, from_z, make_geometry
 from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
-from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
+from fleet_sim.models.values import DEFAULT_COLOR, ORIGIN, UNTURNED, Color, Quaternion, Vector
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -77,25 +77,25 @@ class Geom:
 
 
 def read_geom(
-    element: Element, angles: Angles, meshes: dict[str, tuple[str, Vector]], colours: dict[str, Colour]
+    element: Element, angles: Angles, meshes: dict[str, tuple[str, Vector]], colors: dict[str, Color]
 ) -> Geom:
-    """Return the geom of an element with its defaults; `meshes` are files and scales, `colours` materials, by name."""
+    """Return the geom of an element with its defaults; `meshes` are files and scales, `colors` materials, by name."""
     kind_name = element.attributes.get("type", "mesh" if "mesh" in element.attributes else "sphere")
     if kind_name not in _KINDS:
         raise element.error(f"geoms of type {kind_name!r} are not supported; supported are {', '.join(_KINDS)}")
     kind = ShapeKind[kind_name.upper()]
     position, orientation = place_of(element, angles)
-    colour = _colour(element, colours)
+    color = _color(element, colors)
     if kind is ShapeKind.MESH:
         name = element.need("mesh")
         if name not in meshes:
             raise element.error(f"there is no mesh {name!r} in <asset>; known: {', '.join(meshes) or 'none'}")
         path, scale = meshes[name]
-        geometry = make_geometry(kind, position, orientation, colour, mesh_path=path, mesh_scale=scale)
+        geometry = make_geometry(kind, position, orientation, color, mesh_path=path, mesh_scale=scale)
     elif kind is ShapeKind.PLANE:
-        geometry = make_geometry(kind, position, orientation, colour)
+        geometry = make_geometry(kind, position, orientation, color)
     else:
-        geometry = _primitive(element, kind, position, orientation, colour)
+        geometry = _primitive(element, kind, position, orientation, color)
     # A geom with contype 0 and conaffinity 0 has no contacts.
     collides = bool(element.number("contype", 1.0) or element.number("conaffinity", 1.0))
     seen = element.number("group", 0.0) < _HIDDEN_GROUP
@@ -105,9 +105,7 @@ def read_geom(
     return Geom(geometry, density * volume_of(geometry) if mass < 0.0 else mass, seen, collides)
 
 
-def _primitive(
-    element: Element, kind: ShapeKind, position: Vector, orientation: Quaternion, colour: Colour
-) -> Geometry:
+def _primitive(element: Element, kind: ShapeKind, position: Vector, orientation: Quaternion, color: Color) -> Geometry:
     count = {ShapeKind.SPHERE: 1, ShapeKind.BOX: 3}.get(kind, 2)
     length = None
     if "fromto" in element.attributes:
@@ -122,16 +120,16 @@ def _primitive(
     sizes = [checked_size(element, size) for size in element.parsed(given, count, "size")]
     if kind is ShapeKind.BOX:
         half_x, half_y, half_z = sizes if length is None else (*sizes, 0.5 * length)
-        return make_geometry(kind, position, orientation, colour, half_extents=(half_x, half_y, half_z))
+        return make_geometry(kind, position, orientation, color, half_extents=(half_x, half_y, half_z))
     height = 1.0 if kind is ShapeKind.SPHERE else 2.0 * sizes[1] if length is None else length
-    return make_geometry(kind, position, orientation, colour, radius=sizes[0], height=height)
+    return make_geometry(kind, position, orientation, color, radius=sizes[0], height=height)
 
 
-def _colour(element: Element, colours: dict[str, Colour]) -> Colour:
+def _color(element: Element, colors: dict[str, Color]) -> Color:
     if "rgba" in element.attributes:
         red, green, blue, alpha = element.numbers("rgba", 4)
         return (red, green, blue, alpha)
-    return colours.get(element.attributes.get("material", ""), DEFAULT_COLOUR)
+    return colors.get(element.attributes.get("material", ""), DEFAULT_COLOR)
 
 
 def volume_of(geometry: Geometry) -> float:

@@ -21,7 +21,7 @@ from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.parts import NO_LIMITS, JointParts, LinkParts, MimicParts, checked_axis, joint_kind, read_link
 from fleet_sim.models.sdf_frames import SCOPE, Pose, SdfFrames, arrays, pose_of, tuples
-from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Vector
+from fleet_sim.models.values import DEFAULT_COLOR, ORIGIN, UNTURNED, Color, Vector
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -175,27 +175,27 @@ class SdfModel:
     def _geometry(self, element: Element) -> Geometry:
         position, orientation = pose_of(element)
         shape = shape_in(element)
-        colour = _colour(element)
+        color = _color(element)
         if shape.tag == "mesh":
             if shape.child("submesh") is not None:
                 raise shape.error("<submesh> is not supported; put each mesh into a file of its own")
             scale = shape.child("scale")
             x, y, z = scale.text_numbers(3) if scale else (1.0, 1.0, 1.0)
             mesh = self._meshes.find(shape, text_of(shape, "uri"))
-            return make_geometry(ShapeKind.MESH, position, orientation, colour, mesh_path=mesh, mesh_scale=(x, y, z))
+            return make_geometry(ShapeKind.MESH, position, orientation, color, mesh_path=mesh, mesh_scale=(x, y, z))
         if shape.tag == "plane":
             normal = shape.child("normal")
             turned = from_z(shape, normal.text_numbers(3) if normal else (0.0, 0.0, 1.0), orientation)
-            return make_geometry(ShapeKind.PLANE, position, turned, colour)
+            return make_geometry(ShapeKind.PLANE, position, turned, color)
         kind = ShapeKind[shape.tag.upper()]
         if kind is ShapeKind.BOX:
             x, y, z = (0.5 * checked_size(shape, side) for side in shape.need_child("size").text_numbers(3))
-            return make_geometry(kind, position, orientation, colour, half_extents=(x, y, z))
+            return make_geometry(kind, position, orientation, color, half_extents=(x, y, z))
         radius = checked_size(shape, shape.need_child("radius").text_numbers(1)[0])
         height = 1.0
         if kind is not ShapeKind.SPHERE:
             height = checked_size(shape, shape.need_child("length").text_numbers(1)[0])
-        return make_geometry(kind, position, orientation, colour, radius=radius, height=height)
+        return make_geometry(kind, position, orientation, color, radius=radius, height=height)
 
 
 def name_of(place: Element, model: Element) -> str:
@@ -254,14 +254,14 @@ def _amount(element: Element | None, tag: str) -> float:
     return max(part.text_numbers(1)[0], 0.0)
 
 
-def _colour(visual: Element) -> Colour:
+def _color(visual: Element) -> Color:
     material, clear = visual.child("material"), visual.child("transparency")
-    red, green, blue, opacity = DEFAULT_COLOUR
+    red, green, blue, opacity = DEFAULT_COLOR
     for tag in ("ambient", "diffuse"):
-        colour = material.child(tag) if material else None
-        if colour is not None:
-            red, green, blue = colour.text_numbers(3)
-            values = colour.text.split()
+        color = material.child(tag) if material else None
+        if color is not None:
+            red, green, blue = color.text_numbers(3)
+            values = color.text.split()
             opacity = float(values[3]) if len(values) > 3 else 1.0
     return (red, green, blue, opacity * (1.0 - clear.text_numbers(1)[0]) if clear else opacity)
 

@@ -10,7 +10,7 @@ from fleet_sim.models.inertia import inertial_of
 from fleet_sim.models.markup import Element
 from fleet_sim.models.meshes import MeshFinder
 from fleet_sim.models.parts import NO_LIMITS, JointParts, LinkParts, MimicParts, checked_axis, joint_kind, read_link
-from fleet_sim.models.values import DEFAULT_COLOUR, ORIGIN, UNTURNED, Colour, Quaternion, Vector
+from fleet_sim.models.values import DEFAULT_COLOR, ORIGIN, UNTURNED, Color, Quaternion, Vector
 from fleet_sim.spatial.shapes import ShapeKind
 
 # A floating joint has no motor and no single value; PyBullet treats it as fixed.
@@ -33,10 +33,10 @@ def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
 class _Reader:
     def __init__(self, root: Element, meshes: MeshFinder) -> None:
         self._meshes = meshes
-        self._colours: dict[str, Colour] = {}
+        self._colors: dict[str, Color] = {}
         # Read first: links may refer to materials that are defined below them.
         for element in root.all("material"):
-            self._colour(element)
+            self._color(element)
 
     def link(self, element: Element) -> LinkParts:
         """Return the parts of a <link>."""
@@ -69,24 +69,24 @@ class _Reader:
 
     def _geometry(self, element: Element) -> Geometry:
         position, orientation = origin_of(element)
-        colour = DEFAULT_COLOUR
+        color = DEFAULT_COLOR
         material = element.child("material")
         if material is not None:
-            colour = self._colour(material)
-        return geometry_of(shape_in(element), position, orientation, colour, self._meshes)
+            color = self._color(material)
+        return geometry_of(shape_in(element), position, orientation, color, self._meshes)
 
-    def _colour(self, element: Element) -> Colour:
+    def _color(self, element: Element) -> Color:
         """Return the colour of a <material>; if it defines one, later materials can refer to it by name."""
-        name, colour = element.attributes.get("name", ""), element.child("color")
-        if colour is None:
-            return self._colours.get(name, DEFAULT_COLOUR)
-        red, green, blue, alpha = colour.numbers("rgba", 4)
-        found = self._colours[name] = (red, green, blue, alpha)
+        name, color = element.attributes.get("name", ""), element.child("color")
+        if color is None:
+            return self._colors.get(name, DEFAULT_COLOR)
+        red, green, blue, alpha = color.numbers("rgba", 4)
+        found = self._colors[name] = (red, green, blue, alpha)
         return found
 
 
 def geometry_of(
-    shape: Element, position: Vector, orientation: Quaternion, colour: Colour, meshes: MeshFinder
+    shape: Element, position: Vector, orientation: Quaternion, color: Color, meshes: MeshFinder
 ) -> Geometry:
     """Return the geometry of a URDF shape element; raises InvalidValueError for a negative size."""
     if shape.tag == "mesh":
@@ -94,17 +94,17 @@ def geometry_of(
         scale = shape.attributes.get("scale", "1").split()
         x, y, z = shape.parsed(" ".join(scale * 3 if len(scale) == 1 else scale), 3, "scale")
         mesh = meshes.find(shape, shape.need("filename"))
-        return make_geometry(ShapeKind.MESH, position, orientation, colour, mesh_path=mesh, mesh_scale=(x, y, z))
+        return make_geometry(ShapeKind.MESH, position, orientation, color, mesh_path=mesh, mesh_scale=(x, y, z))
     if shape.tag == "plane":
         turned = from_z(shape, shape.numbers("normal", 3, (0.0, 0.0, 1.0)), orientation)
-        return make_geometry(ShapeKind.PLANE, position, turned, colour)
+        return make_geometry(ShapeKind.PLANE, position, turned, color)
     kind = ShapeKind[shape.tag.upper()]
     if kind is ShapeKind.BOX:
         x, y, z = (0.5 * checked_size(shape, size) for size in shape.numbers("size", 3))
-        return make_geometry(kind, position, orientation, colour, half_extents=(x, y, z))
+        return make_geometry(kind, position, orientation, color, half_extents=(x, y, z))
     radius = checked_size(shape, shape.number("radius"))
     height = 1.0 if kind is ShapeKind.SPHERE else checked_size(shape, shape.number("length"))
-    return make_geometry(kind, position, orientation, colour, radius=radius, height=height)
+    return make_geometry(kind, position, orientation, color, radius=radius, height=height)
 
 
 def origin_of(element: Element) -> tuple[Vector, Quaternion]:

@@ -1,7 +1,6 @@
 """Figures of a run, shown in a small window or in the terminal."""
 
-from fleet_sim.monitor.figures import MonitorFigures, MonitorOutput, RunMeter
-from fleet_sim.monitor.terminal import TerminalMonitor
+from fleet_sim.monitor.figures import MonitorFigures, MonitorOutput, RunMeter, TerminalMonitor
 from fleet_sim.monitor.window import DataMonitor, window_hindrance
 
 __all__ = ["DataMonitor", "MonitorFigures", "MonitorOutput", "RunMeter", "TerminalMonitor", "window_hindrance"]

@@ -47,7 +47,7 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
         # It cannot change direction while driving, so it stops at every corner.
         prepare_paths(world, fresh, dt, cut_corners=False)
         motion.turning[fresh] = False
-        _begin_segments(world, fresh)
+        begin_segments(world, fresh)
     # All masks are taken before anybody moves: who ends one phase begins the next one in the next step.
     turning_mask = motion.turning.take(rows)
     phase_mask = motion.phase.take(rows) == FORWARD
@@ -65,7 +65,7 @@ def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     return arrived
 
 
-def _begin_segments(world: World, rows: Rows) -> None:
+def begin_segments(world: World, rows: Rows) -> None:
     """Choose forward or backward, and whether to turn before driving to the current waypoint."""
     motion = world.motion
     motion.reverse[rows] = motion.direction[rows] == BACKWARD
@@ -139,7 +139,7 @@ def _begin_rest(world: World, rows: Rows) -> None:
     linear, angular = motion.body_linear[rows], motion.body_angular[rows]
     rest_mask = ~(linear.any(axis=1) | angular.any(axis=1))
     if rest_mask.any():
-        _begin_segments(world, rows[rest_mask])
+        begin_segments(world, rows[rest_mask])
 
 
 def _turn_to_final(world: World, rows: Rows, dt: float) -> Rows:
@@ -157,7 +157,7 @@ def _stopped(world: World, stopped: Rows) -> Rows:
     onward = stopped[~last_mask]
     if len(onward):
         motion.waypoint[onward] += 1
-        _begin_segments(world, onward)
+        begin_segments(world, onward)
     ended = stopped[last_mask]
     goal = motion.path_start[ended] + motion.path_length[ended] - 1
     # Compared bit for bit: `turn_to` ends by writing the goal itself.

@@ -57,7 +57,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     scatter(motion.body_linear, index, body)
     if np.count_nonzero(distances) < len(rows):
         # Rows that were at their waypoint already have not moved: their boxes and grid cells stay.
-        rows = rows[dot(step.displacements, step.displacements) > 0.0]
+        rows = rows[(distances != 0.0) | (dot(step.displacements, step.displacements) > 0.0)]
     world.touch(rows)
     return stopped
 

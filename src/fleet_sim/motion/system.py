@@ -8,6 +8,7 @@ from fleet_sim.arrays import NO_ROWS, Bytes, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.memory import keep_freed_memory
 from fleet_sim.core.world import World
+from fleet_sim.motion.compiled_system import CompiledLaws
 from fleet_sim.motion.laws import motion_law
 
 IDLE = ControllerMode.IDLE.code
@@ -25,6 +26,7 @@ class MotionSystem:
 
     def __init__(self) -> None:
         keep_freed_memory()
+        self._compiled: CompiledLaws | None = None
 
     def run(self, world: World, dt: float) -> Rows:
         """Move agents by one step; return the rows that arrived in it, in ascending order.
@@ -43,8 +45,20 @@ class MotionSystem:
 
     def advance(self, world: World, dt: float) -> Rows:
         """Move agents by one step; return the rows at the end of their paths, in ascending order."""
+        if not world.compiled:
+            return self._advance(world, world.motion.control.nonzero()[0], dt)
+        if self._compiled is None:
+            self._compiled = CompiledLaws()
+        left, ended = self._compiled.advance(world, dt)
+        if not len(left):
+            return ended
+        more = self._advance(world, left, dt)
+        both: Rows = np.sort(np.concatenate((ended, more))) if len(more) else ended
+        return both
+
+    def _advance(self, world: World, rows: Rows, dt: float) -> Rows:
+        """Move those of `rows` that may move by the laws on arrays; return those at the end of their paths, sorted."""
         motion = world.motion
-        rows = motion.control.nonzero()[0]
         if not len(rows):
             return NO_ROWS
         if len(rows) == 1:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Ints
 from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.world import World
 from fleet_sim.errors import DuplicateNameError, unknown_name
+from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.order import Order, OrderStatus
+from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.states import FINAL, OrderState, after
 
 NEVER = np.nan
@@ -201,3 +204,12 @@ STATES = list(OrderState)
 
 def _time(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+class OrderParts(NamedTuple):
+    """What everybody who serves the orders of one simulation works with."""
+
+    world: World
+    table: OrderColumns
+    book: OrderBook
+    places: OrderPlaces

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fleet_sim.core.schema import KIND_AGENT
-from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError
-from fleet_sim.orders.book import OrderBook
-from fleet_sim.orders.columns import NO_ORDER, OrderColumns
+from fleet_sim.orders.book import OrderParts
+from fleet_sim.orders.columns import NO_ORDER
 from fleet_sim.orders.courier import NO_PLACE, Courier, Task
 from fleet_sim.orders.errands import Dock, Porter
 from fleet_sim.orders.handover import Handover
 from fleet_sim.orders.loads import NO_LOAD, Loads
-from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.robots import Robots
 from fleet_sim.orders.service import Service
 from fleet_sim.orders.settings import OrdersSettings, WhenIdle
@@ -29,23 +27,14 @@ SERVED, RETRY = "served", "retry"
 class OrderFleet:
     """Takes each robot through its orders. Python code runs only when something happens to a robot."""
 
-    def __init__(
-        self,
-        world: World,
-        table: OrderColumns,
-        book: OrderBook,
-        places: OrderPlaces,
-        transport: Transport,
-        timers: Timers,
-        settings: OrdersSettings,
-    ) -> None:
-        self._world, self._table, self._book = world, table, book
-        self._places, self._transport, self._timers = places, transport, timers
+    def __init__(self, parts: OrderParts, transport: Transport, timers: Timers, settings: OrdersSettings) -> None:
+        self._world, self._table, self._book, self._places = world, table, _, places = parts
+        self._transport, self._timers = transport, timers
         self._settings = settings
         self.loads = Loads(world, settings.load, timers)
         self._robots = Robots(world, table)
         times = settings.service
-        self._handover = Handover(world, table, book, places, self.loads, self._robots, times)
+        self._handover = Handover(parts, self.loads, self._robots, times)
         self.service = Service(times.at_once)
         self.couriers: dict[int, Courier] = {}
         self.charging: Dock | None = None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from fleet_sim.core.world import World
-from fleet_sim.orders.book import OrderBook
-from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.courier import Courier, Task
 from fleet_sim.orders.loads import NO_LOAD, Loads
-from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.robots import Robots
 from fleet_sim.orders.settings import ServiceSettings
 
@@ -17,17 +14,8 @@ LOST = "its load was taken from the robot or removed"
 class Handover:
     """Takes loads and puts them down, and changes the states of orders with it."""
 
-    def __init__(
-        self,
-        world: World,
-        table: OrderColumns,
-        book: OrderBook,
-        places: OrderPlaces,
-        loads: Loads,
-        robots: Robots,
-        times: ServiceSettings,
-    ) -> None:
-        self._world, self._table, self._book, self._places = world, table, book, places
+    def __init__(self, parts: OrderParts, loads: Loads, robots: Robots, times: ServiceSettings) -> None:
+        self._world, self._table, self._book, self._places = parts
         self._loads, self._robots, self._times = loads, robots, times
 
     def begin(self, courier: Courier) -> float:

@@ -13,7 +13,7 @@ from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.orders.allocation.registry import make_allocator
 from fleet_sim.orders.allocation.round import Rounds
-from fleet_sim.orders.book import OrderBook
+from fleet_sim.orders.book import OrderBook, OrderParts
 from fleet_sim.orders.charging.charging import Charging
 from fleet_sim.orders.charging.policies import make_policy
 from fleet_sim.orders.columns import OrderColumns
@@ -53,7 +53,8 @@ class Orders:
         self._world, self._table, self._transport = world, table, transport
         self.book = OrderBook(self._announce)
         self._timers = Timers()
-        self.fleet = OrderFleet(world, table, self.book, places, transport, self._timers, settings)
+        parts = OrderParts(world, table, self.book, places)
+        self.fleet = OrderFleet(parts, transport, self._timers, settings)
         chosen = settings.allocation
         allocator = make_allocator(chosen.type, chosen.options)
         self.odometer = Odometer(world, table)
@@ -61,7 +62,7 @@ class Orders:
         policy = make_policy(settings.charging.policy, settings.charging.options)
         chargers = Stands(places, StationKind.CHARGE)
         self._charging = Charging(world, self.book, self.fleet, chargers, policy)
-        self._rounds = Rounds(world, table, self.book, places, self.fleet, allocator, chosen)
+        self._rounds = Rounds(parts, self.fleet, allocator, chosen)
         self._arrivals = ArrivalStreams(world, self._timers, self.submit)
         self.pods: Pods | None = None
         """The pods with stock, in simulations that have some."""

@@ -19,6 +19,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.figures import FigureCollector, Role, Run, RunSource, StateKind, run_of
+from fleet_sim.traffic.figures.states import STATES as OF_TRAFFIC
 from fleet_sim.traffic.figures.summary import percentiles, planning_of, summary_of
 from fleet_sim.traffic.traffic import Traffic
 
@@ -28,14 +29,13 @@ HELD = STOPPED | BROKEN | UNFIT
 JOULES_PER_WATT_HOUR = 3600.0
 
 LOADED, EMPTY, WAITING, BLOCKED, SERVING, CHARGING, IDLE, OUT = range(8)
+_, *_STANDING, _RESTING = OF_TRAFFIC
 STATES = (
     StateKind("driving_loaded", Role.MOVES),
     StateKind("driving_empty", Role.MOVES),
-    StateKind("waiting", Role.WAITS),
-    StateKind("blocked", Role.WAITS),
-    StateKind("serving", Role.WORKS),
+    *_STANDING,
     StateKind("charging", Role.WORKS),
-    StateKind("idle", Role.RESTS),
+    _RESTING,
     StateKind("out_of_energy", Role.WAITS),
 )
 """As those of all traffic, but that driving is told apart, and that robots charge and run empty."""

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Rows
-from fleet_sim.config.sections import Section
+from fleet_sim.config.sections import SettingsSection
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
+from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.desk import OrderDesk
 from fleet_sim.orders.order import Order
 from fleet_sim.orders.orders import Orders
@@ -24,29 +25,22 @@ from fleet_sim.orders.sources.csv_file import read_orders
 from fleet_sim.orders.sources.robot_runners import read_task_orders
 from fleet_sim.orders.traffic_transport import FleetTransport
 from fleet_sim.paths import beside, is_file
-from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.router import Router
 from fleet_sim.traffic.traffic import Traffic
 
 
-class OrdersSection(Section[MultiRobotSimulationCore]):
+class OrdersSection(SettingsSection[MultiRobotSimulationCore]):
     """Lets the fleet of a scenario serve orders; `sim.get_manager("orders")` returns the Orders."""
 
     doc = "Orders between the stations of the site, and how robots serve them."
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of OrdersSettings."""
-        return object_schema(OrdersSettings)
-
-    def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError where the settings are wrong."""
-        read(OrdersSettings, entry, source=source, path="orders")
+    name = "orders"
+    settings_class = OrdersSettings
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Submit the orders of the section to the fleet; raises ConfigError naming the order."""
-        settings = read(OrdersSettings, entry, source=source, path="orders")
+        settings: OrdersSettings = self.read(entry, source)
         try:
             orders = offer_orders(sim, settings)
         except FleetSimError as error:
@@ -124,7 +118,8 @@ def _pods(
     chosen = orders.settings
     try:
         return Pods(
-            *(sim.world, desk.table, orders.book, orders.places, orders.fleet, traffic),
+            OrderParts(sim.world, desk.table, orders.book, orders.places),
+            *(orders.fleet, traffic),
             settings,
             chosen.allocation.period,
             chosen.retry_after,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from fleet_sim.collision.convex.distances import NearPoint
 from fleet_sim.queries.queries import Near, SpatialQueries
 from fleet_sim.queries.rays import RayHits
 
-__all__ = ["Near", "RayHits", "SpatialQueries"]
+__all__ = ["Near", "NearPoint", "RayHits", "SpatialQueries"]

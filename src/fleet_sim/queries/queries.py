@@ -9,12 +9,13 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float, as_floats
 from fleet_sim.collision.bounds import refresh_bounds
+from fleet_sim.collision.convex.distances import ExactDistances, NearPoint
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_EXTENT
-from fleet_sim.queries.distances import ExactSolver, entity_distances, point_distances, reach_of
+from fleet_sim.queries.distances import entity_distances, point_distances, reach_of
 from fleet_sim.queries.rays import RayHits, Rays
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.sensors.surfaces import surfaces_of
@@ -32,13 +33,13 @@ class Near(NamedTuple):
 
 
 class SpatialQueries:
-    """Queries of where entities are now, without PyBullet but for distances between meshes or tilted shapes.
+    """Queries of where entities are now, without PyBullet but for distances of bodies whose shapes only it knows.
 
     All take `kinds`, "all", "agents" or "objects", and `ignore`, an entity or several. Results are in a stable order:
     that of spawning, or by distance and then that of spawning. Entities without a collision shape are not found.
     """
 
-    def __init__(self, world: World, exact: ExactSolver, *, floor: bool) -> None:
+    def __init__(self, world: World, exact: ExactDistances, *, floor: bool) -> None:
         """`exact` measures pairs of rows without a closed form; with `floor` rays meet the plane z = 0."""
         self._world = world
         self._exact = exact
@@ -126,6 +127,18 @@ class SpatialQueries:
         order = order[distances[order] <= reach]
         return [Near(self._world.handles[rows[index]], float(distances[index])) for index in order.tolist()]
 
+    def closest_points(self, first: SimObject, second: SimObject, max_distance: float = 0.0) -> list[NearPoint]:
+        """Return where shapes of two entities are at most `max_distance` m apart: a point for each pair of shapes.
+
+        As PyBullet's `getClosestPoints`, with its margins, for kinematic bodies too: robots shape by shape of their
+        links, in the order of their files. Raises InvalidValueError for a body whose shapes only PyBullet knows.
+        """
+        limit = as_float(max_distance, "max_distance in m", low=0.0)
+        rows = self._row(first), self._row(second)
+        if rows[0] == rows[1]:
+            raise InvalidValueError(f"second: {self._world.label(rows[0])!r} is both entities; give two different ones")
+        return self._exact.points(*rows, limit)
+
     def _distances(self, target: Any, rows: Rows, limit: float | None) -> Floats:
         if not len(rows):
             return np.empty(0)
@@ -134,7 +147,7 @@ class SpatialQueries:
         row = self._row(target)
         refresh_bounds(self._world)
         reach = reach_of(self._world, row, rows) if limit is None else limit
-        return entity_distances(self._world, row, rows, reach, self._exact)
+        return entity_distances(self._world, row, rows, reach, self._exact.distances)
 
     # ---- who is asked ------------------------------------------------------------------------------------------------
 

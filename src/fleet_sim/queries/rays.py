@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
-from fleet_sim.sensors.hulls import Hull, hull_faces
+from fleet_sim.meshes.hulls import Hull, hull_faces
 from fleet_sim.sensors.solids import Solids
 from fleet_sim.sensors.surfaces import PlacedSurface
 from fleet_sim.spatial import quaternions, ray_shapes

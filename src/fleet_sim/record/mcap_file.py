@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.output import part_beside, refusals
@@ -15,7 +16,7 @@ from fleet_sim.record.message_types import definition
 if TYPE_CHECKING:
     from mcap.writer import Writer
 
-CHUNK = 4_000_000
+CHUNK = 1_000_000
 """Bytes before compression after which a chunk is written, also when it is young."""
 PROFILE = "ros2"
 
@@ -46,6 +47,24 @@ class Qos:
 STATE, LATCHED = Qos(), Qos(depth=1, latched=True)
 
 
+def open_part(path: str | Path, part: Path | None = None) -> BinaryIO:
+    """Return the file, open and empty, that is written until `path` is whole.
+
+    Raises InvalidValueError where it is there or cannot be made.
+    """
+    path, part = Path(path), part or part_beside(path)
+    if path.is_dir():
+        raise InvalidValueError(f"{path}: cannot be written: it is a folder")
+    if part.exists():
+        raise InvalidValueError(
+            f"{part} is there: another recording is at work, or a run was killed. What it has so far can be "
+            f"read: make it whole with `fleet-sim replay {part} --repair {path}`, or remove it"
+        )
+    with refusals(path):
+        # Never one that is there: it may be all that is left of a run that was killed, or another's at work.
+        return part.open("xb")
+
+
 class McapFile:
     """An MCAP file of ROS 2 messages. It has its name from `finish` on; until then it is beside it, ending in `.part`.
 
@@ -53,32 +72,24 @@ class McapFile:
     the system refuses to write, MissingDependencyError without the extra `record`.
     """
 
-    def __init__(self, path: str | Path, *, part: Path | None = None) -> None:
-        """Begin the file; `part` is another name for what is written until `finish`."""
+    def __init__(self, path: str | Path, *, part: Path | None = None, stream: BinaryIO | None = None) -> None:
+        """Begin the file.
+
+        `part` is another name for what is written until `finish`, `stream` what `open_part` has returned for it.
+        """
         try:
             from mcap.writer import Writer
         except ModuleNotFoundError as error:
             raise missing_extra("mcap", "record", "recordings") from error
         self.path, self.part = Path(path), part or part_beside(path)
-        self._check()
-        with refusals(path):
-            # Never one that is there: it may be all that is left of a run that was killed, or another's at work.
-            self._stream = self.part.open("xb")
-        self._writer: Writer = Writer(self._stream, chunk_size=CHUNK)
+        self._stream = stream or open_part(path, self.part)
+        # Chunks end by `flush` alone, so that it is known up to where the file is whole.
+        self._writer: Writer = Writer(self._stream, chunk_size=sys.maxsize)
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
-        self._whole = 0
+        self._whole = self._waiting = 0
         with refusals(path):
             self._writer.start(profile=PROFILE, library="fleet_sim")
-
-    def _check(self) -> None:
-        if self.path.is_dir():
-            raise InvalidValueError(f"{self.path}: cannot be written: it is a folder")
-        if self.part.exists():
-            raise InvalidValueError(
-                f"{self.part} is there: another recording is at work, or a run was killed. What it has so far can be "
-                f"read: make it whole with `fleet-sim replay {self.part} --repair {self.path}`, or remove it"
-            )
 
     def channel(self, topic: str, kind: str, qos: Qos) -> int:
         """Return the number of the channel of `topic`, made at the first call."""
@@ -99,6 +110,9 @@ class McapFile:
         """Add a message of the time `now` in ns; raises InvalidValueError where a full chunk cannot be written."""
         with refusals(self.path):
             self._writer.add_message(channel, now, data, now)
+        self._waiting += len(data)
+        if self._waiting > CHUNK:
+            self.flush()
 
     def describe(self, name: str, values: Mapping[str, str]) -> None:
         """Add texts about the recording."""
@@ -116,6 +130,7 @@ class McapFile:
             self._writer.flush()  # type: ignore[no-untyped-call]  # of mcap
             self._stream.flush()
             self._whole = self._stream.tell()
+        self._waiting = 0
 
     def finish(self) -> None:
         """Write the index and give the file its name."""

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,14 @@ def typestore() -> Typestore:
     for file in sorted(own_definitions().glob("*.msg")):
         store.register(get_types_from_msg(file.read_text(encoding="utf-8"), f"{OWN}/msg/{file.stem}"))
     return store
+
+
+def check_installed() -> None:
+    """Raise what `typestore` raises, without reading the types, which takes a while."""
+    for package in ("mcap", "rosbags"):
+        if find_spec(package) is None:
+            raise missing_extra(package, "record", "recordings")
+    own_definitions()
 
 
 def own_definitions() -> Path:
@@ -76,9 +85,18 @@ def serializer(kind: str) -> Callable[[Any], bytes]:
 
 
 def deserializer(kind: str) -> Callable[[bytes], Any]:
-    """Return what reads the CDR of a message of type `kind`; it raises ValueError or SerdeError for other bytes."""
+    """Return what reads the CDR of a message of type `kind`; it raises ValueError for other bytes."""
     store = typestore()
-    return lambda data: store.deserialize_cdr(data, kind)
+    from rosbags.serde import SerdeError
+
+    def read(data: bytes) -> Any:
+        try:
+            return store.deserialize_cdr(data, kind)
+        # Not a ValueError, unlike what it raises for most bytes.
+        except SerdeError as error:
+            raise ValueError(f"no {kind}: {error}") from error
+
+    return read
 
 
 def stamped(frame: str, nanoseconds: int = 0) -> Any:

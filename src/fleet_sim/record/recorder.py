@@ -15,15 +15,16 @@ from fleet_sim.core.stamps import RosTime
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.facade.recording import RunRecording
 from fleet_sim.facade.state_files import package_version
-from fleet_sim.record.mcap_file import McapFile
-from fleet_sim.record.queue import SampleQueue
+from fleet_sim.record.message_types import check_installed
+from fleet_sim.record.parcels import AttachedFile, Description
+from fleet_sim.record.sensing import RecordedSensors, kinds_of
 from fleet_sim.record.settings import RecordParams
-from fleet_sim.record.topic import Sample
-from fleet_sim.record.writing import WriterThread
+from fleet_sim.record.writing import WriterProcess
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.floor_plan import floor_plan_of, plan_to_json
 
 FORMAT = "fleet_sim recording 1"
-SCENARIO, ABOUT = "scenario.json", "fleet_sim"
+SCENARIO, FLOOR_PLAN, ABOUT = "scenario.json", "floor_plan.json", "fleet_sim"
 _RUNS_BACK = ("reset", "cleared")
 
 
@@ -34,9 +35,10 @@ class McapRecording:
         self.path, self.params = path, params
         self._sim = sim
         self._closed = False
-        self._file = McapFile(path)
+        kinds = kinds_of(params.sensors)
+        check_installed()
+        self._writer = WriterProcess(path, params)
         self._describe()
-        self._queue = SampleQueue(params.on_full)
         self._time = RosTime(sim.clock)
         self._orders: dict[str, None] = {}
         self._last_tick = -1
@@ -44,7 +46,8 @@ class McapRecording:
         self._schedule = sim.clock.schedule(params.rate)
         # Unique, as a run may have several recordings.
         self._system = f"record {path}"
-        self._writer = WriterThread(self._file, self._queue, Frames(params.map_frame, params.namespace))
+        self._kinds = kinds
+        self._sensors: RecordedSensors | None = None
         sim.control.between_steps(self._begin).result()
 
     @property
@@ -55,12 +58,7 @@ class McapRecording:
     @property
     def dropped(self) -> int:
         """How many samples were left out because writing was too slow."""
-        return self._queue.dropped
-
-    @property
-    def written(self) -> int:
-        """How many samples are in the file."""
-        return self._writer.written
+        return self._writer.dropped
 
     def close(self) -> None:
         """Write the rest and give the file its name; may be called again. Raises `error` if there is one."""
@@ -70,7 +68,6 @@ class McapRecording:
             # From another thread or in the middle of a step there is no state that belongs together.
             if not control.runs_elsewhere and not self._sim.world.in_step:
                 self._sample_now()
-            self._queue.close()
             # Not waited for: it may be called from inside a step.
             control.between_steps(self._end)
             self._writer.finish()
@@ -95,6 +92,9 @@ class McapRecording:
     def _begin(self) -> None:
         sim = self._sim
         self._sample_now()
+        if self._kinds:
+            frames = Frames(self.params.map_frame, self.params.namespace)
+            self._sensors = RecordedSensors(sim, self._kinds, frames, self._writer.give)
         sim.pipeline.add(System(self._system, Phase.OBSERVE, self._run))
         for event in _RUNS_BACK:
             sim.events.on(event, self._time.on_reset)
@@ -104,6 +104,8 @@ class McapRecording:
     def _end(self) -> None:
         sim = self._sim
         sim.pipeline.remove(self._system)
+        if self._sensors is not None:
+            self._sensors.end()
         for event in _RUNS_BACK:
             sim.events.off(event, self._time.on_reset)
         sim.events.off("order_changed", self._note_order)
@@ -118,6 +120,8 @@ class McapRecording:
         self._orders[order] = None
 
     def _run(self, dt: float) -> None:
+        if self._sensors is not None and not self._closed:
+            self._sensors.take(self._time.now(ticks_ahead=1))
         if self._schedule.poll() is not None and not self._closed:
             self._put(self._time.now(ticks_ahead=1), self._sim.clock.tick + 1)
 
@@ -127,12 +131,8 @@ class McapRecording:
             self._put(self._time.now(), self._sim.clock.tick)
 
     def _put(self, now: int, tick: int) -> None:
-        board = self._sim.snapshots
-        shared = board.latest
-        # That of this step, where somebody else had it taken.
-        snapshot = shared if board.has_readers and shared is not None and shared.tick == tick else board.take()
         self._last_tick = tick
-        self._queue.put(Sample(now, snapshot, self._changed_orders()))
+        self._writer.put(now, self._sim.snapshots, self._changed_orders())
 
     def _changed_orders(self) -> tuple[Any, ...]:
         if not self._orders:
@@ -158,11 +158,14 @@ class McapRecording:
         if scenario:
             try:
                 # JSON is YAML too: `fleet-sim run` takes it as it is.
-                self._file.attach(SCENARIO, "application/json", json.dumps(scenario, indent=1).encode())
+                content = json.dumps(scenario, indent=1).encode()
+                self._writer.give(AttachedFile(SCENARIO, "application/json", content))
             except (TypeError, ValueError) as error:
                 about["scenario"] = f"not recorded, as it has values that no file can hold: {error}"
-        self._file.describe(ABOUT, about)
-        self._file.flush()
+        plan = floor_plan_of(sim)
+        if plan is not None:
+            self._writer.give(AttachedFile(FLOOR_PLAN, "application/json", plan_to_json(plan).encode()))
+        self._writer.give(Description(ABOUT, about))
 
 
 class McapRecorder:

@@ -15,7 +15,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.record.entities import RecordedRoster, read_roster
 from fleet_sim.record.mcap_index import McapIndex, Place, Topic, count_until
 from fleet_sim.record.message_types import NS_PER_S
-from fleet_sim.record.recorder import ABOUT, FORMAT, SCENARIO
+from fleet_sim.record.recorder import ABOUT, FLOOR_PLAN, FORMAT, SCENARIO
 from fleet_sim.record.topics import bodies
 from fleet_sim.record.unpacking import (
     FleetReader,
@@ -25,6 +25,7 @@ from fleet_sim.record.unpacking import (
     read_path,
     string_of,
 )
+from fleet_sim.sites.floor_plan import FloorPlan, plan_from_json
 
 Read = TypeVar("Read")
 
@@ -85,6 +86,15 @@ class Recording:
         if not isinstance(content, dict):
             raise InvalidValueError(f"{self.path}: {SCENARIO} in it is no mapping")
         return content
+
+    @property
+    def floor_plan(self) -> FloorPlan | None:
+        """Stations, zones and doors of the building; None where the run was in none."""
+        text = self.index.attachments.get(FLOOR_PLAN)
+        try:
+            return None if text is None else plan_from_json(text)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"{self.path}: {FLOOR_PLAN} in it: {error}") from error
 
     @property
     def notes(self) -> tuple[str, ...]:

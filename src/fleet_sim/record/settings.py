@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from fleet_sim.record.queue import OnFull
 from fleet_sim.settings import Checked, setting
+
+OnFull = Literal["wait", "drop"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,9 @@ class RecordParams(Checked):
     rate: float | None = setting(10.0, above=0, unit="Hz", doc="Samples per simulated second; null: at each step.")
     on_full: OnFull = setting(
         "wait", doc="Where writing is too slow: the run waits, or samples are dropped and counted."
+    )
+    sensors: tuple[str, ...] = setting(
+        (), doc="Kinds of sensors whose readings are recorded: camera, imu, lidar, odometry; or all alone."
     )
     map_frame: str = setting("map", doc="Name of the fixed frame.")
     namespace: str = setting("/", doc="What the names of frames begin with, as those of a node in a namespace do.")

@@ -41,7 +41,7 @@ def picture(values: Floats, free_mask: Bools, peak: float, ramp: str) -> str:
     shares = np.clip(values / peak if peak > 0.0 else values * 0.0, 0.0, 1.0)
     places = [place for place, _ in stops]
     # Band by band: a colour between two stops is a mixture of both.
-    pixels = np.stack([np.interp(shares, places, [colour[band] for _, colour in stops]) for band in range(4)], axis=-1)
+    pixels = np.stack([np.interp(shares, places, [color[band] for _, color in stops]) for band in range(4)], axis=-1)
     # Unused squares are transparent, so that they look the same in light and dark pages.
     pixels[values <= 0.0] = 0.0
     pixels[~free_mask] = WALL

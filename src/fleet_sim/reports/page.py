@@ -81,10 +81,10 @@ def _about(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Return a line about each run: how many robots for how long."""
     lines = []
     # `strict=False`: there are two colours, and one run or two.
-    for run, name, colour in zip(runs, names, plots.RUNS, strict=False):
+    for run, name, color in zip(runs, names, plots.RUNS, strict=False):
         robots, seconds = run.figures.get("robots"), run.figures.get("simulated_s")
         said = f"{number(robots)} robots for {number(seconds)} s of simulated time"
-        lines.append((f"{name}: {said}" if len(runs) > 1 else said, colour))
+        lines.append((f"{name}: {said}" if len(runs) > 1 else said, color))
     return legend(lines) if len(runs) > 1 else f"<p>{escape(lines[0][0])}</p>"
 
 
@@ -107,7 +107,7 @@ def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
     drawn = "".join(
         f"<div>{_subheading(name, shown)}{plots.states(run, peak, end, width)}</div>" for run, name in shown
     )
-    key = legend((state.replace("_", " "), colour) for state, colour in plots.colours_of(states).items())
+    key = legend((state.replace("_", " "), color) for state, color in plots.colors_of(states).items())
     content = f'{key}<div class="inner">{drawn}</div>' if len(shown) > 1 else key + drawn
     return card("What robots did", "Robots in each state, over simulated time.", content)
 

@@ -33,9 +33,9 @@ BINS = 4
 TASKS_OF_A_POINT = 20
 
 
-def colours_of(states: Sequence[str]) -> dict[str, str]:
+def colors_of(states: Sequence[str]) -> dict[str, str]:
     """Return a colour for each state: its own where it is known, else one that is left over."""
-    free = [colour for colour in OTHERS if colour not in {STATES.get(name) for name in states}] or list(OTHERS)
+    free = [color for color in OTHERS if color not in {STATES.get(name) for name in states}] or list(OTHERS)
     # In order of appearance, so that one state has one colour in both plots.
     unknown = [name for name in states if name not in STATES]
     return {name: STATES.get(name) or free[unknown.index(name) % len(free)] for name in states}
@@ -48,8 +48,8 @@ def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
     scale = from_zero(max((float(rates.max(initial=0.0)) for _, rates in lines), default=1.0))
     plot = Plot(clock.scale, scale, width=WIDE, height=270, label="tasks per hour over time")
     plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
-    for (middles, rates), colour in zip(lines, RUNS, strict=False):
-        plot.line(middles, rates, colour)
+    for (middles, rates), color in zip(lines, RUNS, strict=False):
+        plot.line(middles, rates, color)
     for index, middle in enumerate(lines[0][0].tolist()):
         shown = [clock.text(middle)]
         for (middles, rates), name in zip(lines, names, strict=True):
@@ -72,21 +72,21 @@ def _rates(run: Run) -> tuple[Floats, Floats]:
 def level(runs: Sequence[Run], names: Sequence[str], key: str, what: str) -> str:
     """Return how many of the level `key` there were over time, with a line for each run that has it."""
     found = [
-        (*_merged(run.times, run.levels[key][:, None], 150), name, colour)
-        for run, name, colour in zip(runs, names, RUNS, strict=False)
+        (*_merged(run.times, run.levels[key][:, None], 150), name, color)
+        for run, name, color in zip(runs, names, RUNS, strict=False)
         if key in run.levels
     ]
     clock = clock_to(max(float(edges[-1]) for edges, _, _, _ in found), 5)
-    lines = [(_middles(edges), sums[:, 0] / np.diff(edges), name, colour) for edges, sums, name, colour in found]
+    lines = [(_middles(edges), sums[:, 0] / np.diff(edges), name, color) for edges, sums, name, color in found]
     scale = from_zero(max(float(counts.max()) for _, counts, _, _ in lines))
     plot = Plot(clock.scale, scale, label=f"{what} over time")
     plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
-    for middles, counts, _, colour in lines:
-        plot.line(middles, counts, colour)
+    for middles, counts, _, color in lines:
+        plot.line(middles, counts, color)
     for middle in lines[0][0].tolist():
         shown = [f"{name}: {number(float(np.interp(middle, m, counts)), 1)} {what}" for m, counts, name, _ in lines]
         plot.tip(middle, [clock.text(middle), *shown])
-    return (legend((name, colour) for _, _, name, colour in lines) if len(runs) > 1 else "") + plot.text()
+    return (legend((name, color) for _, _, name, color in lines) if len(runs) > 1 else "") + plot.text()
 
 
 def _middles(edges: Floats) -> Floats:
@@ -100,8 +100,8 @@ def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) ->
     not far away is shown.
     """
     found = [
-        (run.quantiles[key], name, colour)
-        for run, name, colour in zip(runs, names, RUNS, strict=False)
+        (run.quantiles[key], name, color)
+        for run, name, color in zip(runs, names, RUNS, strict=False)
         if key in run.quantiles
     ]
     low = min(max(float(v[0]), 2.0 * float(v[1]) - float(v[99])) for v, _, _ in found)
@@ -112,16 +112,16 @@ def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) ->
     plot = Plot(scale, peak, label=f"histogram of {key}")
     texts = [f"{number(value, 0 if abs(scale.high) >= 10 else 2)} {unit}" for value in scale.ticks]
     plot.axes(texts, [f"{number(value)} %" for value in peak.ticks])
-    for part, (_, _, colour) in zip(shares, found, strict=True):
+    for part, (_, _, color) in zip(shares, found, strict=True):
         if len(found) == 1:
-            plot.area(edges, np.zeros(len(part)), part, colour)
+            plot.area(edges, np.zeros(len(part)), part, color)
         else:
-            plot.line(np.repeat(edges, 2)[1:-1], np.repeat(part, 2), colour)
+            plot.line(np.repeat(edges, 2)[1:-1], np.repeat(part, 2), color)
     for index, middle in enumerate(_middles(edges).tolist()):
         bounds = f"{number(float(edges[index]))} to {number(float(edges[index + 1]))} {unit}"
         shown = [f"{name}: {number(float(part[index]), 1)} %" for part, (_, name, _) in zip(shares, found, strict=True)]
         plot.tip(middle, [bounds, *shown])
-    return (legend((name, colour) for _, name, colour in found) if len(runs) > 1 else "") + plot.text()
+    return (legend((name, color) for _, name, color in found) if len(runs) > 1 else "") + plot.text()
 
 
 def states(run: Run, peak: float, end: float, width: int) -> str:
@@ -133,10 +133,10 @@ def states(run: Run, peak: float, end: float, width: int) -> str:
     edges, sums = _merged(run.times, np.stack([run.states[name] for name in names], axis=1), 150)
     robots = sums / np.diff(edges)[:, None]
     tops = np.cumsum(robots, axis=1)
-    colours = colours_of(names)
+    colors = colors_of(names)
     # Stacked: each area begins where the one below it ends.
     for index, name in enumerate(names):
-        plot.area(edges, tops[:, index] - robots[:, index], tops[:, index], colours[name])
+        plot.area(edges, tops[:, index] - robots[:, index], tops[:, index], colors[name])
     for middle, row in zip((0.5 * (edges[:-1] + edges[1:])).tolist(), robots.tolist(), strict=True):
         shown = [f"{name.replace('_', ' ')}: {number(value, 1)} robots" for name, value in zip(names, row, strict=True)]
         # From the top down, as the areas are seen.
@@ -164,8 +164,8 @@ def _merged(times: Floats, sums: Floats, most: int) -> tuple[Floats, Floats]:
 def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) -> str:
     """Return which share of the values of `key` is below a value, with a line for each run that has them."""
     found = [
-        (run.quantiles[key], name, colour)
-        for run, name, colour in zip(runs, names, RUNS, strict=False)
+        (run.quantiles[key], name, color)
+        for run, name, color in zip(runs, names, RUNS, strict=False)
         if key in run.quantiles
     ]
     # The last per cent is often far away, and would squeeze the others together.
@@ -177,11 +177,11 @@ def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str)
         [f"{number(value, digits)} {unit}" for value in scale.ticks], [f"{number(value)} %" for value in shares.ticks]
     )
     percents = np.arange(101.0)
-    for values, _, colour in found:
+    for values, _, color in found:
         # Beyond the scale a line would leave the plot.
         kept = values <= scale.high
-        plot.line(values[kept], percents[kept], colour)
+        plot.line(values[kept], percents[kept], color)
     for value in np.linspace(0.0, scale.high, 61).tolist():
         shown = [f"{name}: {number(float(np.interp(value, values, percents)))} % below" for values, name, _ in found]
         plot.tip(value, [f"{number(value, digits + 1)} {unit}", *shown])
-    return (legend((name, colour) for _, name, colour in found) if len(runs) > 1 else "") + plot.text()
+    return (legend((name, color) for _, name, color in found) if len(runs) > 1 else "") + plot.text()

@@ -37,27 +37,27 @@ class Plot:
             anchor = "end" if x > self.right - 14 else "middle"
             self._parts.append(f'<text x="{x}" y="{self.bottom + 19}" text-anchor="{anchor}">{escape(text)}</text>')
 
-    def line(self, xs: Floats, ys: Floats, colour: str) -> None:
+    def line(self, xs: Floats, ys: Floats, color: str) -> None:
         """Draw a line through the points."""
         points = " ".join(f"{self._x(x)},{self._y(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True))
-        self._parts.append(f'<polyline class="line" style="stroke:{colour}" points="{points}"/>')
+        self._parts.append(f'<polyline class="line" style="stroke:{color}" points="{points}"/>')
 
-    def bar(self, x: float, middle: float, low: float, high: float, colour: str) -> None:
+    def bar(self, x: float, middle: float, low: float, high: float, color: str) -> None:
         """Draw a point, and a bar from `low` to `high` through it."""
         place = self._x(x)
         self._parts.append(
-            f'<line style="stroke:{colour}" x1="{place}" x2="{place}" y1="{self._y(low)}" y2="{self._y(high)}"/>'
-            f'<circle style="fill:{colour}" cx="{place}" cy="{self._y(middle)}" r="3.5"/>'
+            f'<line style="stroke:{color}" x1="{place}" x2="{place}" y1="{self._y(low)}" y2="{self._y(high)}"/>'
+            f'<circle style="fill:{color}" cx="{place}" cy="{self._y(middle)}" r="3.5"/>'
         )
 
-    def area(self, xs: Floats, lows: Floats, highs: Floats, colour: str) -> None:
+    def area(self, xs: Floats, lows: Floats, highs: Floats, color: str) -> None:
         """Fill between two lines in steps: `xs` (B + 1,) are the ends of the stretches, `lows` and `highs` (B,)."""
         # Each end twice, for lines at right angles.
         across = np.repeat(xs, 2)[1:-1]
         upper = zip(across.tolist(), np.repeat(highs, 2).tolist(), strict=True)
         lower = zip(across[::-1].tolist(), np.repeat(lows, 2)[::-1].tolist(), strict=True)
         points = " ".join(f"{self._x(x)},{self._y(y)}" for x, y in (*upper, *lower))
-        self._parts.append(f'<polygon class="area" style="fill:{colour}" points="{points}"/>')
+        self._parts.append(f'<polygon class="area" style="fill:{color}" points="{points}"/>')
 
     def tip(self, x: float, lines: Iterable[str]) -> None:
         """Show `lines` where the mouse is near the value `x`."""
@@ -83,5 +83,5 @@ class Plot:
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
     """Return the names with their colours; both are (name, CSS colour)."""
-    items = "".join(f'<li><i style="background:{colour}"></i>{escape(name)}</li>' for name, colour in entries)
+    items = "".join(f'<li><i style="background:{color}"></i>{escape(name)}</li>' for name, color in entries)
     return f'<ul class="legend">{items}</ul>'

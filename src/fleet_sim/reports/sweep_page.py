@@ -138,15 +138,15 @@ def _plot(lines: dict[str, list[RunGroup]], across: str, name: str) -> str:
         [number(tick, digits) for tick in scale.ticks],
     )
     tips: dict[float, list[str]] = {}
-    for index, ((line, groups), colour) in enumerate(zip(shown.items(), LINES, strict=False)):
+    for index, ((line, groups), color) in enumerate(zip(shown.items(), LINES, strict=False)):
         # A little beside each other, so that bars at one place can be told apart.
         aside = (index - 0.5 * (len(shown) - 1)) * 0.008 * (plot.x.high - plot.x.low)
         ordered = sorted(groups, key=lambda group: places[group.values[across]])
         xs = np.array([places[group.values[across]] for group in ordered])
-        plot.line(xs + aside, np.array([group.spreads[name].mean for group in ordered]), colour)
+        plot.line(xs + aside, np.array([group.spreads[name].mean for group in ordered]), color)
         for x, group in zip(xs.tolist(), ordered, strict=True):
             spread = group.spreads[name]
-            plot.bar(x + aside, spread.mean, *_ends(spread), colour)
+            plot.bar(x + aside, spread.mean, *_ends(spread), color)
             text = _spread_text(spread, _digits(name))
             tips.setdefault(x, [f"{across} {_text(group.values[across])}"]).append(f"{line or name}: {text}")
     for x, told in tips.items():

@@ -7,7 +7,7 @@ from rosgraph_msgs.msg import Clock
 from fleet_sim.cdr import MessagePart
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.ros.wire import MessageTemplate
 
 
 def clock_template() -> MessageTemplate:

@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 import traceback
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.node import Node
 from rclpy.task import Future
 
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Spawn
 from fleet_sim.errors import FleetSimError
-from fleet_sim.ros.mailbox import Mailbox
 from fleet_sim.ros.permissions import Permissions
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.simulation import MultiRobotSimulationCore
+
+
+class Mailbox:
+    """Runs functions in the executor that spins the node, in the order they were posted.
+
+    Services, actions and parameters belong to the executor's thread; the simulation posts calls to them here.
+    """
+
+    def __init__(self, node: Node) -> None:
+        # Appending and popping at a deque's ends is atomic, and only the executor pops.
+        self._waiting: deque[Callable[[], object]] = deque()
+        # In a group of its own: callbacks of the default group that wait for the simulation must not block it.
+        self._guard = node.create_guard_condition(self._run, callback_group=MutuallyExclusiveCallbackGroup())
+        self._closed = False
+
+    def post(self, function: Callable[[], object]) -> None:
+        """Queue a call of `function()`; from any thread. Does nothing after `close`."""
+        if not self._closed:
+            self._waiting.append(function)
+            self._guard.trigger()
+
+    def close(self) -> None:
+        """Drop the queued calls and accept no more."""
+        self._closed = True
+        self._waiting.clear()
+
+    def _run(self) -> None:
+        # Only the calls queued now: calls posted by these functions run in the next turn, so that this one ends.
+        for _ in range(len(self._waiting)):
+            self._waiting.popleft()()
+
 
 Result = TypeVar("Result")
 Answer = ConcurrentFuture[CommandAck]

@@ -62,8 +62,8 @@ def row_to_pose_msg(position: Sequence[float] | Floats, orientation: Sequence[fl
 def poses_from_msgs(msgs: Sequence[PoseMsg]) -> tuple[Floats, Floats]:
     """Return the poses of messages unchecked, (N, 3) and (N, 4): they may be not finite or have zero quaternions."""
     points = [(m.position.x, m.position.y, m.position.z) for m in msgs]
-    turns = [(m.orientation.x, m.orientation.y, m.orientation.z, m.orientation.w) for m in msgs]
-    return np.array(points, np.float64).reshape(-1, 3), np.array(turns, np.float64).reshape(-1, 4)
+    orientations = [(m.orientation.x, m.orientation.y, m.orientation.z, m.orientation.w) for m in msgs]
+    return np.array(points, np.float64).reshape(-1, 3), np.array(orientations, np.float64).reshape(-1, 4)
 
 
 def poses_to_msgs(positions: Floats, orientations: Floats) -> list[PoseMsg]:

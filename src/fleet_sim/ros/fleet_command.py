@@ -60,9 +60,9 @@ class FleetCommandInterface(Interface):
         if message.kind in (FleetCommand.NAVIGATE, FleetCommand.SET_POSES):
             # Checked before frames are looked up: a wrong length is wrong in every frame.
             _check_length("poses", message.poses, names)
-            points, turns = self._poses(message.header.frame_id, message.poses)
+            positions, orientations = self._poses(message.header.frame_id, message.poses)
             kind = Navigate if message.kind == FleetCommand.NAVIGATE else SetPoses
-            return kind(names=names, positions=points, orientations=turns, **common)
+            return kind(names=names, positions=positions, orientations=orientations, **common)
         if message.kind == FleetCommand.VELOCITY:
             _check_length("twists", message.twists, names)
             linear, angular = twists_from_msgs(message.twists)

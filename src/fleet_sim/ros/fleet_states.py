@@ -15,7 +15,7 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.odom import body_twists
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.ros.wire import MessageTemplate
 from fleet_sim_msgs.msg import FleetState, RobotState
 
 POSE = ControllerMode.POSE.code

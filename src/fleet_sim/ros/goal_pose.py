@@ -7,7 +7,7 @@ from nav_msgs.msg import Path
 
 from fleet_sim.core.commands import Command, FollowPath, Navigate
 from fleet_sim.ros.conversions import poses_from_msgs
-from fleet_sim.ros.robot_command import RobotCommandTopic
+from fleet_sim.ros.polled import RobotCommandTopic
 
 
 class GoalPoseTopic(RobotCommandTopic):
@@ -17,9 +17,9 @@ class GoalPoseTopic(RobotCommandTopic):
     topic = "goal_pose"
 
     def command(self, name: str, message: PoseStamped) -> Command:
-        points, turns = poses_from_msgs([message.pose])
-        points, turns = self.bridge.transforms.to_map(message.header.frame_id, points, turns)
-        return Navigate(names=(name,), positions=points, orientations=turns, source="goal_pose")
+        positions, orientations = poses_from_msgs([message.pose])
+        positions, orientations = self.bridge.transforms.to_map(message.header.frame_id, positions, orientations)
+        return Navigate(names=(name,), positions=positions, orientations=orientations, source="goal_pose")
 
 
 class PathTopic(RobotCommandTopic):
@@ -29,10 +29,12 @@ class PathTopic(RobotCommandTopic):
     topic = "path"
 
     def command(self, name: str, message: Path) -> Command:
-        points, turns = poses_from_msgs([stamped.pose for stamped in message.poses])
+        positions, orientations = poses_from_msgs([stamped.pose for stamped in message.poses])
         frames = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
         # Each frame once, as looking one up goes through TF.
         for frame in dict.fromkeys(frames):
             mask = [own == frame for own in frames]
-            points[mask], turns[mask] = self.bridge.transforms.to_map(frame, points[mask], turns[mask])
-        return FollowPath(name=name, positions=points, orientations=turns, source="path")
+            positions[mask], orientations[mask] = self.bridge.transforms.to_map(
+                frame, positions[mask], orientations[mask]
+            )
+        return FollowPath(name=name, positions=positions, orientations=orientations, source="path")

@@ -16,8 +16,7 @@ from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.stamps import RosTime
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.ros import qos
-from fleet_sim.ros.commands import CommandGateway
-from fleet_sim.ros.mailbox import Mailbox
+from fleet_sim.ros.commands import CommandGateway, Mailbox
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms

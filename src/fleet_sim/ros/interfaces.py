@@ -23,6 +23,7 @@ from fleet_sim.ros.picture_service import PictureService
 from fleet_sim.ros.plan import PlanTopic
 from fleet_sim.ros.population_services import PopulationServices
 from fleet_sim.ros.record_service import RecordService
+from fleet_sim.ros.rmf.interface import RmfInterface
 from fleet_sim.ros.robot_description import RobotDescriptionTopic
 from fleet_sim.ros.run_services import RunServices
 from fleet_sim.ros.sensors import SENSORS
@@ -35,37 +36,35 @@ with contextlib.suppress(ModuleNotFoundError):
 
     STANDARD = {"standard_services": StandardServices}
 
-INTERFACES = Registry(
-    "ROS interface",
-    subclasses_of(Interface),
-    group="fleet_sim.ros_interface",
-    built_in={
-        "clock": ClockTopic,
-        "tf": TfTopic,
-        "link_frames": LinkFramesTopic,
-        "cmd_vel": CmdVelTopic,
-        "goal_pose": GoalPoseTopic,
-        "path": PathTopic,
-        "joint_commands": JointCommandsTopic,
-        "joint_trajectory": JointTrajectoryTopic,
-        "odom": OdomTopic,
-        "joint_states": JointStatesTopic,
-        "plan": PlanTopic,
-        "robot_description": RobotDescriptionTopic,
-        "fleet_command": FleetCommandInterface,
-        "fleet_states": FleetStatesTopic,
-        "markers": MarkersTopic,
-        "collisions": CollisionsTopic,
-        "diagnostics": DiagnosticsTopic,
-        "run_services": RunServices,
-        "population_services": PopulationServices,
-        "checkpoint_services": CheckpointServices,
-        "picture_service": PictureService,
-        "record_service": RecordService,
-        **SENSORS,
-        **STANDARD,
-    },
-)
+BUILT_IN: dict[str, type[Interface]] = {
+    "clock": ClockTopic,
+    "tf": TfTopic,
+    "link_frames": LinkFramesTopic,
+    "cmd_vel": CmdVelTopic,
+    "goal_pose": GoalPoseTopic,
+    "path": PathTopic,
+    "joint_commands": JointCommandsTopic,
+    "joint_trajectory": JointTrajectoryTopic,
+    "odom": OdomTopic,
+    "joint_states": JointStatesTopic,
+    "plan": PlanTopic,
+    "robot_description": RobotDescriptionTopic,
+    "fleet_command": FleetCommandInterface,
+    "fleet_states": FleetStatesTopic,
+    "markers": MarkersTopic,
+    "collisions": CollisionsTopic,
+    "diagnostics": DiagnosticsTopic,
+    "run_services": RunServices,
+    "population_services": PopulationServices,
+    "checkpoint_services": CheckpointServices,
+    "picture_service": PictureService,
+    "record_service": RecordService,
+    "rmf": RmfInterface,
+    **SENSORS,
+    **STANDARD,
+}
+
+INTERFACES = Registry("ROS interface", subclasses_of(Interface), group="fleet_sim.ros_interface", built_in=BUILT_IN)
 """In the order in which they receive and publish: /clock comes before all messages stamped with it."""
 
 

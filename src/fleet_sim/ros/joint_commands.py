@@ -12,10 +12,8 @@ from fleet_sim.core.commands import Command, ExecuteAction, SetJoints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.jointed import with_joints
-from fleet_sim.ros.polled import PolledTopic
-from fleet_sim.ros.robot_command import RobotCommandTopic
-from fleet_sim.ros.roster import Roster
+from fleet_sim.ros.polled import PolledTopic, RobotCommandTopic
+from fleet_sim.ros.roster import Roster, with_joints
 from fleet_sim.ros.trajectories import start_time, trajectory_from_msg
 
 

@@ -8,23 +8,10 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from fleet_sim.arrays import Rows
-from fleet_sim.cdr import STAMP, MessagePart
-from fleet_sim.ros.jointed import with_joints
-from fleet_sim.ros.roster import Roster
+from fleet_sim.cdr import STAMP, MessagePart, array_numbers
+from fleet_sim.ros.roster import Roster, with_joints
 from fleet_sim.ros.state_topic import StateTopic
-from fleet_sim.ros.templates import MessageTemplate
-
-
-class _Number:
-    """One element of an array in a message, as an object with a field."""
-
-    def __init__(self, message: JointState, field: str, index: int) -> None:
-        # Around the method below, which writes to the message.
-        object.__setattr__(self, "_place", (message, field, index))
-
-    def __setattr__(self, name: str, value: float) -> None:
-        message, field, index = self._place  # type: ignore[attr-defined]
-        getattr(message, field)[index] = value
+from fleet_sim.ros.wire import MessageTemplate
 
 
 def joint_states_template(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) -> MessageTemplate:
@@ -43,13 +30,8 @@ def joint_states_template(joint_names: Sequence[Sequence[str]], motors: Sequence
         for names, powered in zip(joint_names, motors, strict=True)
     ]
 
-    def numbers(field: str) -> MessagePart:
-        return MessagePart(
-            {field: ("f8", ("number",))},
-            lambda message: [_Number(message, field, index) for index in range(len(getattr(message, field)))],
-        )
-
-    return MessageTemplate(messages, [MessagePart(STAMP), numbers("position"), numbers("velocity"), numbers("effort")])
+    numbers = [array_numbers(field) for field in ("position", "velocity", "effort")]
+    return MessageTemplate(messages, [MessagePart(STAMP), *numbers])
 
 
 class JointStatesTopic(StateTopic):

@@ -36,6 +36,7 @@ SHOW_RVIZ = Argument("rviz", "false", "Open RViz, where it is installed.")
 PARAMETERS: dict[str, tuple[str, type]] = {
     "robots": ("robots", int),
     "config": ("config", str),
+    "building": ("config", str),
     "rtf": ("target_rtf", float),
     "gui": ("gui", bool),
     "view": ("view", bool),

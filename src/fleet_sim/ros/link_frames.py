@@ -10,12 +10,11 @@ from tf2_msgs.msg import TFMessage
 
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.core.robot_model import RobotModel
-from fleet_sim.kinematics.joint_frames import joint_frames
+from fleet_sim.kinematics.tf_tree import joint_frames
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.link_transforms import moving_transforms
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.tf import tf_template
+from fleet_sim.ros.tf import moving_transforms, tf_template
 
 
 class _Group(NamedTuple):

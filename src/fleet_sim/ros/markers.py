@@ -18,7 +18,7 @@ from fleet_sim.core.world import World
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.ros.wire import MessageTemplate
 from fleet_sim.spatial import poses
 
 
@@ -61,10 +61,10 @@ class MarkersTopic(Interface):
             self._rebuild()
         if not len(self._rows):
             return
-        places, turns = poses.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
+        positions, orientations = poses.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
         self._template.write_stamp(now)
-        self._template.write("position", places)
-        self._template.write("orientation", turns)
+        self._template.write("position", positions)
+        self._template.write("orientation", orientations)
         self._publisher.publish(self._template.pieces()[0])
 
     def _rebuild(self) -> None:
@@ -101,10 +101,10 @@ def _visible(world: World, row: int) -> list[tuple[int, Geometry]]:
     shape = world.shapes[shape_id] if shape_id >= 0 else None
     half_extents, centre = tuple(world.half_extents[row].tolist()), tuple(world.shape_position[row].tolist())
     shown = visible_parts(world.model_of(row), shape, half_extents, centre)
-    given = world.look.colours(np.full(len(shown), row), np.array([link for link, _ in shown], np.int64))
+    given = world.look.colors(np.full(len(shown), row), np.array([link for link, _ in shown], np.int64))
     return [
-        (link, geometry if colour[0] < 0.0 else replace(geometry, rgba=tuple(colour)))
-        for (link, geometry), colour in zip(shown, given.tolist(), strict=True)
+        (link, geometry if color[0] < 0.0 else replace(geometry, rgba=tuple(color)))
+        for (link, geometry), color in zip(shown, given.tolist(), strict=True)
     ]
 
 

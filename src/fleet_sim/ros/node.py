@@ -20,18 +20,35 @@ from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.stamps import RosTime
 from fleet_sim.ros.actions.interface import ActionInterface
-from fleet_sim.ros.commands import CommandGateway
+from fleet_sim.ros.commands import CommandGateway, Mailbox
 from fleet_sim.ros.guarded import GuardedInterface
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.interfaces import in_order
-from fleet_sim.ros.mailbox import Mailbox
-from fleet_sim.ros.namesakes import NamesakeWarning
-from fleet_sim.ros.node_params import NodeParameters
-from fleet_sim.ros.rates import Rates
+from fleet_sim.ros.node_params import NodeParameters, Rates
 from fleet_sim.ros.roster import take_roster
 from fleet_sim.ros.tf_listener import TfListener
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
+
+
+class NamesakeWarning:
+    """Warns once, as soon as a second node of the name of `node` is in its ROS domain."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._told = False
+
+    def look(self) -> None:
+        """Look at the graph of nodes; nodes that start later are found by a later look."""
+        own = (self._node.get_name(), self._node.get_namespace())
+        if self._told or self._node.get_node_names_and_namespaces().count(own) < 2:
+            return
+        self._told = True
+        self._node.get_logger().error(
+            f"another node called {own[1].rstrip('/')}/{own[0]} is in this ROS domain: commands reach both, clients "
+            "get the answer of either. Give one of them another namespace or ROS_DOMAIN_ID"
+        )
+
 
 NAME = "fleet_sim"
 

@@ -1,4 +1,4 @@
-"""The parameters of the node, for the command line. All other settings are in the scenario."""
+"""When interfaces are due."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from rclpy.parameter import Parameter
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.ros_params import RateParams, RosParams
-from fleet_sim.config.scenario import as_scenario, is_scenario, with_implied_settings
+from fleet_sim.config.scenario import as_scenario, is_scenario, simulation_in, with_implied_settings
 from fleet_sim.config.view_params import ViewParams
+from fleet_sim.core.clock import Clock, Schedule
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.entries import fill_scenario, spawn_entries
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
@@ -24,9 +25,34 @@ from fleet_sim.gate.folders import OperatorFolder
 from fleet_sim.paths import resolve_config
 from fleet_sim.ros.commands import CommandGateway
 from fleet_sim.ros.permissions import Permissions, state_folder
-from fleet_sim.ros.rates import Rates
 from fleet_sim.settings import load_mapping
 from fleet_sim.simulation import MultiRobotSimulationCore
+
+
+class Rates:
+    """Schedules of all rates, in simulation time. To be used in the simulation's thread only."""
+
+    def __init__(self, clock: Clock, params: RateParams) -> None:
+        self._clock = clock
+        self._schedules: dict[str, Schedule | None] = {}
+        for field in fields(RateParams):
+            self.change(field.name, getattr(params, field.name))
+
+    def change(self, name: str, rate: float | None) -> None:
+        """Change one rate, in Hz; None is each step, 0 never."""
+        self._schedules[name] = None if rate == 0.0 else self._clock.schedule(rate)
+
+    def add(self, name: str, rate: float | None) -> None:
+        """Add the rate of an interface that has no field in RateParams; a known rate does not change."""
+        if name not in self._schedules:
+            self.change(name, rate)
+
+    def due(self) -> set[str]:
+        """Return the names of the interfaces that are due; to be called once per step."""
+        return {
+            name for name, schedule in self._schedules.items() if schedule is not None and schedule.poll() is not None
+        }
+
 
 RATE_PREFIX = "rates."
 SIMPLE_ROBOT: dict[str, Any] = {
@@ -46,7 +72,7 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
     """Return what a file says with the settings this implies, a window only if it asks for one; raises ConfigError."""
     given: dict[str, Any] = dict(as_scenario(scenario))
     if is_scenario(given):
-        settings = given.get("simulation", {})
+        settings = simulation_in(given)
         # What is no mapping is refused by the reader of the settings.
         given["simulation"] = {"gui": False, **settings} if isinstance(settings, Mapping) else settings
     else:

@@ -12,7 +12,7 @@ from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.world import World
 from fleet_sim.ros.sensors.odometry import ODOMETRY
 from fleet_sim.ros.state_topic import StateTopic
-from fleet_sim.ros.templates import MessageTemplate, stamped_template
+from fleet_sim.ros.wire import MessageTemplate, stamped_template
 from fleet_sim.spatial import quaternions
 
 

@@ -40,14 +40,16 @@ class PlanTopic(Interface):
         for index in np.flatnonzero(busy_mask).tolist():
             name = publishers.names[index]
             span = world.waypoints.of(world.motion, int(rows[index]))
-            points, turns = world.waypoints.position[span], world.waypoints.orientation[span]
+            positions, orientations = world.waypoints.position[span], world.waypoints.orientation[span]
             # A copy that is compared in one go; the pool itself moves paths and reuses their place.
-            content = points.tobytes() + turns.tobytes()
+            content = positions.tobytes() + orientations.tobytes()
             if content == self._published.get(name, b""):
                 continue
             self._published[name] = content
             message = Path()
             message.header.frame_id = self.bridge.frames.map
             message.header.stamp = time_to_msg(now)
-            message.poses = [PoseStamped(header=message.header, pose=pose) for pose in poses_to_msgs(points, turns)]
+            message.poses = [
+                PoseStamped(header=message.header, pose=pose) for pose in poses_to_msgs(positions, orientations)
+            ]
             publishers.items[index].publish(message)

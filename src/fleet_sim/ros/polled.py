@@ -6,13 +6,16 @@ An executor would check all of them at each wake-up. Polling also makes sure tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from rclpy.qos import QoSProfile
 
 from fleet_sim.core.addresses import NamedRows
+from fleet_sim.core.commands import Command
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros import qos
+from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import Endpoints
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.wire import decode
@@ -77,3 +80,26 @@ class PolledTopic:
 
 def _never_called(message: object) -> None:
     """A subscription must have a callback; these are never spun."""
+
+
+class RobotCommandTopic(Interface):
+    """Gives each robot the commands that it is sent on <robot>/<topic>."""
+
+    message_type: ClassVar[type[Any]]
+    topic: ClassVar[str]
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._topic = PolledTopic(bridge, self.message_type, self.topic, qos.COMMAND)
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        self._topic.on_fleet_changed(roster)
+
+    def receive(self) -> None:
+        for index, message in self._topic.take():
+            name = self._topic.names[index]
+            self.bridge.gateway.take(f"{name}/{self.topic}", partial(self.command, name, message))
+
+    def command(self, name: str, message: Any) -> Command:
+        """Return the command of a message to the robot `name`; raises FleetSimError, which rejects the message."""
+        raise NotImplementedError

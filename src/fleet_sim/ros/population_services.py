@@ -96,9 +96,9 @@ class PopulationServices(Interface):
                 raise InvalidValueError("model: only robots are made from description files; give a shape or a mesh")
             entry["urdf_path"] = request.model
         elif request.mesh:
-            entry["shape"] = {"shape_type": "mesh", "mesh_path": request.mesh, **_colour(request.color)}
+            entry["shape"] = {"shape_type": "mesh", "mesh_path": request.mesh, **_color(request.color)}
         elif "shape" not in entry:
-            entry["shape"] = {**_shape(request.shape), **_colour(request.color)}
+            entry["shape"] = {**_shape(request.shape), **_color(request.color)}
         if request.kind == Spawn.Request.ROBOT:
             return c.Spawn(robots=(entry,), source="sim/spawn")
         return c.Spawn(objects=(entry,), source="sim/spawn")
@@ -139,7 +139,7 @@ def _shape(primitive: Any) -> dict[str, Any]:
     return {"shape_type": name, **dict(zip(meanings, numbers, strict=True))}
 
 
-def _colour(colour: Any) -> dict[str, Any]:
+def _color(color: Any) -> dict[str, Any]:
     # A colour that nobody set is all zeros in ROS 2; the default colour is used then.
-    rgba = [colour.r, colour.g, colour.b, colour.a]
+    rgba = [color.r, color.g, color.b, color.a]
     return {"rgba_color": rgba} if any(rgba) else {}

@@ -26,11 +26,11 @@ def describe(name: str, shape: BodyShape) -> str:
     link = SubElement(robot, "link", name="base_link")
     for kind, geometry in (("visual", shape.visual), ("collision", shape.collision)):
         if geometry is not None:
-            _add(SubElement(link, kind), geometry, coloured=kind == "visual")
+            _add(SubElement(link, kind), geometry, colored=kind == "visual")
     return tostring(robot, encoding="unicode")
 
 
-def _add(part: Element, geometry: Geometry, *, coloured: bool) -> None:
+def _add(part: Element, geometry: Geometry, *, colored: bool) -> None:
     rpy = quaternions.to_eulers(np.array([geometry.orientation]))[0]
     SubElement(part, "origin", xyz=_text(*geometry.position), rpy=_text(*rpy))
     form = SubElement(part, "geometry")
@@ -49,7 +49,7 @@ def _add(part: Element, geometry: Geometry, *, coloured: bool) -> None:
     else:
         # URDF has no plane either.
         SubElement(form, "box", size=_text(100.0, 100.0, 0.001))
-    if coloured:
+    if colored:
         material = SubElement(part, "material", name="colour")
         SubElement(material, "color", rgba=_text(*geometry.rgba))
 

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Rows
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
+from fleet_sim.errors import UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -36,3 +37,16 @@ def take_roster(world: World) -> Roster:
     rows = world.rows[world.kind[world.rows] == KIND_AGENT]
     names = tuple(world.label(row) for row in rows.tolist())
     return Roster(world.version, rows, names, frozenset(names))
+
+
+def with_joints(roster: Roster, world: World) -> Roster:
+    """Return the part of `roster` that has joints."""
+    return roster.where(world.robots.joint_count[roster.rows] > 0)
+
+
+def has_joints(world: World, robot: str) -> bool:
+    """Return whether there is a robot of that name, with joints. May be asked from any thread."""
+    try:
+        return bool(world.robots.joint_count[world.index.row_named(robot)])
+    except UnknownNameError:
+        return False

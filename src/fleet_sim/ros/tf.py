@@ -4,18 +4,46 @@ Frames published there by other nodes are received by `tf_listener`."""
 
 from __future__ import annotations
 
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim.arrays import NO_ROWS
 from fleet_sim.cdr import ORIENTATION, STAMP, MessagePart, under
-from fleet_sim.kinematics.tf_tree import base_frame
+from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.core.ros_names import Frames
+from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, moving_links
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.link_transforms import fixed_transforms, make_transform
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.templates import MessageTemplate
+from fleet_sim.ros.wire import MessageTemplate
+
+
+def make_transform(parent: str, child: str) -> TransformStamped:
+    """Return a transform between two frames; stamp and numbers are not set."""
+    transform = TransformStamped(child_frame_id=child)
+    transform.header.frame_id = parent
+    return transform
+
+
+def moving_transforms(frames: Frames, robot: str, model: RobotModel) -> list[TransformStamped]:
+    """Return the transforms of links moved by joints, in the order of `model.movable`."""
+    return [make_transform(link.parent, link.child) for link in moving_links(frames, robot, model)]
+
+
+def fixed_transforms(frames: Frames, robot: str, model: RobotModel) -> list[TransformStamped]:
+    """Return the constant transforms, with their numbers."""
+    return [_transform(link) for link in fixed_links(frames, robot, model)]
+
+
+def _transform(link: FrameLink) -> TransformStamped:
+    made = make_transform(link.parent, link.child)
+    x, y, z = link.position
+    qx, qy, qz, qw = link.orientation
+    made.transform.translation = Vector3(x=x, y=y, z=z)
+    made.transform.rotation = Quaternion(x=qx, y=qy, z=qz, w=qw)
+    return made
+
 
 TRANSLATION = ("translation.x", "translation.y", "translation.z")
 ROTATION = tuple(field.replace("orientation", "rotation") for field in ORIENTATION)

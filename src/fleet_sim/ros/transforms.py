@@ -47,8 +47,8 @@ class Transforms:
 
     def pose_to_map(self, frame: str, pose: Pose) -> Pose:
         """Return one pose of `frame` in the map frame; raises UnknownNameError."""
-        points, turns = self.to_map(frame, np.array([pose.position]), np.array([pose.orientation]))
-        return Pose(points[0].tolist(), turns[0].tolist())
+        positions, orientations = self.to_map(frame, np.array([pose.position]), np.array([pose.orientation]))
+        return Pose(positions[0].tolist(), orientations[0].tolist())
 
     def _own(self, name: str) -> Placement | None:
         """Return the pose of a frame of the simulation in the map, or None for other frames."""

@@ -1,11 +1,13 @@
-"""Bytes from the wire as messages: all of them or none."""
+"""Messages as bytes: those that arrive, all of them or none, and those that are patched and sent."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rclpy.serialization import deserialize_message, serialize_message
 
+from fleet_sim.cdr import STAMP, ByteTemplate, MessagePart
 from fleet_sim.errors import InvalidValueError
 
 PADDING = 3
@@ -34,3 +36,16 @@ def decode(data: bytes, kind: Any) -> Any:
     if len(data) > whole + PADDING:
         raise InvalidValueError(f"{len(data)} bytes arrived for a message of {whole}; its type is another one")
     return message
+
+
+class MessageTemplate(ByteTemplate):
+    """Messages of rclpy that keep their layout: names and frames stay, numbers change."""
+
+    def __init__(self, messages: Sequence[Any], parts: Sequence[MessagePart]) -> None:
+        super().__init__(messages, parts, serialize_message)
+
+
+def stamped_template(messages: Sequence[Any], fields: Mapping[str, Sequence[str]]) -> MessageTemplate:
+    """Return the template of messages with a header: groups sec, nanosec, and those of `fields`, float64 by path."""
+    numbers = {name: ("f8", paths) for name, paths in fields.items()}
+    return MessageTemplate(messages, [MessagePart({**STAMP, **numbers})])

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.sensors.camera_noise import noisy_colours, noisy_depth
 from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
 from fleet_sim.sensors.render.renderer import Renderer, check_renderer, make_renderer
@@ -150,7 +149,7 @@ class CameraSensor(SensorKind):
 
 def _spoil(frame: Frame, params: CameraSensorParams, key: int, tick: int) -> None:
     if params.rgb_noise and frame.rgb is not None:
-        noisy_colours(frame.rgb, params.rgb_noise, key, tick)
+        noisy_colors(frame.rgb, params.rgb_noise, key, tick)
     if params.depth_noise and frame.depth is not None:
         noisy_depth(frame.depth, params.depth_noise, params.near, params.far, key, tick)
 
@@ -160,3 +159,31 @@ def _frozen(array: npt.NDArray[np.generic] | None) -> npt.NDArray[np.generic] | 
     if array is not None:
         array.flags.writeable = False
     return array
+
+
+_COLORS, _DEPTH = range(2)
+
+
+def noisy_colors(rgb: Bytes, deviation: float, key: int, tick: int) -> None:
+    """Add noise to `rgb` (H, W, 3), in place; `deviation` is a share of full brightness."""
+    drawn = _normals(key, tick, _COLORS, rgb.shape)
+    drawn *= np.float32(255.0 * deviation)
+    drawn += rgb
+    np.clip(np.rint(drawn, out=drawn), 0.0, 255.0, out=drawn)
+    rgb[...] = drawn
+
+
+def noisy_depth(depth: Float32s, deviation: float, near: float, far: float, key: int, tick: int) -> None:
+    """Add noise to `depth` (H, W), in place; `deviation` is in m. Noisy depths stay between near and far."""
+    drawn = _normals(key, tick, _DEPTH, depth.shape)
+    drawn *= np.float32(deviation)
+    drawn += depth
+    # Nothing stays nothing: a pixel without depth gets no noise.
+    seen_mask = np.isfinite(depth)
+    depth[seen_mask] = np.clip(drawn[seen_mask], near, far)
+
+
+def _normals(key: int, tick: int, channel: int, shape: tuple[int, ...]) -> Float32s:
+    # Millions of numbers: a generator of its own, seeded with all they depend on, is many times faster than hashing.
+    generator = np.random.Generator(np.random.SFC64(np.random.SeedSequence((key, tick, channel))))
+    return generator.standard_normal(shape, np.float32)

@@ -14,7 +14,7 @@ from fleet_sim.sensors.occupancy import OCCUPIED, OccupancyGrid
 from fleet_sim.sensors.sensor import Sensor
 
 _FREE, _WALL, _BODY = (247.0, 247.0, 244.0), (70.0, 74.0, 82.0), (30.0, 32.0, 36.0)
-_COLOURS = ((31, 119, 220), (240, 130, 20), (30, 160, 80), (200, 50, 90), (130, 90, 200), (20, 160, 170))
+_COLORS = ((31, 119, 220), (240, 130, 20), (30, 160, 80), (200, 50, 90), (130, 90, 200), (20, 160, 170))
 _TINT = 0.22
 _SAMPLES = 2
 """Supersampling factor: the picture is drawn larger by this factor and averaged, for smooth edges."""
@@ -32,7 +32,7 @@ def draw_scans(grid: OccupancyGrid, lidars: Sequence[Sensor], *, width: int = 80
     canvas = _Canvas(grid, _SAMPLES * width)
     for index, lidar in enumerate(lidars):
         reading = lidar.latest or lidar.read()
-        canvas.draw_scan(lidar, np.asarray(reading.ranges), np.array(_COLOURS[index % len(_COLOURS)], np.float64))
+        canvas.draw_scan(lidar, np.asarray(reading.ranges), np.array(_COLORS[index % len(_COLORS)], np.float64))
     return canvas.picture()
 
 
@@ -48,21 +48,21 @@ class _Canvas:
         column = np.minimum(((self.x[0] - grid.origin[0]) / grid.resolution).astype(np.int64), columns - 1)
         line = np.minimum(((self.y[:, 0] - grid.origin[1]) / grid.resolution).astype(np.int64), lines - 1)
         wall_mask = grid.cells[line[:, None], column] == OCCUPIED
-        self.colours = np.where(wall_mask[..., None], _WALL, _FREE)
+        self.colors = np.where(wall_mask[..., None], _WALL, _FREE)
 
-    def draw_scan(self, lidar: Sensor, ranges: Floats, colour: Floats) -> None:
+    def draw_scan(self, lidar: Sensor, ranges: Floats, color: Floats) -> None:
         """Tint what a lidar sees over, and mark where its rays end and where it is."""
         params: LidarParams = lidar.params
         pose = lidar.get_pose()
         x, y, _ = pose.position
-        self._blend(self._seen_mask(params, pose.yaw, x, y, ranges), colour, _TINT)
+        self._blend(self._seen_mask(params, pose.yaw, x, y, ranges), color, _TINT)
         hit_mask = np.isfinite(ranges)
         angles = pose.yaw + params.angles[hit_mask]
         ends = np.stack((x + ranges[hit_mask] * np.cos(angles), y + ranges[hit_mask] * np.sin(angles)), axis=1)
         for end in ends.tolist():
-            self._dot(end, 2.6, colour)
+            self._dot(end, 2.6, color)
         self._dot([x, y], 9.0, np.array(_BODY))
-        self._dot([x, y], 6.0, colour)
+        self._dot([x, y], 6.0, color)
 
     def _seen_mask(self, params: LidarParams, yaw: float, x: float, y: float, ranges: Floats) -> Bools:
         across, along = self.x - x, self.y - y
@@ -79,7 +79,7 @@ class _Canvas:
         seen_mask: Bools = inside_mask & (distances <= reach[np.where(inside_mask, rays, 0)])
         return seen_mask
 
-    def _dot(self, place: Sequence[float], radius: float, colour: Floats) -> None:
+    def _dot(self, place: Sequence[float], radius: float, color: Floats) -> None:
         size = radius / self._scale
         columns = np.flatnonzero(np.abs(self.x[0] - place[0]) <= size)
         lines = np.flatnonzero(np.abs(self.y[:, 0] - place[1]) <= size)
@@ -87,13 +87,13 @@ class _Canvas:
             return
         part = (slice(lines[0], lines[-1] + 1), slice(columns[0], columns[-1] + 1))
         near_mask = np.hypot(self.x[:, part[1]] - place[0], self.y[part[0]] - place[1]) <= size
-        self.colours[part][near_mask] = colour
+        self.colors[part][near_mask] = color
 
-    def _blend(self, mask: Bools, colour: Floats, share: float) -> None:
-        self.colours[mask] = (1.0 - share) * self.colours[mask] + share * colour
+    def _blend(self, mask: Bools, color: Floats, share: float) -> None:
+        self.colors[mask] = (1.0 - share) * self.colors[mask] + share * color
 
     def picture(self) -> Bytes:
         """Return the pixels, averaged."""
-        height, width, _ = self.colours.shape
-        blocks = self.colours.reshape(height // _SAMPLES, _SAMPLES, width // _SAMPLES, _SAMPLES, 3)
+        height, width, _ = self.colors.shape
+        blocks = self.colors.reshape(height // _SAMPLES, _SAMPLES, width // _SAMPLES, _SAMPLES, 3)
         return np.round(blocks.mean(axis=(1, 3))).astype(np.uint8)

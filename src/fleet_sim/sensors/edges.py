@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.sensors.fans import Drawing, lanes_of
+from fleet_sim.sensors.compiled_lanes import draw_edge_rays
+from fleet_sim.sensors.fans import Drawing, lanes_of, spans_of
 from fleet_sim.sensors.outlines import Segments
 from fleet_sim.spatial import trigonometry as trig
 
@@ -40,6 +41,10 @@ def draw_edges(
     # Facing edges run clockwise as seen from upright sensors, but counter-clockwise from those upside down; cuts of
     # surfaces run either way.
     begins = np.where(sweeps < 0.0, from_b, from_a)
+    if drawing.by_kernels:
+        spans, bases = spans_of(drawing.fan, begins, np.abs(sweeps)), sensors * drawing.fan.rays
+        draw_edge_rays(*spans, bases, crossed, ex, ey, *drawing.directions, drawing.ranges)
+        return
     lengths = np.sqrt(ex * ex + ey * ey) if drawing.details else ex
     for lanes in lanes_of(drawing, sensors, begins, np.abs(sweeps)):
         pairs = lanes.pairs

@@ -71,12 +71,14 @@ class Hits(NamedTuple):
 class Drawing:
     """The ranges drawn so far, (N * M,), and with `details` the data to tell afterwards which outline is in front."""
 
-    def __init__(self, stations: Stations, fan: Fan, *, details: bool) -> None:
+    def __init__(self, stations: Stations, fan: Fan, *, details: bool, compiled: bool = False) -> None:
+        """With `compiled`, compiled code draws where there are no details."""
         self.stations = stations
         self.fan = fan
         self.ranges = np.full(len(stations.x) * fan.rays, np.inf)
         self.directions = trig.sin_cos(fan.angles)[::-1]
         self.details = details
+        self.by_kernels = compiled and not details
         self._kept: list[tuple[Ints, Floats, Rows, Floats]] = []
 
     def draw(self, places: Ints, ranges: Floats, rows: Rows | None = None, cosines: Floats | None = None) -> None:
@@ -111,9 +113,11 @@ class RayLanes(NamedTuple):
     sines: Floats
 
 
-def lanes_of(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> Iterator[RayLanes]:
-    """Yield the rays within `widths` rad (P,) from the angles `begins` (P,) on, in pieces of bounded size."""
-    fan = drawing.fan
+def spans_of(fan: Fan, begins: Floats, widths: Floats) -> tuple[Ints, Ints, Ints]:
+    """Return which rays are within `widths` rad (P,) from the angles `begins` (P,) on, as spans.
+
+    These are the index of a pair, the first ray, and the number of rays, (S,) each.
+    """
     begins = begins - fan.first
     # Counted from the first ray, in [0, 2 pi): dividing by the step then gives ray numbers.
     begins -= _TURN * np.floor(begins / _TURN)
@@ -122,7 +126,7 @@ def lanes_of(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) ->
     turn = _TURN / fan.step
     # What goes on beyond a full turn is drawn again one turn earlier.
     again = np.flatnonzero(high >= turn - _SLACK)
-    pairs = np.concatenate((np.arange(len(sensors)), again))
+    pairs = np.concatenate((np.arange(len(begins)), again))
     # The slack lets both edges at a corner draw the ray through it, so that no ray slips between them. The minimum of
     # ranges makes drawing twice harmless.
     starts = np.concatenate((np.ceil(low - _SLACK), np.ceil(low[again] - turn - _SLACK)))
@@ -130,7 +134,13 @@ def lanes_of(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) ->
     starts = np.maximum(starts, 0.0).astype(np.int64)
     counts = np.minimum(ends, fan.rays - 1.0).astype(np.int64) - starts + 1
     kept = np.flatnonzero(counts > 0)
-    pairs, starts, counts = pairs[kept], starts[kept], counts[kept]
+    return pairs[kept], starts[kept], counts[kept]
+
+
+def lanes_of(drawing: Drawing, sensors: Ints, begins: Floats, widths: Floats) -> Iterator[RayLanes]:
+    """Yield the rays within `widths` rad (P,) from the angles `begins` (P,) on, in pieces of bounded size."""
+    fan = drawing.fan
+    pairs, starts, counts = spans_of(fan, begins, widths)
     totals = np.cumsum(counts)
     bases = sensors * fan.rays
     cosines, sines = drawing.directions

@@ -70,13 +70,13 @@ class ForceTorque(SensorKind):
 
     def begin(self, batch: Batch) -> None:
         """Let the engine measure from its next step on."""
-        self.context.mirror.reactions.want(batch.rows, batch.links)
+        self.context.reactions.want(batch.rows, batch.links)
         batch.state["told"][:] = True
 
     def sense(self, batch: Batch) -> Mapping[str, Any]:
         """Return forces and torques."""
         params: ForceTorqueParams = batch.params
-        wrenches = self.context.mirror.reactions.wrenches(batch.rows, batch.links)
+        wrenches = self.context.reactions.wrenches(batch.rows, batch.links)
         poses = [sensor.params.pose for sensor in batch.sensors]
         places = np.array([pose.position for pose in poses]).reshape(-1, 3)
         back = quaternions.conjugate(np.array([pose.orientation for pose in poses]).reshape(-1, 4))

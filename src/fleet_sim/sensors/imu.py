@@ -10,11 +10,12 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.core.random import normal_rows
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
 from fleet_sim.sensors.kind import Batch, SensorKind, State
-from fleet_sim.sensors.motion import frame_motion
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
-from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import components, quaternions
 
 _ORIENTATION, _GYRO, _ACCEL, _GYRO_BIAS, _ACCEL_BIAS = range(5)
 """Channels of noise."""
@@ -155,3 +156,18 @@ def _noise(batch: Batch, deviation: float, channel: int) -> Floats:
     if not deviation:
         return np.zeros((len(batch), 3))
     return deviation * normal_rows(batch.keys, batch.tick, 3, channel)
+
+
+def frame_motion(world: World, batch: Batch) -> tuple[Floats, Floats]:
+    """Return velocities (N, 3) and angular velocities (N, 3) of the sensors' frames, in the world frame.
+
+    A frame moves as if it were fixed to its entity's base; one that nothing carries is at rest.
+    """
+    velocities, spins = world.velocity[batch.rows], world.angular_velocity[batch.rows]
+    arms = batch.positions - world.position[batch.rows]
+    # For row -1 this computes with the last row of the columns; those results are replaced below.
+    velocities += components.cross(np.ascontiguousarray(spins.T), np.ascontiguousarray(arms.T)).T
+    still_mask = batch.rows == NO_ROW
+    velocities[still_mask] = 0.0
+    spins[still_mask] = 0.0
+    return velocities, spins

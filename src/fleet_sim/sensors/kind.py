@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.core.physics_engine import JointSensing
 from fleet_sim.core.random import Keys
 from fleet_sim.core.world import World
 from fleet_sim.sensors.sensor import Reading, Sensor, SensorParams
@@ -44,12 +45,13 @@ class SensorContext:
     """The data that kinds of sensors may use.
 
     `contacts()` returns the pairs (M, 2) of rows that collided at the last check; `mirror` is PyBullet's view of the
-    world; `camera_budget` is the largest number of pictures per step.
+    world; `camera_budget` is the largest number of pictures per step; `reactions` measures what acts in joints.
     """
 
     world: World
     mirror: BulletMirror
     contacts: Callable[[], Ints]
+    reactions: JointSensing
     camera_budget: int | None = None
 
 

@@ -153,15 +153,16 @@ def _see_level(
     # A slight tilt shortens the horizontal part of the x axis.
     lengths = np.sqrt(along_x * along_x + along_y * along_y)
     stations = Stations(batch.rows[members], x, y, z, along_x / lengths, along_y / lengths, senses[members])
-    return cast(stations, fan, outlines_of(solids_of(kind.world), surfaces_of(kind.world), z), details=details)
+    outlines = outlines_of(solids_of(kind.world), surfaces_of(kind.world), z)
+    return cast(stations, fan, outlines, details=details, compiled=kind.world.compiled)
 
 
 def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits:
     """Cast the rays of sensors whose plane is not level."""
     sines, cosines = trig.sin_cos(fan.angles)
     rays = np.stack((cosines, sines, np.zeros(fan.rays)), axis=1)
-    turns = np.repeat(batch.orientations[members], fan.rays, axis=0)
-    directions = quaternions.rotate(turns, np.tile(rays, (len(members), 1)))
+    orientations = np.repeat(batch.orientations[members], fan.rays, axis=0)
+    directions = quaternions.rotate(orientations, np.tile(rays, (len(members), 1)))
     origins = np.repeat(batch.positions[members], fan.rays, axis=0)
     own = np.repeat(batch.rows[members], fan.rays)
     found = cast_rays(kind.context.mirror, solids_of(kind.world), origins, directions, fan.reach, own)

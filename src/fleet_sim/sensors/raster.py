@@ -12,8 +12,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.sensors.compiled_lanes import draw_disc_rays
 from fleet_sim.sensors.edges import EDGE_ON, draw_edges, draw_segments
-from fleet_sim.sensors.fans import Drawing, Fan, Hits, Stations, lanes_of
+from fleet_sim.sensors.fans import Drawing, Fan, Hits, Stations, lanes_of, spans_of
 from fleet_sim.sensors.horizon import Horizon
 from fleet_sim.sensors.nearby import pairs_in_reach, ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments, Walls
@@ -29,13 +30,13 @@ _SHELLS = (-np.inf, 0.4, np.inf)
 """Bounds of the distance shells in which a crowd is drawn, nearest first, as fractions of the reach."""
 
 
-def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = False) -> Hits:
+def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = False, compiled: bool = False) -> Hits:
     """Return the hits of the rays of `fan` from each of `stations`.
 
     A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` the result
-    also has the entities hit and the angles of incidence.
+    also has the entities hit and the angles of incidence. With `compiled`, compiled code draws; hits are the same.
     """
-    drawing = Drawing(stations, fan, details=details)
+    drawing = Drawing(stations, fan, details=details, compiled=compiled)
     # Walls come first: the horizon of the second shell then knows what they hide.
     _draw_walls(drawing, outlines.walls)
     sights = [
@@ -124,8 +125,13 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     sensors, shapes, squares = sensors.take(outside), shapes.take(outside), squares.take(outside)
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
     halves = trig.arcsin(np.sqrt(squares / distances.take(outside)))
+    begins, widths = trig.arctan2(y, x) - halves, 2.0 * halves
+    if drawing.by_kernels:
+        spans, bases = spans_of(drawing.fan, begins, widths), sensors * drawing.fan.rays
+        draw_disc_rays(*spans, bases, x, y, squares, *drawing.directions, drawing.ranges)
+        return
     owners = discs.rows.take(shapes)
-    for lanes in lanes_of(drawing, sensors, trig.arctan2(y, x) - halves, 2.0 * halves):
+    for lanes in lanes_of(drawing, sensors, begins, widths):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
         # The ray passes the centre at `offset`, so half the chord is sqrt(radius^2 - offset^2). `take` returned copies,
         # so working in place is safe and saves temporary arrays.

@@ -78,8 +78,8 @@ def way_out(solids: Solids, owners: Rows, origins: Floats, directions: Floats) -
         rays = np.flatnonzero(owners == solids.rows[piece])
         radius = float(solids.radii[piece])
         reach = float(solids.half_extents[piece, 2]) - radius
-        turn = solids.orientations[piece : piece + 1]
-        axis = (reach * quaternions.rotate(turn, np.array([[0.0, 0.0, 1.0]])))[0]
+        orientation = solids.orientations[piece : piece + 1]
+        axis = (reach * quaternions.rotate(orientation, np.array([[0.0, 0.0, 1.0]])))[0]
         # No chord of a capsule is longer than the capsule.
         low, high = np.zeros(len(rays)), np.full(len(rays), 2.0 * (radius + reach))
         # The distance to a capsule's axis is convex along a ray: it leaves once. Halving finds where.

@@ -36,21 +36,19 @@ def _name_of(params_class: type[SensorParams], kinds: Mapping[str, type[SensorKi
     return next((name for name, kind in kinds.items() if kind.params_class is params_class), "")
 
 
+BUILT_IN: dict[str, type[SensorKind]] = {
+    "camera": CameraSensor,
+    "contact": ContactSensor,
+    "force_torque": ForceTorque,
+    "imu": Imu,
+    "lidar": Lidar,
+    "lidar_3d": Lidar3d,
+    "odometry": Odometry,
+    "range": Range,
+}
+
 SENSORS = Registry(
-    "sensor",
-    subclasses_of(SensorKind),
-    group="fleet_sim.sensor",
-    built_in={
-        "camera": CameraSensor,
-        "contact": ContactSensor,
-        "force_torque": ForceTorque,
-        "imu": Imu,
-        "lidar": Lidar,
-        "lidar_3d": Lidar3d,
-        "odometry": Odometry,
-        "range": Range,
-    },
-    check=_check_params_class,
+    "sensor", subclasses_of(SensorKind), group="fleet_sim.sensor", built_in=BUILT_IN, check=_check_params_class
 )
 """The kinds of sensors by name."""
 

@@ -11,7 +11,7 @@ from fleet_sim.arrays import AnyArray, Bytes, Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE, LinkGeometry
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.world import World
-from fleet_sim.sensors.hulls import Hull, hull_of
+from fleet_sim.meshes.hulls import Hull, hull_of
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import (
     ShapeKind,

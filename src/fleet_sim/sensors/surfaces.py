@@ -67,8 +67,8 @@ def _placed(world: World, row: int, piece: LinkGeometry) -> Surface:
 @lru_cache(maxsize=_KEPT)
 def _posed(mesh: MeshTriangles, position: tuple[float, ...], orientation: tuple[float, ...]) -> Surface:
     corners = mesh.corners.reshape(-1, 3)
-    turns = np.broadcast_to(np.array(orientation), (len(corners), 4))
-    return Surface((quaternions.rotate(turns, corners) + np.array(position)).reshape(-1, 3, 3))
+    orientations = np.broadcast_to(np.array(orientation), (len(corners), 4))
+    return Surface((quaternions.rotate(orientations, corners) + np.array(position)).reshape(-1, 3, 3))
 
 
 def nearer_on_surfaces(surfaces: Sequence[PlacedSurface], rows: Rows, points: Floats, nearest: Floats) -> Floats:

@@ -37,7 +37,7 @@ def object_schema(cls: type) -> dict[str, Any]:
         for alias in field.rules.aliases:
             properties[alias] = {**_field_schema(field), "description": f"Alias of {field.name}."}
             # Given under both of its names, a setting would have two values.
-            exclusive.append({"not": {"required": [field.name, alias]}})
+            exclusive.append({"not": {"type": "object", "required": [field.name, alias]}})
     schema: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": properties}
     required = [field.name for field in fields.values() if field.default is None]
     if required:

@@ -62,3 +62,9 @@ def _block(mask: Bools, grid: Grid, wall: Sequence[float], half: float) -> None:
 
 def _span(low: float, high: float, cell: float, count: int) -> tuple[int, int]:
     return max(int(np.floor(low / cell)), 0), min(int(np.floor(high / cell)) + 1, count)
+
+
+def around(points: Floats) -> Floats:
+    """Return the corners (4, 2) of all space within 2 m of `points`: as much room as lanes without walls promise."""
+    low, high = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
+    return np.array([low, (high[0], low[1]), high, (low[0], high[1])])

@@ -25,6 +25,8 @@ def read_site(path: str | Path, *, level: str | None = None, cell: float | None 
     if not candidates:
         expected = ", ".join(form.doc for form in found)
         fail(file, f"it is none of what ends in {file.suffix!r}: {expected}")
+    if level is not None and not candidates[0].has_levels:
+        fail(file, f"it has no levels, {level!r} is asked for")
     try:
         site = candidates[0].read(content, file, level)
     except (InvalidValueError, UnknownNameError) as error:

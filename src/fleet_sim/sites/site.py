@@ -9,22 +9,28 @@ from operator import itemgetter
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
+from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import InvalidValueError, named
 from fleet_sim.sites.grid import Grid
-from fleet_sim.sites.rectangles import rectangles
 from fleet_sim.sites.roadmap import Roadmap
 from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
 
 
 @dataclass(frozen=True, eq=False)
 class Door:
-    """A door between two points (x, y) in m; `kind` is what its building calls it, such as hinged."""
+    """A door between two points (x, y) in m; `kind` is what its building calls it, such as hinged.
+
+    Hinged leaves have their hinge at `begin`, and turn by `degrees`: with a `direction` of 1 to the left, seen from
+    there, with -1 to the right. `ratio` is the width of the leaf at `end` by that of the one at `begin`.
+    """
 
     name: str
     kind: str
     begin: tuple[float, float]
     end: tuple[float, float]
+    degrees: float = 90.0
+    direction: int = 1
+    ratio: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +135,27 @@ class Site:
     def with_stations(self, stations: Sequence[Station]) -> Site:
         """Return this site with more stations."""
         return replace(self, stations=(*self.stations, *stations))
+
+
+def rectangles(mask: Bools) -> Ints:
+    """Return rectangles (K, 4) of top, left, bottom, right that cover the true cells of `mask` (H, W) exactly once.
+
+    `bottom` and `right` are the first row and column outside. Runs of cells in a row are joined with equal runs below
+    them: shelves and walls along an axis become one rectangle each.
+    """
+    height = mask.shape[0]
+    edges = np.diff(np.pad(mask, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    rows, lefts = np.nonzero(edges > 0)
+    # Both lists are in the order of rows, then columns, so that they belong together.
+    rights = np.nonzero(edges < 0)[1]
+    found: list[tuple[int, int, int, int]] = []
+    open_runs: dict[tuple[int, int], int] = {}
+    starts = np.searchsorted(rows, np.arange(height + 1)).tolist()
+    runs = list(zip(lefts.tolist(), rights.tolist(), strict=True))
+    for row in range(height + 1):
+        here = dict.fromkeys(runs[starts[row] : starts[row + 1]] if row < height else ())
+        ended = [run for run in open_runs if run not in here]
+        found += [(open_runs.pop(run), run[0], row, run[1]) for run in ended]
+        for run in here:
+            open_runs.setdefault(run, row)
+    return np.array(sorted(found), np.int64).reshape(-1, 4)

@@ -20,8 +20,14 @@ if TYPE_CHECKING:
 COLOR = (0.62, 0.64, 0.68, 1.0)
 
 
-def build_walls(sim: MultiRobotSimulationCore, site: Site, height: float = 1.0) -> list[SimObject]:
-    """Spawn the walls of `site`, `height` m tall, as static objects named <site>_wall_<i>; returns them."""
+def build_walls(
+    sim: MultiRobotSimulationCore, site: Site, height: float = 1.0, floor: float = 0.0, name: str | None = None
+) -> list[SimObject]:
+    """Spawn the walls of `site`, `height` m tall on a `floor` of that height, as static objects; returns them.
+
+    They are called <name>_wall_<i>, with the name of the site by default.
+    """
+    prefix = site.name if name is None else name
     boxes = site.boxes()
     # Equal boxes follow each other, since consecutive equals are spawned with one write per column.
     order = np.lexsort((boxes[:, 1], boxes[:, 0], boxes[:, 4], boxes[:, 3]))
@@ -36,8 +42,8 @@ def build_walls(sim: MultiRobotSimulationCore, site: Site, height: float = 1.0) 
             SimObjectSpawnParams(
                 shape,
                 shape,
-                Pose.from_euler(x, y, 0.5 * height, 0.0, 0.0, math.remainder(yaw, math.tau)),
-                name=f"{site.name}_wall_{number}",
+                Pose.from_euler(x, y, floor + 0.5 * height, 0.0, 0.0, math.remainder(yaw, math.tau)),
+                name=f"{prefix}_wall_{number}",
                 pickable=False,
                 collision_mode=CollisionMode.STATIC,
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
@@ -13,6 +15,18 @@ _BATCH = 4096
 _SLACK = 1e-9
 """Share of a triangle by which it is widened, so that no ray slips between two that share an edge."""
 _PARALLEL = 1e-300
+
+
+class FlatTree(NamedTuple):
+    """A complete tree: the boxes below box k, lower corners first, are `boxes[2 * k + 1]` and `boxes[2 * k + 2]`.
+
+    The last half of `boxes` (B, 6), rounded up, are leaves; each has the next `leaf` of the triangles `corners`
+    (K, 3, 3).
+    """
+
+    boxes: Floats
+    corners: Floats
+    leaf: int
 
 
 class TriangleTree:
@@ -34,6 +48,12 @@ class TriangleTree:
         self._apex = sorted_corners[:, 0]
         self._sides = sorted_corners[:, 1] - self._apex, sorted_corners[:, 2] - self._apex
         self._lower, self._upper = _boxes(sorted_corners, self._depth, self._leaf)
+
+    def flat(self) -> FlatTree:
+        """Return the whole tree as two arrays."""
+        boxes = np.concatenate((np.concatenate(self._lower), np.concatenate(self._upper)), axis=1)
+        corners = np.stack((self._apex, self._apex + self._sides[0], self._apex + self._sides[1]), axis=1)
+        return FlatTree(boxes, corners, self._leaf)
 
     def cast(self, origins: Floats, directions: Floats, reach: Floats) -> tuple[Floats, Ints]:
         """Return how far rays from `origins` (R, 3) go along `directions` (R, 3) until they meet a triangle, and which.

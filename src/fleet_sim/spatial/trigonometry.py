@@ -198,7 +198,8 @@ def sin_cos_of(angle: float) -> tuple[float, float]:
     if not -LARGEST <= angle <= LARGEST:
         if not math.isfinite(angle):
             return math.nan, math.nan
-        angle = math.fmod(angle, _TURN)
+        # Of NumPy: numba has no other, and what it compiles are these lines.
+        angle = float(np.fmod(angle, _TURN))
     count = round(angle * _QUARTERS)
     rest = angle - count * _HALF_PI[0]
     rest -= count * _HALF_PI[1]

@@ -11,8 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.gate.bounds import LONGEST_HISTORY
 from fleet_sim.settings import UsedSettings, setting
-from fleet_sim.swarm.canvas import Color
-from fleet_sim.swarm.colours import RANDOM_COLOR, read_color
+from fleet_sim.swarm.canvas import RANDOM_COLOR, Color, read_color
 from fleet_sim.swarm.outlines import ANCHORS, Point, anchor_of, read_anchor, read_points
 from fleet_sim.swarm.written import changed_settings
 

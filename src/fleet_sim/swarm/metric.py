@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fleet_sim.swarm.checks import positive
+from fleet_sim.arrays import as_whole
 from fleet_sim.swarm.swarm_state import SwarmState
 
 HISTORY_SIZE = 100
@@ -25,7 +25,7 @@ class Metric:
 
     def __init__(self, name: str | None = None, history_size: int | None = HISTORY_SIZE) -> None:
         self.name = name or type(self).__name__
-        self.history_size = None if history_size is None else positive(history_size, "history_size")
+        self.history_size = None if history_size is None else as_whole(history_size, "history_size")
         self.world: SwarmState | None = None
         self.value_history: deque[float] = deque(maxlen=self.history_size)
 

@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from fleet_sim.arrays import as_whole
 from fleet_sim.swarm.agents import SwarmAgent
-from fleet_sim.swarm.checks import positive
 from fleet_sim.swarm.controllers.human import HumanController
 from fleet_sim.swarm.recorders import GifRecorder
 from fleet_sim.swarm.world import RectangularWorld
@@ -76,7 +76,7 @@ class Player:
         """`gif` is what a recording has: its duration in steps, every so many steps a picture, shown for so many ms."""
         self.world = world
         self.window = window
-        self.steps_per_frame = positive(steps_per_frame, "step_size")
+        self.steps_per_frame = as_whole(steps_per_frame, "step_size")
         self.paused = paused
         self.frame_rate = frame_rate
         self.slower = 0

@@ -8,9 +8,8 @@ from fleet_sim.config.sections import Section
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.swarm.own_simulation import simulation_params
 from fleet_sim.swarm.world import WORLDS, World_from_config
-from fleet_sim.swarm.world_config import RectangularWorldConfig
+from fleet_sim.swarm.world_config import RectangularWorldConfig, simulation_params
 
 IMPLIED = ("timestep", "seed", "collision_margin")
 """Settings that a world requires of its simulation."""

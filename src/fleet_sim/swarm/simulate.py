@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -46,30 +47,34 @@ def main(
     are for the recording that F4 begins. Raises ConfigError for a wrong configuration, and StateError where no window
     can be opened.
     """
-    world = world_config if isinstance(world_config, RectangularWorld) else World_from_config(world_config)
+    world = _ready(world_config, stop_detection, subscribers)
+    window = None
+    if show_gui:
+        window = open_window(world, gui) if gui is None or callable(gui) else gui
+    gif = (save_duration, save_every_ith_frame, save_time_per_frame)
+    paused = start_paused and window is not None
+    player = Player(world, window, steps_per_frame=step_size, paused=paused, frame_rate=framerate_limit, gif=gif)
+    with ExitStack() as at_the_end:
+        # A window that was handed in stays open: it is its owner's to close.
+        if window is not None and window is not gui:
+            at_the_end.callback(window.close)
+        at_the_end.callback(world.close_subscribers)
+        player.run(steps)
+    return world
+
+
+def _ready(
+    config: RectangularWorld | WorldConfig | Mapping[str, Any] | str | Path,
+    stop_detection: Callable[[RectangularWorld], Any] | None,
+    subscribers: Iterable[Any],
+) -> RectangularWorld:
+    """Return the world that is meant, set up; see `main`."""
+    world = config if isinstance(config, RectangularWorld) else World_from_config(config)
     if not world.is_set_up:
         world.setup()
     world.subscribers += subscribers
     if stop_detection is not None:
         world.stop_when(stop_detection)
-    window = None
-    if show_gui:
-        window = open_window(world, gui) if gui is None or callable(gui) else gui
-    player = Player(
-        world,
-        window,
-        steps_per_frame=step_size,
-        paused=start_paused and window is not None,
-        frame_rate=framerate_limit,
-        gif=(save_duration, save_every_ith_frame, save_time_per_frame),
-    )
-    try:
-        player.run(steps)
-    finally:
-        world.close_subscribers()
-        # A window that was handed in stays open: it is its owner's to close.
-        if window is not None and window is not gui:
-            window.close()
     return world
 
 

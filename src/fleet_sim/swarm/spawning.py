@@ -26,8 +26,7 @@ from fleet_sim.swarm.advice import refuse_agent_keys
 from fleet_sim.swarm.agent_config import AgentConfig, MazeAgentConfig
 from fleet_sim.swarm.agent_types import AGENT_TYPES
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
-from fleet_sim.swarm.canvas import Color
-from fleet_sim.swarm.colours import RANDOM_COLOR
+from fleet_sim.swarm.canvas import RANDOM_COLOR, Color
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.controllers import CONTROLLERS
 from fleet_sim.swarm.parts import PartRegistry

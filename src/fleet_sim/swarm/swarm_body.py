@@ -18,8 +18,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.attributes import check_assignment
-from fleet_sim.swarm.canvas import Canvas, Color, contrast
-from fleet_sim.swarm.colours import RANDOM_COLOR, drawn_color
+from fleet_sim.swarm.canvas import RANDOM_COLOR, Canvas, Color, contrast, drawn_color
 from fleet_sim.swarm.crowd import SwarmColumns
 
 

@@ -16,6 +16,7 @@ from fleet_sim.motion.velocity import expire_commands, towards
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.components import gather, scatter, vector_index
+from fleet_sim.spatial.quaternions import wrapped
 
 IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 INF = float("inf")
@@ -54,20 +55,12 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
     index = vector_index(rows)
     along, _, about = index
     wanted_speeds, wanted_turns = gather(motion.command_linear, along), gather(motion.command_angular, about)
-    speeds = _limited(
-        wanted_speeds,
-        gather(motion.body_linear, along),
-        (motion.linear_limit.take(rows), gather(motion.linear_limits, along)),
-        (motion.linear_accel.take(rows), gather(motion.linear_accels, along)),
-        dt,
-    )
-    turns = _limited(
-        wanted_turns,
-        gather(motion.body_angular, about),
-        (motion.angular_limit.take(rows), gather(motion.angular_limits, about)),
-        (motion.angular_accel.take(rows), gather(motion.angular_accels, about)),
-        dt,
-    )
+    lin_limits = motion.linear_limit.take(rows), gather(motion.linear_limits, along)
+    lin_accels = motion.linear_accel.take(rows), gather(motion.linear_accels, along)
+    speeds = _limited(wanted_speeds, gather(motion.body_linear, along), lin_limits, lin_accels, dt)
+    ang_limits = motion.angular_limit.take(rows), gather(motion.angular_limits, about)
+    ang_accels = motion.angular_accel.take(rows), gather(motion.angular_accels, about)
+    turns = _limited(wanted_turns, gather(motion.body_angular, about), ang_limits, ang_accels, dt)
     headings = quaternions.yaws(world.orientation[rows])
     after = headings + turns * dt
     # The chord of an arc has the direction of the heading half-way, so circles close and do not spiral out.
@@ -179,3 +172,16 @@ def _write_twists(world: World, index: Ints, speeds: Floats, turns: Floats, ahea
 
 
 register_motion_law(UnicycleLaw.name, UnicycleLaw())
+
+
+def steered(headings: Floats, x: Floats, y: Floats, *, top_speed: float, turn_gain: float, top_turn: float) -> Floats:
+    """Return actions (N, 2) that turn `headings` (N,) to wanted velocities (x, y) and drive as far as they point there.
+
+    The turning speed is `turn_gain` (1/s) times the bearing, within `top_turn` rad/s; the speed is the wanted one's
+    share along the heading, from 0 to `top_speed`.
+    """
+    sizes = np.sqrt(x * x + y * y)
+    bearings = np.where(sizes > 0.0, wrapped(trig.arctan2(y, x) - headings), 0.0)
+    turns = np.minimum(np.maximum(turn_gain * bearings, -top_turn), top_turn)
+    speeds = np.minimum(np.maximum(sizes * trig.cos(bearings), 0.0), top_speed)
+    return np.stack((speeds, turns), axis=1)

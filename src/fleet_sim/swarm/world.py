@@ -17,7 +17,6 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
 from fleet_sim.swarm.filling import at_key, fill
-from fleet_sim.swarm.own_simulation import simulation_params
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.pictures import draw_world
 from fleet_sim.swarm.spawning import spawn_border
@@ -26,7 +25,7 @@ from fleet_sim.swarm.stopping import Condition
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
 from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
-from fleet_sim.swarm.world_config import StopCondition, read_stop
+from fleet_sim.swarm.world_config import StopCondition, read_stop, simulation_params
 from fleet_sim.swarm.world_config import WorldConfig as WorldConfig
 from fleet_sim.swarm.world_memory import SwarmMemory
 from fleet_sim.swarm.world_names import NamedWorld

@@ -11,14 +11,18 @@ from fleet_sim.traffic.execution.tracks import Tracks
 LONGEST = 1000
 
 
-def steps_ahead(world: World, rows: Rows, tracks: Tracks, period: float) -> int:
+def usual_lane(tracks: Tracks) -> float:
+    """Return the length in m that half of all lanes have at most."""
+    lengths = tracks.lengths[tracks.neighbours.ravel() >= 0]
+    return float(np.median(lengths)) if len(lengths) else 1.0
+
+
+def steps_ahead(world: World, rows: Rows, lane: float, period: float) -> int:
     """Return the least window with which no robot in `rows` has to brake before the next plan, `period` s later.
 
-    That is what the fastest drives until then and needs to stop, in lanes of the usual length; one step that it is on,
-    and one to go on with.
+    That is what the fastest drives until then and needs to stop, in lanes of `lane` m; one step that it is on, and one
+    to go on with.
     """
-    lengths = tracks.lengths[tracks.neighbours.ravel() >= 0]
-    lane = float(np.median(lengths)) if len(lengths) else 1.0
     speeds, brakes = world.motion.linear_limit[rows], world.motion.linear_accel[rows]
     with np.errstate(invalid="ignore"):
         ways = np.ceil(speeds * period / lane) + np.ceil(0.5 * speeds * speeds / brakes / lane)

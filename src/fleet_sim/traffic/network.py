@@ -46,6 +46,7 @@ class Network:
     tables: DistanceTables = field(init=False, repr=False)
     _guided: dict[int, DistanceTables] = field(init=False, repr=False, default_factory=dict)
     _node_of: Ints = field(init=False, repr=False)
+    _joined: list[tuple[Bools, Bools, Bools]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         # Copies, which are made read-only: planners keep them, and a network never changes.
@@ -159,6 +160,23 @@ class Network:
         reached_mask = np.empty(len(self), bool)
         flood(self.links, blocked, node, reached_mask, np.empty(len(self), np.int32))
         return reached_mask
+
+    def joined_by(self, hub: int, blocked: Bools) -> tuple[Bools, Bools]:
+        """Return the nodes (N,) that lead to `hub`, and those that it leads to, without entering `blocked` ones (N,).
+
+        They are kept as long as the same nodes are blocked, see `joined`. The tables know what is blocked.
+        """
+        # Leading there is asked of the tables, which count blocked goals as reached.
+        found = self.tables.leading_to(hub), self.reached_from(hub, blocked)
+        self._joined[:] = [(blocked, *found)]
+        return found
+
+    def joined(self, starts: Ints, goals: Ints, blocked: Bools) -> Bools:
+        """Return which `starts` (R,) surely lead to `goals` (R,): through the last hub that was asked for."""
+        if not self._joined or not np.array_equal(self._joined[0][0], blocked):
+            return np.zeros(len(starts), bool)
+        _, leading_mask, reached_mask = self._joined[0]
+        return np.asarray(leading_mask[starts] & reached_mask[goals])
 
     def guided_tables(self, against: int) -> DistanceTables:
         """Return tables in which a move against the roads of the grid counts as `against` steps, see `entry_costs`.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from queue import Empty, SimpleQueue
-from threading import Thread
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,6 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import FleetSimError, PlanError
+from fleet_sim.traffic.aside import Aside, Late
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.planner import Planner, checked_plan
 from fleet_sim.traffic.planners.registry import make_planner
@@ -47,6 +46,7 @@ class Planning:
         # Compiled before the first plan, whose time would depend on whether it was before.
         self._made().prepare()
         self.planner = self._made()
+        self._aside: Aside[Ints] = Aside()
         self.plans = 0
         self.refusals = 0
         self.last_refusal = ""
@@ -93,26 +93,12 @@ class Planning:
 
     def _in_time(self, problem: Problem) -> Ints:
         """Return the checked plan; raises FleetSimError, for a planner that does not return in time too."""
-        answers: SimpleQueue[Ints | BaseException] = SimpleQueue()
         # Taken now: after a time-out the late thread keeps the planner that it has, and a new one takes over.
         planner = self.planner
-
-        def run() -> None:
-            try:
-                answers.put(checked_plan(planner, problem))
-            except BaseException as error:
-                # It belongs to the thread that asks.
-                answers.put(error)
-
-        # A daemon: one that never returns must not keep the program from ending.
-        Thread(target=run, name="planner", daemon=True).start()
         limit = self._settings.time_limit + GRACE
         try:
-            answer = answers.get(timeout=limit)
-        except Empty:
+            return self._aside.call(lambda: checked_plan(planner, problem), limit)
+        except Late:
             # A new one: the old one may still be at work, on state that nobody may share with it.
             self.planner = self._made()
             raise PlanError(f"planner {self._settings.planner!r} did not return within {limit:g} s") from None
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer

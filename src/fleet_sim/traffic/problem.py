@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -101,23 +102,27 @@ class Problem:
     def unreachable(self) -> Bools:
         """Return which robots (R,) have no way to their goals, as far as blocked and barred nodes leave one."""
         with self.network.lock:
-            return self._unreachable()
+            # Planners rely on it: after this call the tables know what is blocked.
+            self.network.tables.block(self.blocked, self.barred)
+            return self._lost_mask.copy()
 
-    def _unreachable(self) -> Bools:
+    @cached_property
+    def _lost_mask(self) -> Bools:
+        # Asked for by the traffic, and again by planners.
         tables = self.network.tables
-        tables.block(self.blocked, self.barred)
         if self.has_bars:
             return np.asarray(tables.steps[tables.rows_of(self.goals, self.wide), self.starts] < 0)
-        lost_mask, asked_mask = np.zeros(len(self), bool), np.ones(len(self), bool)
+        network = self.network
+        # Who may go where seldom changes from one problem to the next.
+        lost_mask, asked_mask = np.zeros(len(self), bool), ~network.joined(self.starts, self.goals, self.blocked)
         while asked_mask.any():
             # One goal answers for all others that it can be reached from, or that lead to it: no table for each.
             hub = int(self.goals[np.argmax(asked_mask)])
-            leading_mask = tables.leading_to(hub)
+            leading_mask, reached_mask = network.joined_by(hub, self.blocked)
             to_hub_mask = asked_mask & (self.goals == hub)
             lost_mask |= to_hub_mask & ~leading_mask[self.starts]
             asked_mask &= ~to_hub_mask
-            if asked_mask.any():
-                asked_mask &= ~(leading_mask[self.starts] & self.network.reached_from(hub, self.blocked)[self.goals])
+            asked_mask &= ~(leading_mask[self.starts] & reached_mask[self.goals])
         return lost_mask
 
     def require_ways(self) -> None:

@@ -21,6 +21,8 @@ MOST_MEMORY = 1_500_000_000
 """Of the tables of one network, in bytes: those of 19,000 goals on 38,600 nodes. Only what is used is taken."""
 LONGEST_SHORT = 32_767
 LONGEST = 2**31 - 1
+RECENT = 32
+"""Calls: tables not asked for in so many are made anew when they are, once there are more of them than of others."""
 MOST_REPAIRED = 0.05
 """Of all nodes: where more are blocked or free other than before, tables are made anew when they are asked for."""
 
@@ -76,6 +78,7 @@ class DistanceTables:
 
     def _repair(self, changed: Ints) -> bool:
         """Mend the tables where `changed` nodes lie on ways; returns whether steps fit the numbers."""
+        self._forget_old()
         if not len(self._goal_of):
             return True
         if self._moves is None:
@@ -105,6 +108,17 @@ class DistanceTables:
         """Return the nodes (N,) from which a way leads to `goal`; no table is kept for that."""
         spread(self._sources, self._blocked, goal, self._full, self._queues[0])
         return np.asarray(self._full >= 0)
+
+    def _forget_old(self) -> None:
+        """Forget the tables that nobody has asked for of late: to mend them all takes longer the longer a run is."""
+        recent_mask = self._asked[self._goal_of] > self._calls - RECENT
+        kept = np.flatnonzero(recent_mask)
+        if 2 * len(kept) >= len(self._goal_of):
+            return
+        self._row_of[self._goal_of[~recent_mask]] = -1
+        self._goal_of = self._goal_of[kept]
+        self.steps[: len(kept)] = self.steps[kept]
+        self._row_of[self._goal_of] = np.arange(len(kept))
 
     def _forget(self) -> None:
         self._row_of.fill(-1)

@@ -14,7 +14,7 @@ from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.execution import Execution
-from fleet_sim.traffic.horizon import steps_ahead
+from fleet_sim.traffic.horizon import steps_ahead, usual_lane
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.planner import USUAL_WINDOW, Planner
 from fleet_sim.traffic.planning import Planning
@@ -58,6 +58,7 @@ class PlanTiming:
         self._table = table
         self._network = network
         self._execution = execution
+        self._lane = usual_lane(execution.graph.tracks)
         self._settings = settings
         self._seed = seed
         self._planning = Planning(network, settings)
@@ -170,7 +171,7 @@ class PlanTiming:
         settings = self._settings
         if settings.window is not None:
             return settings.window
-        least = steps_ahead(self._world, rows, self._execution.graph.tracks, settings.period)
+        least = steps_ahead(self._world, rows, self._lane, settings.period)
         # Other policies may plan only when all is driven.
         return self._planning.planner.window_for(least if settings.policy == "period" else max(least, USUAL_WINDOW))
 

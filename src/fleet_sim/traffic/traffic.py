@@ -33,11 +33,8 @@ class Traffic:
         self, site: Site, settings: TrafficSettings, world: World, table: TrafficColumns, control: TrafficControl
     ) -> None:
         """See `offer_traffic`, which makes the parts."""
-        self.site = site
-        self.settings = settings
-        self._world = world
-        self._table = table
-        self._control = control
+        self.site, self.settings = site, settings
+        self._world, self._table, self._control = world, table, control
         self.bars = TrafficBars(site, world, table, control)
         """What some robots pass under, and others must drive around."""
 

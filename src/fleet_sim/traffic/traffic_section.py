@@ -100,6 +100,7 @@ def offer_traffic(
     sim.pipeline.add(System(NAME, Phase.UPDATE, control.step), before="motion")
     # Machine code is loaded for the traffic anyway.
     sim.collisions.use_kernels()
+    world.compiled = True
     world.drive_rules.add(control.rule)
     world.routes.conveyance = control.rule
     world.on_remove.append(control.removed)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from bullet_scene import Scene
 
-from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.renderer import Renderer, make_renderer
+from fleet_sim.sensors.render.shot import Lighting
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ from render_scene import LENS, body, look, shot
 from fleet_sim.arrays import Floats
 from fleet_sim.core.shapes import BodyShape
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.optics import Intrinsics
 from fleet_sim.sensors.render.renderer import Renderer
-from fleet_sim.sensors.render.shot import Shot
+from fleet_sim.sensors.render.shot import Lighting, Shot
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 

@@ -13,7 +13,7 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.swarm.agents import Group, Sensor
 from fleet_sim.swarm.controllers import BinaryController, MultibitBinaryController, WaypointPIDController
 from fleet_sim.swarm.controllers.levy import numerator_width
-from fleet_sim.swarm.controllers.pid import PID
+from fleet_sim.swarm.controllers.waypoint_pid import PID
 from fleet_sim.swarm.metrics import BUILT_IN as METRICS
 from fleet_sim.swarm.world import RectangularWorld
 

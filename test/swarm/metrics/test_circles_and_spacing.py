@@ -7,13 +7,12 @@ import pytest
 from swarm_world import make_world
 
 from fleet_sim.arrays import Floats
-from fleet_sim.swarm.metrics.aggregation_from_first import aggregation_from_first
+from fleet_sim.swarm.metrics.aggregation import aggregation_from_first
 from fleet_sim.swarm.metrics.circle_fit import Circle, hyper, least_squares, pratt, taubin
 from fleet_sim.swarm.metrics.circularity import FITS, circularity, instant_circularity
-from fleet_sim.swarm.metrics.delaunay import delaunay_edges
-from fleet_sim.swarm.metrics.delaunay_diffusion import delaunay_diffusion
-from fleet_sim.swarm.metrics.distance_size_ratio import spacing_evenness
-from fleet_sim.swarm.metrics.radial_range import radial_range
+from fleet_sim.swarm.metrics.delaunay import delaunay_diffusion, delaunay_edges
+from fleet_sim.swarm.metrics.dispersion import spacing_evenness
+from fleet_sim.swarm.metrics.radial import radial_range
 
 SQUARE = np.array([(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)])
 LINE = np.stack((np.arange(5.0), 2.0 * np.arange(5.0)), axis=1)

@@ -6,19 +6,14 @@ import numpy as np
 import pytest
 
 from fleet_sim.swarm.metrics.aggregation import aggregation, components
-from fleet_sim.swarm.metrics.algebraic_connectivity import algebraic_connectivity
-from fleet_sim.swarm.metrics.angular_momentum import angular_momentum
 from fleet_sim.swarm.metrics.at_goal import at_goal
-from fleet_sim.swarm.metrics.average_speed import average_speed
-from fleet_sim.swarm.metrics.chain_gap import chain_gap
 from fleet_sim.swarm.metrics.circliness import fatness, tangentness
+from fleet_sim.swarm.metrics.connectivity import algebraic_connectivity, chain_gap
 from fleet_sim.swarm.metrics.convex_hull import convex_hull, convex_hull_area
 from fleet_sim.swarm.metrics.dispersion import dispersion, nearest_neighbour_distance
 from fleet_sim.swarm.metrics.distance_travelled import distances_moved
-from fleet_sim.swarm.metrics.group_rotation import group_rotation
-from fleet_sim.swarm.metrics.polarization import polarization
-from fleet_sim.swarm.metrics.radial_variance import radial_variance
-from fleet_sim.swarm.metrics.scatter import mean_distance, scatter
+from fleet_sim.swarm.metrics.motion import angular_momentum, average_speed, group_rotation, polarization
+from fleet_sim.swarm.metrics.radial import mean_distance, radial_variance, scatter
 from fleet_sim.swarm.metrics.throughput import arrivals
 from fleet_sim.swarm.metrics.total_collisions import collisions_begun
 from fleet_sim.swarm.regions import Goal

@@ -22,7 +22,8 @@ def check_alike(own: Any, given: Any, where: str) -> None:
     elif isinstance(own, bool):
         if not isinstance(given, bool):
             raise StateFileError(f"{where}: expected true or false, got {brief(given)}")
-    elif isinstance(own, float):
+    elif isinstance(own, (int, float)):
+        # A count that was never added to is 0 and may have become 0.5.
         if given is not None and (isinstance(given, bool) or not isinstance(given, (int, float, np.number))):
             raise StateFileError(f"{where}: expected a number, got {brief(given)}")
     elif isinstance(own, dict) and isinstance(given, dict):

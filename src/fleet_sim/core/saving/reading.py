@@ -129,12 +129,14 @@ class ValueReader:
 
     def _things(self, content: list[Json]) -> AnyArray:
         shape, items = content
-        made = np.empty(len(items), object)
+        # Before the array is made: a file may ask for any size.
+        if any(size < 0 for size in shape) or math.prod(shape) != len(items):
+            raise StateFileError(f"expected {brief(shape)} things, got {len(items)}")
+        made = np.empty(tuple(shape), object)
         self._keep(made)
+        flat = made.reshape(-1)
         for index, item in enumerate(items):
-            made[index] = self.read(item)
-        # In place, so that it stays the array that was kept.
-        made.shape = tuple(shape)
+            flat[index] = self.read(item)
         return made
 
     # ---- objects -----------------------------------------------------------------------------------------------------

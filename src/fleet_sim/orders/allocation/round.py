@@ -7,13 +7,10 @@ from functools import partial
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.core.world import World
 from fleet_sim.orders.allocation.base import Allocator, Assignment, Request, check
-from fleet_sim.orders.book import OrderBook
-from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.courier import Courier, Task
 from fleet_sim.orders.fleet import OrderFleet
-from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.settings import AllocationSettings
 
 NOWHERE = -1
@@ -23,18 +20,11 @@ class Rounds:
     """Gives waiting orders to robots. What an allocator raises, or answers wrongly, is logged once and counted."""
 
     def __init__(
-        self,
-        world: World,
-        table: OrderColumns,
-        book: OrderBook,
-        places: OrderPlaces,
-        fleet: OrderFleet,
-        allocator: Allocator,
-        settings: AllocationSettings,
+        self, parts: OrderParts, fleet: OrderFleet, allocator: Allocator, settings: AllocationSettings
     ) -> None:
-        self._world, self._table, self._book, self._places, self._fleet = world, table, book, places, fleet
-        self._allocator, self._settings = allocator, settings
-        self._part = world.guard.part("allocator")
+        self._world, self._table, self._book, self._places = parts
+        self._fleet, self._allocator, self._settings = fleet, allocator, settings
+        self._part = parts.world.guard.part("allocator")
 
     def run(self) -> None:
         """Assign what can be assigned now."""

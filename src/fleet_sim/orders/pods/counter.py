@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,12 @@ import numpy as np
 from fleet_sim.arrays import Ints
 from fleet_sim.core.world import World
 from fleet_sim.orders.book import OrderBook
+from fleet_sim.orders.courier import NO_PLACE
 from fleet_sim.orders.order import Order
 from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.pods.benches import OpenLine, Workbench
 from fleet_sim.orders.pods.stock import PodStock
-from fleet_sim.orders.pods.visit import COMING, NO_ORDER, PodClaim, PodVisit
+from fleet_sim.orders.pods.visit import COMING, GONE, NO_ORDER, PodClaim, PodVisit
 from fleet_sim.orders.states import OrderState
 
 
@@ -125,6 +128,24 @@ class PodCounter:
         for claim in claims:
             self.stock.promise(visit.pod, claim.sku, claim.items)
         visit.claims += claims
+
+    def station_for(self, visit: PodVisit, visits: Iterable[PodVisit]) -> int:
+        """Return the open station that a pod has most items for, the nearest of these; NO_PLACE for none.
+
+        Only stations where one more pod may come count; `visits` are those of all pods.
+        """
+        coming = Counter(other.station for other in visits if other.phase not in GONE)
+        free, best, station = self.stock.free[visit.pod], (0, 0.0), NO_PLACE
+        for place, bench in self.benches.items():
+            if place in (visit.station, *self._stations.closed) or coming[place] > len(bench.waits):
+                continue
+            items = int(np.minimum(free, bench.wanted(len(free))).sum())
+            if not items:
+                continue
+            length = float(self._stations.between(np.array([visit.station]), np.array([place]))[0])
+            if np.isfinite(length) and (items, -length) > best:
+                best, station = (items, -length), place
+        return station
 
     def claim_room(self, visit: PodVisit, coming: Ints) -> None:
         """Let a pod take as many as it has room for of the items (S,) that come in."""

@@ -48,6 +48,8 @@ class PodCrew:
         """By row of the robot."""
         self.storage_waits = 0
         """Pods for which there was no place when they left a station."""
+        self.went_on = 0
+        """How often a pod went on from one station to another."""
         fleet.porter = self
 
     def begin(self, visit: PodVisit, place: int) -> None:
@@ -114,7 +116,7 @@ class PodCrew:
         """End a visit before its time. A pod that is on the robot stays where that is."""
         visit = self.visits.pop(courier.row)
         self._counter.withdraw(visit)
-        self._free_station(visit)
+        self._free_station(visit.row, visit.station)
         if courier.load != NO_LOAD:
             log.warning("pod %r is left where it is: %s", self._shelves.names[visit.pod], reason)
             self._shelves.leave(visit.pod, courier.row)
@@ -170,11 +172,11 @@ class PodCrew:
         lengths = self._places.lengths_from(self._world.position[rows, :2], [bench.place])[:, 0]
         return rows[int(lengths.argmin())]
 
-    def _free_station(self, visit: PodVisit) -> None:
-        """Let the next pod come to the station that a robot leaves, or does not get to."""
-        bench = self._counter.benches[visit.station]
-        was_owner = bench.owner == visit.row
-        bench.leave(visit.row)
+    def _free_station(self, leaving: int, station: int) -> None:
+        """Let the next pod come to the station that the robot in row `leaving` leaves, or does not get to."""
+        bench = self._counter.benches[station]
+        was_owner = bench.owner == leaving
+        bench.leave(leaving)
         if was_owner and bench.since >= 0.0:
             bench.busy += self._world.clock.time - bench.since
             bench.since = -1.0
@@ -191,8 +193,24 @@ class PodCrew:
         if visit.claims:
             visit.phase, visit.serving = PodPhase.SERVE, visit.claims.pop(0)
             self._fleet.work(courier, self._settings.item_time * visit.serving.items)
-        else:
+        elif not self._go_on(courier, visit):
             self._leave(courier, visit)
+
+    def _go_on(self, courier: Courier, visit: PodVisit) -> bool:
+        """Take a pod on to a station that needs what is on it; returns whether there is one."""
+        charging = self._fleet.charging
+        if not self._settings.go_on or visit.fills or (charging is not None and charging.wants(courier.row)):
+            return False
+        station = self._counter.station_for(visit, self.visits.values())
+        if station == NO_PLACE:
+            return False
+        left, visit.station = visit.station, station
+        self._counter.claim_more(visit)
+        self.went_on += 1
+        courier.entered = False
+        self._approach(courier, visit)
+        self._free_station(courier.row, left)
+        return True
 
     def _leave(self, courier: Courier, visit: PodVisit) -> None:
         place = self._choose_place(visit)
@@ -208,7 +226,7 @@ class PodCrew:
         self._floor.look()
         courier.entered = False
         self._fleet.drive(courier, self._counter.places[place])
-        self._free_station(visit)
+        self._free_station(courier.row, visit.station)
 
     # ---- pods --------------------------------------------------------------------------------------------------------
 
@@ -261,9 +279,9 @@ class PodCrew:
 
     def save(self) -> Any:
         """Return the state as copies, for a checkpoint."""
-        return {row: visit.copy() for row, visit in self.visits.items()}, self.storage_waits
+        return {row: visit.copy() for row, visit in self.visits.items()}, self.storage_waits, self.went_on
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        visits, self.storage_waits = saved
+        visits, self.storage_waits, self.went_on = saved
         self.visits = {row: visit.copy() for row, visit in visits.items()}

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Rows
-from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.orders.book import OrderBook
-from fleet_sim.orders.columns import OrderColumns
+from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.order import Order
-from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.pods.benches import Workbench
 from fleet_sim.orders.pods.counter import PodCounter
 from fleet_sim.orders.pods.crew import PodCrew
@@ -35,10 +32,7 @@ class Pods:
 
     def __init__(
         self,
-        world: World,
-        table: OrderColumns,
-        book: OrderBook,
-        places: OrderPlaces,
+        parts: OrderParts,
         fleet: OrderFleet,
         traffic: Callable[[], Traffic | None],
         settings: PodsSettings,
@@ -46,8 +40,8 @@ class Pods:
         retry_after: float,
     ) -> None:
         """Put the pods into the world; raises what `place_pods` does, and for policies and stations that are not."""
-        self._places, self._settings, self._period = places, settings, period
-        self._world, self._book = world, book
+        self._world, _, self._book, self._places = world, table, book, places = parts
+        self._settings, self._period = settings, period
         policies = PodPolicies.of(settings)
         self.storage = storage = PodStorage(places.site, settings.storage)
         placed = place_pods(settings, storage, places.site.grid, world.random.stream("pods"))
@@ -158,6 +152,7 @@ class Pods:
             "items_picked": int(stock.picked.sum()),
             "items_filled": counter.items_filled,
             "visits": counter.visits,
+            "went_on": self.crew.went_on,
             "fills": counter.fills,
             "items_per_visit": counter.items_of_visits / counter.visits if counter.visits else None,
             "station_idle_s": idle,

@@ -83,6 +83,9 @@ class PodsSettings(Checked):
     item_time: float = setting(3.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken to pick or to put in an item.")
     visit_time: float = setting(2.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken by each visit besides.")
     queue: int = setting(3, low=0, high=100, doc="Pods that wait near a station for their turn.")
+    go_on: bool = setting(
+        True, doc="Whether a pod goes on to other stations that need what is on it before it is stored again."
+    )
     open_orders: int = setting(6, low=1, high=1000, doc="Orders that a workstation works on at the same time.")
     choice: PolicySettings = setting(
         factory=lambda: PolicySettings("most_lines"), doc="Which pod serves: nearest, most_lines, or one of yours."

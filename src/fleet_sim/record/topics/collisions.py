@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from fleet_sim.arrays import Ints
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, stamped
@@ -21,9 +24,17 @@ class RecordedCollisions(RecordedTopic):
         super().__init__(file, frames)
         self._channel = RecordedChannel(file, "/fleet/collisions", KIND, LATCHED)
         self._active: dict[Pair, None] | None = None
+        self._pairs: Ints | None = None
+
+    def on_bodies_changed(self, sample: Sample) -> None:
+        # The indices are others now.
+        self._pairs = None
 
     def write(self, sample: Sample) -> None:
         snapshot, before = sample.snapshot, self._active
+        if self._pairs is not None and np.array_equal(self._pairs, snapshot.collisions):
+            return
+        self._pairs = snapshot.collisions
         active = {(snapshot.names[a], snapshot.names[b]): None for a, b in snapshot.collisions.tolist()}
         # The first sample says that there are none yet.
         if active == before:

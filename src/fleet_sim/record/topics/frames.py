@@ -16,13 +16,14 @@ from fleet_sim.cdr import ORIENTATION, STAMP, ByteTemplate, MessagePart, under
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.kinematics.joint_frames import joint_frames
-from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, moving_links
-from fleet_sim.record.mcap_file import LATCHED, McapFile, Qos
+from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, joint_frames, moving_links
+from fleet_sim.record.mcap_file import McapFile, Qos
 from fleet_sim.record.message_types import make, serializer, stamped
 from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, robots_of
 
 KIND = "tf2_msgs/msg/TFMessage"
+STATIC = Qos(depth=10, latched=True)
+"""Of /tf_static: frames of links and of sensors are messages of their own, and who comes later gets both."""
 _NUMBERS = {
     **STAMP,
     "translation": ("f8", under("transform.translation", ("x", "y", "z"))),
@@ -59,7 +60,7 @@ class RecordedFrames(RecordedTopic):
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
         self._tf = RecordedChannel(file, "/tf", KIND, Qos(depth=100))
-        self._static = RecordedChannel(file, "/tf_static", KIND, LATCHED)
+        self._static = RecordedChannel(file, "/tf_static", KIND, STATIC)
         self._named: list[tuple[str, RobotModel | None]] | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:

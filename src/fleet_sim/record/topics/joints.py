@@ -6,31 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.cdr import STAMP, ByteTemplate, MessagePart
+from fleet_sim.cdr import STAMP, ByteTemplate, MessagePart, array_numbers
 from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.record.message_types import make, serializer
 from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, robots_of
 
 KIND = "sensor_msgs/msg/JointState"
-
-
-class _Element:
-    """One element of an array in a message, as an object with a field."""
-
-    def __init__(self, message: object, field: str, index: int) -> None:
-        # Around the method below, which writes to the message.
-        object.__setattr__(self, "_place", (message, field, index))
-
-    def __setattr__(self, name: str, value: float) -> None:
-        message, field, index = self._place  # type: ignore[attr-defined]
-        getattr(message, field)[index] = value
-
-
-def _numbers(field: str) -> MessagePart:
-    return MessagePart(
-        {field: ("f8", ("number",))},
-        lambda message: [_Element(message, field, index) for index in range(len(getattr(message, field)))],
-    )
 
 
 def joints_layout(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) -> ByteTemplate:
@@ -49,7 +30,7 @@ def joints_layout(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) 
         )
         for names, powered in zip(joint_names, motors, strict=True)
     ]
-    parts = [MessagePart(STAMP), _numbers("position"), _numbers("velocity"), _numbers("effort")]
+    parts = [MessagePart(STAMP), array_numbers("position"), array_numbers("velocity"), array_numbers("effort")]
     return ByteTemplate(messages, parts, serializer(KIND))
 
 

@@ -64,7 +64,7 @@ def body_twists(snapshot: Snapshot, indices: Ints) -> Floats:
     """Return the twists (K, 6) of `indices`, linear then angular, in the frames of their bases."""
     velocities = np.hstack([snapshot.velocities, snapshot.angular_velocities])[indices]
     # Those that stand have nothing to turn, and they are often most.
-    moving = np.flatnonzero(np.any(velocities, axis=1))
+    moving = np.flatnonzero(_moving_mask(velocities))
     back = quaternions.conjugate(snapshot.orientations[indices[moving]])
     for part in (slice(0, 3), slice(3, 6)):
         velocities[moving, part] = quaternions.rotate(back, velocities[moving, part])
@@ -83,7 +83,15 @@ def distances_left(snapshot: Snapshot) -> Floats:
 
 def flags_of(snapshot: Snapshot) -> Bools:
     """Return the flags of ROBOT_STATE of all entities, (N, 4)."""
-    speed = np.any(snapshot.velocities, axis=1) | np.any(snapshot.angular_velocities, axis=1)
+    speed = _moving_mask(snapshot.velocities) | _moving_mask(snapshot.angular_velocities)
     carrying = np.zeros(len(snapshot.names), np.bool_)
     carrying[snapshot.carriers[snapshot.carriers >= 0]] = True
     return np.stack([(snapshot.modes == POSE) | speed, snapshot.busy_mask, snapshot.blockers >= 0, carrying], axis=1)
+
+
+def _moving_mask(velocities: Floats) -> Bools:
+    """Return which rows (N, K) are not zero. Column by column: `any` along such short rows takes ten times as long."""
+    mask = np.zeros(len(velocities), np.bool_)
+    for column in velocities.T:
+        mask |= column != 0.0
+    return mask

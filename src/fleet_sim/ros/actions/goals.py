@@ -10,15 +10,43 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
-from fleet_sim.config.modes import ActionStatus
+from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.commands import CancelActions, ExecuteAction
-from fleet_sim.ros.actions import causes
+from fleet_sim.errors import UnknownNameError
 from fleet_sim.ros.actions.kind import GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.actions.server import SimulatedActionServer
 from fleet_sim.ros.commands import Answer
 from fleet_sim.ros.conversions import row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim_msgs.msg import Cause
+
+CANCEL_REASON = "cancelled by a client"
+SHUTDOWN_REASON = "the simulation was shut down"
+
+CODES = {
+    ActionCause.INVALID_GOAL: Cause.INVALID_GOAL,
+    ActionCause.UNKNOWN_ROBOT: Cause.UNKNOWN_ROBOT,
+    ActionCause.UNKNOWN_OBJECT: Cause.UNKNOWN_OBJECT,
+    ActionCause.UNREACHABLE: Cause.UNREACHABLE,
+    ActionCause.TIMEOUT: Cause.TIMEOUT,
+    ActionCause.CANCELLED: Cause.CANCELED,
+    ActionCause.PREEMPTED: Cause.PREEMPTED,
+    ActionCause.SHUTDOWN: Cause.SHUTDOWN,
+    ActionCause.FAILED: Cause.FAILED,
+}
+"""Causes of the simulation and their values in the message."""
+
+
+def cause_of_action(action: Action) -> tuple[int, str]:
+    """Return (cause, text) of an action that has ended; (NONE, "") for success."""
+    if action.cause is None:
+        return Cause.NONE, ""
+    return CODES[action.cause], action.error_message or ""
+
+
+def cause_of_error(error: BaseException) -> int:
+    """Return the cause of an error raised while a goal was read."""
+    return Cause.UNKNOWN_FRAME if isinstance(error, UnknownNameError) else Cause.INVALID_GOAL
 
 
 @dataclass(eq=False)
@@ -60,7 +88,7 @@ class Goals:
         self._open[_key(handle)] = goal
         handle.execute()
         if self._ending:
-            self._finish(goal, GoalOutcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
+            self._finish(goal, GoalOutcome(Cause.SHUTDOWN, SHUTDOWN_REASON, action=goal.action))
         else:
             self._bridge.gateway.send(partial(self._command, goal)).add_done_callback(partial(self._on_answer, goal))
 
@@ -69,7 +97,7 @@ class Goals:
         """The goals that have no result yet."""
         return list(self._open.values())
 
-    def cancel(self, handle: Any, reason: str = causes.CANCEL_REASON) -> None:
+    def cancel(self, handle: Any, reason: str = CANCEL_REASON) -> None:
         """Cancel a goal in phase 1 of the next step; its robot then stops."""
         goal = self._open.get(_key(handle))
         if goal is not None:
@@ -80,7 +108,7 @@ class Goals:
         """End every goal because the simulation has stopped; `ended` is set when all results are out."""
         self._ending = ended
         for goal in list(self._open.values()):
-            self._finish(goal, GoalOutcome(Cause.SHUTDOWN, causes.SHUTDOWN_REASON, action=goal.action))
+            self._finish(goal, GoalOutcome(Cause.SHUTDOWN, SHUTDOWN_REASON, action=goal.action))
         self._tell_when_ended()
 
     def _finish(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
@@ -146,7 +174,7 @@ class Goals:
             return
         self._running.pop(id(goal.action), None)
         if error is not None:
-            self._post(goal, GoalOutcome(causes.cause_of_error(error), str(error)))
+            self._post(goal, GoalOutcome(cause_of_error(error), str(error)))
             return
         for reason in answer.result().rejected.values():
             # A new action is rejected for one reason only: the robot was removed in the meantime.
@@ -160,7 +188,7 @@ class Goals:
     def _ended(self, goal: AcceptedGoal) -> None:
         assert goal.action is not None
         del self._running[id(goal.action)]
-        cause, text = causes.cause_of_action(goal.action)
+        cause, text = cause_of_action(goal.action)
         self._post(goal, GoalOutcome(cause, text, goal.action.get_duration(), goal.action))
 
     def _post(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:

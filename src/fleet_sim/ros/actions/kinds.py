@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.registry import parse_action_goal
 from fleet_sim.registry import Registry, instances_of
-from fleet_sim.ros.actions.drop import DROP
-from fleet_sim.ros.actions.execute import EXECUTE
-from fleet_sim.ros.actions.kind import ActionKind
+from fleet_sim.ros.actions.kind import ActionKind, GoalReader, own_kind
 from fleet_sim.ros.actions.move_to import MOVE_TO
-from fleet_sim.ros.actions.pick import PICK
+from fleet_sim.ros.actions.pick_and_drop import DROP, PICK
+from fleet_sim_msgs.action import Execute
+
+
+def _build(goal: Any, reader: GoalReader) -> Action:
+    return parse_action_goal(goal.action, goal.parameters)
+
+
+EXECUTE = own_kind("execute", Execute, _build)
+
 
 # Their message packages are optional.
 OPTIONAL: dict[str, ActionKind] = {}

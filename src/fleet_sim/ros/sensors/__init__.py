@@ -1,10 +1,7 @@
 """Sensors in ROS 2, one interface per file."""
 
 from fleet_sim.ros.interface import Interface
-from fleet_sim.ros.sensors.camera_depth import CameraDepthTopic
-from fleet_sim.ros.sensors.camera_image import CameraImageTopic
-from fleet_sim.ros.sensors.camera_info import CameraInfoTopic
-from fleet_sim.ros.sensors.camera_points import CameraPointsTopic
+from fleet_sim.ros.sensors.camera import CameraDepthTopic, CameraImageTopic, CameraInfoTopic, CameraPointsTopic
 from fleet_sim.ros.sensors.contacts import ContactsTopic
 from fleet_sim.ros.sensors.frames import SensorFramesTopic
 from fleet_sim.ros.sensors.imu import ImuTopic

@@ -10,7 +10,6 @@ import numpy as np
 from sensor_msgs.msg import Imu
 
 from fleet_sim.cdr import AXES, ORIENTATION, under
-from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
 from fleet_sim.ros.sensors.topics import Channel
 from fleet_sim.sensors import ImuParams
@@ -43,5 +42,4 @@ class ImuTopic(TemplatedTopics):
     }
 
     def message_of(self, channel: Channel) -> Imu:
-        frame = frame_of(self.bridge.frames, channel.sensor)
-        return imu_message(channel.sensor.params, frame, self.period_of(channel))
+        return imu_message(channel.sensor.params, self.frame_of(channel.sensor), self.period_of(channel))

@@ -9,6 +9,7 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.rmf.interface import speaks_rmf
 from fleet_sim.sensors import OccupancyGrid, occupancy_grid
 from fleet_sim.sensors.occupancy import immovable_rows
 
@@ -30,18 +31,21 @@ def grid_to_msg(grid: OccupancyGrid, frame: str, now: int) -> OccupancyGridMsg:
 
 
 class MapTopic(Interface):
-    """Publishes the map when it gets a subscriber, and again when it has changed; latched."""
+    """Publishes the map when it gets a subscriber, and again when it has changed; latched. Not beside Open-RMF's."""
 
     rate = "map"
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._publisher = bridge.robots.create_publisher(OccupancyGridMsg, "map", qos.LATCHED)
+        # There /map is a map of the building; a topic has one type.
+        self._is_offered = not speaks_rmf(bridge)
+        if self._is_offered:
+            self._publisher = bridge.robots.create_publisher(OccupancyGridMsg, "map", qos.LATCHED)
         self._shown: tuple[object, ...] = ()
         self._told = False
 
     def publish(self, now: int) -> None:
-        if not self._publisher.get_subscription_count():
+        if not self._is_offered or not self._publisher.get_subscription_count():
             return
         world, params = self.bridge.sim.world, self.bridge.params
         rows = immovable_rows(world)

@@ -39,9 +39,9 @@ class OdometryTopic(TemplatedTopics):
 
     def values_of(self, readings: Readings) -> Mapping[str, Floats]:
         values = readings.values
-        places, turns = values["origin_position"], values["origin_orientation"]
+        positions, orientations = values["origin_position"], values["origin_orientation"]
         return {
-            "position": places + quaternions.rotate(turns, values["position"]),
-            "orientation": quaternions.multiply(turns, values["orientation"]),
+            "position": positions + quaternions.rotate(orientations, values["position"]),
+            "orientation": quaternions.multiply(orientations, values["orientation"]),
             "twist": np.hstack([values["linear_velocity"], values["angular_velocity"]]),
         }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from sensor_msgs.msg import PointCloud2
+from sensor_msgs.msg import PointCloud2, PointField
 
 from fleet_sim.ros.sensors.bulk import BulkMessage
-from fleet_sim.ros.sensors.clouds import cloud_message
-from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import Channel, MessageTopics
+from fleet_sim.ros.sensors.topics import MessageTopics
 from fleet_sim.sensors import Lidar3dParams, Readings
 
 
@@ -23,11 +23,31 @@ class PointsTopic(MessageTopics):
     sensor_type = "lidar_3d"
     message_type = PointCloud2
 
-    def message_of(self, channel: Channel) -> BulkMessage:
-        return points_message(channel.sensor.params, frame_of(self.bridge.frames, channel.sensor))
+    def message(self, params: Lidar3dParams, frame: str) -> BulkMessage:
+        return points_message(params, frame)
 
     def send(self, readings: Readings, now: int) -> None:
         points = readings.values["points"].astype("<f4")
         for index, channel in self.with_channels(readings):
             data = points[index].reshape(-1).view(np.uint8)
             channel.publisher.publish(self._messages[channel.slot].fill(now, data=data))
+
+
+def cloud_message(frame: str, height: int, width: int, fields: Sequence[str], numbers: int) -> BulkMessage:
+    """Return a cloud of `height` rows with the array data: `numbers` float32 for each point, the first are `fields`."""
+    size = 4 * numbers
+    message = PointCloud2(
+        height=height,
+        width=width,
+        point_step=size,
+        row_step=size * width,
+        is_bigendian=False,
+        # Points that show nothing are not numbers.
+        is_dense=False,
+    )
+    message.header.frame_id = frame
+    message.fields = [
+        PointField(name=name, offset=4 * index, datatype=PointField.FLOAT32, count=1)
+        for index, name in enumerate(fields)
+    ]
+    return BulkMessage(message, {"data": ("u1", size * width * height)})

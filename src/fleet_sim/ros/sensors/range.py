@@ -5,8 +5,7 @@ from __future__ import annotations
 from sensor_msgs.msg import Range
 
 from fleet_sim.ros.conversions import time_to_msg
-from fleet_sim.ros.sensors.names import frame_of
-from fleet_sim.ros.sensors.topics import Channel, MessageTopics
+from fleet_sim.ros.sensors.topics import MessageTopics
 from fleet_sim.sensors import RangeParams, Readings
 
 
@@ -28,8 +27,8 @@ class RangeTopic(MessageTopics):
     sensor_type = "range"
     message_type = Range
 
-    def message_of(self, channel: Channel) -> Range:
-        return range_message(channel.sensor.params, frame_of(self.bridge.frames, channel.sensor))
+    def message(self, params: RangeParams, frame: str) -> Range:
+        return range_message(params, frame)
 
     def send(self, readings: Readings, now: int) -> None:
         stamp = time_to_msg(now)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sensor_msgs.msg import LaserScan
 
 from fleet_sim.ros.sensors.bulk import BulkMessage
-from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.topics import Channel, MessageTopics
 from fleet_sim.sensors import LidarParams, Readings
 
@@ -32,8 +31,7 @@ class ScanTopic(MessageTopics):
     message_type = LaserScan
 
     def message_of(self, channel: Channel) -> BulkMessage:
-        frame = frame_of(self.bridge.frames, channel.sensor)
-        return scan_message(channel.sensor.params, frame, self.period_of(channel))
+        return scan_message(channel.sensor.params, self.frame_of(channel.sensor), self.period_of(channel))
 
     def send(self, readings: Readings, now: int) -> None:
         ranges, intensities = readings.values["ranges"], readings.values["intensities"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.ros.sensors.topics import MessageTopics
-from fleet_sim.ros.templates import stamped_template
+from fleet_sim.ros.wire import stamped_template
 from fleet_sim.sensors import Readings
 
 

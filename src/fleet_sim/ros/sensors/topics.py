@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.sensors.names import is_published, topic_of
+from fleet_sim.ros.sensors.names import frame_of, is_published, topic_of
 from fleet_sim.sensors import Readings, Sensor
 
 POLLED = 64
@@ -122,7 +122,15 @@ class MessageTopics(SensorTopics):
 
     def message_of(self, channel: Channel) -> Any:
         """Return the message of one sensor with its constant fields."""
+        return self.message(channel.sensor.params, self.frame_of(channel.sensor))
+
+    def message(self, params: Any, frame: str) -> Any:
+        """Return the message of a sensor with `params`, in `frame`; see `message_of`."""
         raise NotImplementedError
+
+    def frame_of(self, sensor: Sensor) -> str:
+        """Return the name of the frame that the readings of `sensor` are in."""
+        return frame_of(self.bridge.frames, sensor)
 
     def prepare(self) -> None:
         self._messages = [self.message_of(channel) for channel in self.channels]

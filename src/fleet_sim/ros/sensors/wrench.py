@@ -8,9 +8,8 @@ from typing import ClassVar
 from geometry_msgs.msg import WrenchStamped
 
 from fleet_sim.cdr import AXES, under
-from fleet_sim.ros.sensors.names import frame_of
 from fleet_sim.ros.sensors.templated import TemplatedTopics
-from fleet_sim.ros.sensors.topics import Channel
+from fleet_sim.sensors.force_torque import ForceTorqueParams
 
 
 class WrenchTopic(TemplatedTopics):
@@ -23,7 +22,7 @@ class WrenchTopic(TemplatedTopics):
         "torque": under("wrench.torque", AXES),
     }
 
-    def message_of(self, channel: Channel) -> WrenchStamped:
+    def message(self, params: ForceTorqueParams, frame: str) -> WrenchStamped:
         message = WrenchStamped()
-        message.header.frame_id = frame_of(self.bridge.frames, channel.sensor)
+        message.header.frame_id = frame
         return message

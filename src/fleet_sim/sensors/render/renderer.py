@@ -10,8 +10,7 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError, did_you_mean
 from fleet_sim.registry import Fit, Registry
 from fleet_sim.sensors.render.gl.renderer import GlRenderer
-from fleet_sim.sensors.render.lighting import Lighting
-from fleet_sim.sensors.render.shot import Frame, Shot
+from fleet_sim.sensors.render.shot import Frame, Lighting, Shot
 from fleet_sim.sensors.render.tiny import TinyRenderer
 
 log = logging.getLogger(__name__)

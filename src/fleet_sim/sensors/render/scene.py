@@ -117,7 +117,7 @@ class InstanceTable:
     positions: Floats
     orientations: Floats
     scales: npt.NDArray[np.float32]
-    colours: npt.NDArray[np.uint8]
+    colors: npt.NDArray[np.uint8]
     radii: Floats
     """Of spheres around the instances' origins that hold them."""
     on_links: Rows
@@ -194,7 +194,7 @@ def _enter(looks: Appearance, groups: _Groups, indices: Ints, link: int, geometr
     if geometry is None or geometry.kind == ShapeKind.NONE:
         return
     # What has no opacity is left out, be it by its shape or by a colour given since: -1 is none given.
-    opacities = looks.colours(indices, np.full(len(indices), link))[:, 3]
+    opacities = looks.colors(indices, np.full(len(indices), link))[:, 3]
     shown = indices[np.where(opacities < 0.0, geometry.rgba[3], opacities) > 0.0]
     if len(shown):
         groups[key_of(geometry)].append(_Entry(shown, link, geometry))
@@ -248,8 +248,8 @@ def instance_table(looks: Appearance, rows: Rows, store: MeshStore) -> InstanceT
     # Composing poses is the costly part of a frame, and most geometries are centred on their link.
     placed_mask = positions.any(1) | (orientations != UNIT_QUATERNION).any(1)
     own = np.array([geometry.rgba for geometry in geometries], np.float64).reshape(-1, 4)
-    given = looks.colours(indices, links)
-    colours = np.where(given < 0.0, np.repeat(own, counts, axis=0), given)
+    given = looks.colors(indices, links)
+    colors = np.where(given < 0.0, np.repeat(own, counts, axis=0), given)
     return InstanceTable(
         batches=_batches(groups),
         rows=rows[indices],
@@ -258,7 +258,7 @@ def instance_table(looks: Appearance, rows: Rows, store: MeshStore) -> InstanceT
         positions=np.repeat(positions, counts, axis=0),
         orientations=np.repeat(orientations, counts, axis=0),
         scales=np.repeat(scales, counts, axis=0).astype(np.float32),
-        colours=(255.0 * colours).round().astype(np.uint8),
+        colors=(255.0 * colors).round().astype(np.uint8),
         radii=np.repeat(np.array(radii, np.float64), counts),
         on_links=np.flatnonzero(links != BASE),
         placed=np.flatnonzero(np.repeat(placed_mask, counts)),

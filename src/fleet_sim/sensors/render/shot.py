@@ -1,4 +1,4 @@
-"""The request to a renderer, and its result."""
+"""The request to a renderer, its light, and its result."""
 
 from __future__ import annotations
 
@@ -12,6 +12,24 @@ from fleet_sim.arrays import Bytes, Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.sensors.render.optics import Intrinsics
 from fleet_sim.spatial import quaternions
+
+Color = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Lighting:
+    """How the rasteriser lights the world. Colours are red, green, blue in [0, 1].
+
+    `sun` points to the sun. What faces it gets `sun_color` and the ambient light; what faces away gets the ambient
+    light only, which goes from `ground_color` on undersides to `sky_color` on tops.
+    """
+
+    sun: tuple[float, float, float] = (0.4, -0.6, 1.0)
+    sun_color: Color = (0.46, 0.45, 0.42)
+    sky_color: Color = (0.60, 0.61, 0.64)
+    ground_color: Color = (0.43, 0.43, 0.45)
+    background: Color = (0.87, 0.91, 0.95)
+
 
 CHANNELS = ("rgb", "depth", "ids", "links")
 NOTHING = -1

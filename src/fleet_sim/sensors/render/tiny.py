@@ -6,9 +6,8 @@ import numpy as np
 
 from fleet_sim.bullet.camera import capture, colours_of, metres_of
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.optics import engine_projection, engine_view
-from fleet_sim.sensors.render.shot import NOTHING, Frame, Int32s, Shot
+from fleet_sim.sensors.render.shot import NOTHING, Frame, Int32s, Lighting, Shot
 
 _SAMPLE = (0.0, 1.0)
 """TinyRenderer looks at the lower left corner of each pixel."""

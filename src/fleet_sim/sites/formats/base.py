@@ -28,6 +28,8 @@ class SiteFormat(ABC):
     """What it is, for lists and errors."""
     keys: ClassVar[tuple[str, ...]] = ()
     """Keys that every file of the format has."""
+    has_levels: ClassVar[bool] = False
+    """Whether its files may have several floors; asked for one of any other format, `read_site` refuses."""
 
     # By content, as several formats share an ending.
     def recognises(self, content: Any) -> bool:
@@ -40,7 +42,7 @@ class SiteFormat(ABC):
 
         An InvalidValueError or UnknownNameError of the site itself becomes a ConfigError that names the file.
 
-        `level` is the floor of a building to read; None where there is only one.
+        `level` is the floor of a building to read; None where there is only one, and for formats without `has_levels`.
         """
 
 
@@ -84,12 +86,6 @@ def list_of(entry: Mapping[str, Any], key: str, path: Path, where: str) -> list[
     if not isinstance(found, list):
         fail(path, f"must be a list, got {brief(found)}", f"{where}.{key}")
     return found
-
-
-def no_levels(path: Path, level: str | None) -> None:
-    """Raise ConfigError where a level is asked for of a format that has none."""
-    if level is not None:
-        fail(path, f"it has no levels, {level!r} is asked for")
 
 
 def chosen_level(path: Path, levels: object, level: str | None) -> tuple[str, Mapping[str, Any]]:

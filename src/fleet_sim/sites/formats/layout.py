@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels
+from fleet_sim.sites.formats.base import SiteFormat, fail
 from fleet_sim.sites.formats.movingai import map_of, stations_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
@@ -24,7 +24,6 @@ class LayoutFormat(SiteFormat):
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site of the rows; raises ConfigError."""
-        no_levels(path, level)
         rows = content["layout"]
         if not isinstance(rows, list) or not rows or not all(isinstance(row, str) and row for row in rows):
             fail(path, "must be a list of rows of letters", "layout")

@@ -14,7 +14,7 @@ from fleet_sim.errors import ConfigError, missing_extra
 from fleet_sim.images import write_png
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
-from fleet_sim.sites.formats.base import LARGEST_FILE, SiteFormat, beside, fail, no_levels
+from fleet_sim.sites.formats.base import LARGEST_FILE, SiteFormat, beside, fail
 from fleet_sim.sites.grid import MOST_CELLS, Grid
 from fleet_sim.sites.site import Site
 
@@ -48,7 +48,6 @@ class MapServerFormat(SiteFormat):
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the map as a site; raises ConfigError, and MissingDependencyError for pictures other than PGM."""
-        no_levels(path, level)
         # YAML has no truth values in map_server's files: negate is 0 or 1.
         given = {**content, "negate": bool(content["negate"])} if content.get("negate") in (0, 1) else content
         # Checked by name here, as the settings know no rule between two of them.
@@ -66,8 +65,8 @@ def _free(pixels: AnyArray, config: MapServerConfig) -> Bools:
     layers = pixels[..., None] if pixels.ndim == 2 else pixels
     # An even number of layers means that the last one is opacity.
     opaque = layers[..., -1] == 255 if layers.shape[-1] in (2, 4) else np.ones(layers.shape[:2], bool)
-    colours = layers[..., :-1] if layers.shape[-1] in (2, 4) else layers
-    grey: Floats = colours.mean(axis=-1)
+    colors = layers[..., :-1] if layers.shape[-1] in (2, 4) else layers
+    grey: Floats = colors.mean(axis=-1)
     if config.mode == "raw":
         # Pixels are occupancies from 0 to 100; anything above is unknown.
         return np.asarray((grey / 100.0 <= config.free_thresh) & (grey <= 100))

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Ints
 from fleet_sim.paths import is_file
-from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels, read_text
+from fleet_sim.sites.formats.base import SiteFormat, fail, read_text
 from fleet_sim.sites.grid import Grid, check_size
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import Station, StationKind
@@ -102,7 +102,6 @@ class MapFormat(SiteFormat):
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site in the text `content`; raises ConfigError."""
-        no_levels(path, level)
         return Site(path.stem, Grid(read_map(content, path).free_mask))
 
 
@@ -114,7 +113,6 @@ class ScenFormat(SiteFormat):
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site in the text `content`, with its starts and goals; raises ConfigError."""
-        no_levels(path, level)
         rows = _rows_of_scenario(content, path)
         # The first line names the map; the others are checked against its size.
         map_path = _map_of_scenario(path, rows[0][1][1])

@@ -14,7 +14,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, brie
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SPEED
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
-from fleet_sim.sites.formats.base import SiteFormat, fail, no_levels
+from fleet_sim.sites.formats.base import SiteFormat, fail
 from fleet_sim.sites.formats.movingai import map_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
@@ -121,7 +121,6 @@ class OwnFormat(SiteFormat):
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site in the mapping `content`; raises ConfigError."""
-        no_levels(path, level)
         config = read(SiteConfig, content, source=str(path))
         # The first row says how wide all are.
         mask = map_of(config.rows, len(config.rows[0]), path).free_mask

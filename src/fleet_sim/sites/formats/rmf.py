@@ -15,7 +15,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, brief
 from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.formats.rmf_frames import frame_of
 from fleet_sim.sites.grid import Grid
-from fleet_sim.sites.raster import free_space
+from fleet_sim.sites.raster import around, free_space
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
 from fleet_sim.sites.site import Door, Site
 from fleet_sim.sites.stations import Station, StationKind
@@ -41,17 +41,25 @@ _KINDS = {
 """What the properties of a vertex make it; the first that holds counts."""
 
 
+def _levels_of(content: Any) -> list[Mapping[str, Any]]:
+    """Return the levels of a file that may be anything; none where there are no mappings."""
+    levels = content.get("levels") if isinstance(content, Mapping) else None
+    return [level for level in levels.values() if isinstance(level, Mapping)] if isinstance(levels, Mapping) else []
+
+
 class BuildingFormat(SiteFormat):
     """A building of Open-RMF's traffic editor."""
 
     suffixes = (".yaml", ".yml")
     doc = "Open-RMF building"
+    has_levels = True
 
     def recognises(self, content: Any) -> bool:
-        """Return whether it has levels with walls or floors."""
-        levels = content.get("levels") if isinstance(content, Mapping) else None
-        return isinstance(levels, Mapping) and any(
-            isinstance(level, Mapping) and ("walls" in level or "floors" in level) for level in levels.values()
+        """Return whether it has levels with walls or floors, or says how its drawings become metres."""
+        levels = _levels_of(content)
+        # Buildings without walls have the latter; taken for graphs, their degrees or pixels would be metres.
+        return any("walls" in level or "floors" in level for level in levels) or (
+            bool(levels) and "coordinate_system" in content
         )
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
@@ -68,7 +76,10 @@ class BuildingFormat(SiteFormat):
             for index, floor in enumerate(list_of(entry, "floors", path, where))
         ]
         if not floors and not len(walls):
-            fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
+            # A campus in degrees has lanes only; in a drawing something was forgotten.
+            if content.get("coordinate_system") != "wgs84" or not len(points):
+                fail(path, "has neither floors nor walls, so nothing says where robots may drive", where)
+            floors = [around(points)]
         with _named_after(path, where):
             grid = free_space(floors, walls, _cell_for(points), WALL)
             return Site(
@@ -87,13 +98,13 @@ class GraphFormat(SiteFormat):
 
     suffixes = (".yaml", ".yml")
     doc = "Open-RMF navigation graph"
+    has_levels = True
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with lanes and nothing of a building."""
-        levels = content.get("levels") if isinstance(content, Mapping) else None
-        return isinstance(levels, Mapping) and any(
-            isinstance(level, Mapping) and "lanes" in level and "walls" not in level for level in levels.values()
-        )
+        levels = _levels_of(content)
+        # What says how its drawings become metres is a building: its points are degrees or pixels.
+        return any("lanes" in level and "walls" not in level for level in levels) and "coordinate_system" not in content
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return one level as a site; all space within 2 m of its vertices is free. Raises ConfigError."""
@@ -103,9 +114,7 @@ class GraphFormat(SiteFormat):
         if not given:
             fail(path, "has no vertices", where)
         points = np.array([vertex.place for vertex in given])
-        low, high = points.min(axis=0) - 2.0, points.max(axis=0) + 2.0
-        # A graph has no walls, so this is as much room as it can promise.
-        floor = np.array([low, (high[0], low[1]), high, (low[0], high[1])])
+        floor = around(points)
         with _named_after(path, where):
             grid = free_space([floor], np.empty((0, 4)), _cell_for(floor), WALL)
             roadmap = roadmap_of(given, points, list_of(entry, "lanes", path, where), path, f"{where}.lanes")
@@ -229,8 +238,23 @@ def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> 
     for index, (edge, raw) in enumerate(zip(edges, list_of(entry, "doors", path, where), strict=True)):
         properties = properties_of(raw[2]) if len(raw) > 2 and isinstance(raw[2], Mapping) else {}
         name = str(properties.get("name") or f"door_{index}")
-        doors.append(Door(name, str(properties.get("type", "")), (edge[0], edge[1]), (edge[2], edge[3])))
+        where_door = f"{where}.doors[{index}]"
+        degrees = _number(properties, "motion_degrees", 90.0, path, where_door)
+        # Files count turns to the right as positive, and the leaf at the first vertex by the other one.
+        direction = -1 if _number(properties, "motion_direction", 1.0, path, where_door) * degrees >= 0.0 else 1
+        ratio = _number(properties, "right_left_ratio", 1.0, path, where_door)
+        if not ratio > 0.0:
+            fail(path, f"must be above 0, got {ratio:g}", f"{where_door}.right_left_ratio")
+        ends = (edge[0], edge[1]), (edge[2], edge[3])
+        doors.append(Door(name, str(properties.get("type", "")), *ends, abs(degrees), direction, 1.0 / ratio))
     return tuple(doors)
+
+
+def _number(properties: Mapping[str, Any], key: str, default: float, path: Path, where: str) -> float:
+    value = properties.get(key, default)
+    if isinstance(value, bool) or not is_finite(value):
+        fail(path, f"must be a number, got {brief(value)}", f"{where}.{key}")
+    return float(value)
 
 
 def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.errors import brief
+from fleet_sim.arrays import Floats, is_finite
+from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.sites.formats.base import fail, list_of
+from fleet_sim.sites.formats.geodesy import Mercator, projection
 from fleet_sim.spatial import trigonometry as trig
 
 
@@ -27,7 +28,35 @@ class DrawingFrame:
         return np.asarray(points @ self.matrix.T + self.offset)
 
 
-def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame:
+@dataclass(frozen=True)
+class EarthFrame:
+    """A frame whose points are longitude and latitude in degrees; `offset` in m is where its origin is."""
+
+    projection: Mercator
+    offset: tuple[float, float]
+
+    def to_metres(self, points: Floats) -> Floats:
+        """Return `points` (N, 2) in degrees in m; raises InvalidValueError for those too far away."""
+        return np.asarray(self.projection.to_metres(points) - self.offset)
+
+
+def _earth_frame(building: Mapping[str, Any], path: Path) -> EarthFrame:
+    """Return the frame of a building in degrees, as its parameters say; raises ConfigError."""
+    entries = building.get("parameters")
+    given = {
+        str(key): value[1] if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2 else value
+        for key, value in (entries.items() if isinstance(entries, Mapping) else ())
+    }
+    offset = (given.get("suggested_offset_x", 0.0), given.get("suggested_offset_y", 0.0))
+    if not all(map(is_finite, offset)):
+        fail(path, f"suggested_offset_x, suggested_offset_y: must be numbers, got {offset!r}", "parameters")
+    try:
+        return EarthFrame(projection(str(given.get("generate_crs", ""))), (float(offset[0]), float(offset[1])))
+    except InvalidValueError as error:
+        fail(path, str(error), "parameters.generate_crs")
+
+
+def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame | EarthFrame:
     """Return the frame of the level `name`; raises ConfigError.
 
     Pictures have y down, the world has y up. The scale is the mean over the level's measurements. A level other than
@@ -36,8 +65,11 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame
     system = building.get("coordinate_system", "reference_image")
     if system == "cartesian_meters":
         return DrawingFrame(np.eye(2), np.zeros(2))
+    if system == "wgs84":
+        return _earth_frame(building, path)
     if system != "reference_image":
-        fail(path, f"must be reference_image or cartesian_meters, got {system!r}", "coordinate_system")
+        known = "reference_image, cartesian_meters or wgs84"
+        fail(path, f"must be {known}, got {system!r}", "coordinate_system")
     levels = building["levels"]
     # The first level is the reference where none is named, as Open-RMF has it.
     reference = building.get("reference_level_name") or next(iter(levels))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.sites.formats.base import SiteFormat, beside, fail, no_levels, read_text
+from fleet_sim.sites.formats.base import SiteFormat, beside, fail, read_text
 from fleet_sim.sites.formats.movingai import read_map, stations_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
@@ -29,7 +29,6 @@ class RobotRunnersFormat(SiteFormat):
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the map as a site, with the agents' cells as starts; raises ConfigError."""
-        no_levels(path, level)
         map_path = beside(path, content["mapFile"], "mapFile")
         read = read_map(read_text(map_path), map_path)
         grid = Grid(read.free_mask)

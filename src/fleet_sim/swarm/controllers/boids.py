@@ -11,9 +11,9 @@ from fleet_sim.arrays import Floats, Rows
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.controllers.heading import steered
 from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
 from fleet_sim.swarm.parameters import Configured, documented, team_setting
+from fleet_sim.swarm.unicycle import steered
 
 
 @documented

@@ -9,8 +9,8 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.settings import setting
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.controllers.heading import steered
 from fleet_sim.swarm.parameters import Configured, Vector, documented
+from fleet_sim.swarm.unicycle import steered
 
 
 @documented

@@ -7,8 +7,8 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
-from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
-from fleet_sim.swarm.metrics.scatter import mean_distance
+from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric, ScaledMetric
+from fleet_sim.swarm.metrics.radial import mean_distance
 from fleet_sim.swarm.neighbours import targets_within
 
 _BLOCK = 1 << 20
@@ -82,3 +82,19 @@ class NearestNeighbourDistance(CrowdMetric):
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""
         return nearest_neighbour_distance(crowd.positions)
+
+
+def spacing_evenness(positions: Floats) -> float:
+    """Return minus the standard deviation of the distances of `positions` (N, 2) to the nearest other one, in m.
+
+    0 is as even as can be. NaN for a single agent.
+    """
+    return -float(nearest_neighbour_distances(positions).std()) if len(positions) > 1 else float("nan")
+
+
+class DistanceSizeRatio(ScaledMetric):
+    """How evenly the agents are spread, 0 or less; see `spacing_evenness`."""
+
+    def unscaled(self, crowd: Crowd) -> float:
+        """Return the value before `scale`."""
+        return spacing_evenness(crowd.positions)

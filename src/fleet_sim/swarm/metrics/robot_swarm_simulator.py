@@ -8,11 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fleet_sim.settings import setting
-from fleet_sim.swarm.metrics.angular_momentum import AngularMomentum
-from fleet_sim.swarm.metrics.average_speed import AverageSpeed
-from fleet_sim.swarm.metrics.group_rotation import GroupRotation
-from fleet_sim.swarm.metrics.radial_variance import RadialVariance
-from fleet_sim.swarm.metrics.scatter import Scatter
+from fleet_sim.swarm.metrics.motion import AngularMomentum, AverageSpeed, GroupRotation
+from fleet_sim.swarm.metrics.radial import RadialVariance, Scatter
 from fleet_sim.swarm.metrics.sub_group import SubGroup
 from fleet_sim.swarm.metrics.total_collisions import TotalCollisions
 from fleet_sim.swarm.parameters import choice_setting, documented

@@ -68,7 +68,6 @@ class BinaryFOVSensor(BinarySensor):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
-        self.show = self.show if self.draw is None else self.draw
         self._sector: Sector | None = None
 
     @property

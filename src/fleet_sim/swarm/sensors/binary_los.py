@@ -39,7 +39,7 @@ class BinaryLOSSensor(BinarySensor):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
-        self.show, self.store_history = self.draw, True
+        self.store_history = True
         self.history = deque(maxlen=self.history_length)
 
     @property

@@ -44,6 +44,9 @@ class BinarySensor(Configured, Sensor):
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
+        # Another name of `show`, of sensors that have it as a parameter.
+        draw: bool | None = getattr(self, "draw", None)
+        self.show = self.show if draw is None else draw
         self.history: deque[AnyArray] = deque(maxlen=HISTORY)
         """With `store_history`: the last readings, one array per step, the newest last."""
         self._draws = AgentDraws(self.seed)

@@ -28,11 +28,6 @@ class PointCollisionSensor(BinarySensor):
     show: bool = setting(True, doc="Draw the sensor.")
     draw: bool | None = setting(None, doc="Another name of `show`; null: as that says.")
 
-    def __post_init__(self) -> None:
-        """Check the parameters; raises InvalidValueError."""
-        super().__post_init__()
-        self.show = self.show if self.draw is None else self.draw
-
     def points(self, group: Group) -> Floats:
         """Return the points (N, 2) in the world frame."""
         looks = group.headings + self.bias

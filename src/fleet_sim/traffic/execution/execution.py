@@ -7,9 +7,8 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, Bools, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
-from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
-from fleet_sim.traffic.execution.drivers import ARRIVED, TURNED, Drivers, Limits, Stride
+from fleet_sim.traffic.execution.drivers import ARRIVED, Drivers, Limits, Stride
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
 from fleet_sim.traffic.execution.law import advance
 from fleet_sim.traffic.execution.poses import poses_of, write_poses
@@ -113,7 +112,5 @@ class Execution:
     def _write(self, step: Stride) -> None:
         """Write where the robots have come to in this step."""
         rows, table, world = self.rows, self._table, self._world
-        yaws = table.yaw[rows[step.motions & TURNED != 0]]
-        sines, cosines = trig.sin_cos(0.5 * yaws)
-        poses = poses_of(world)
-        write_poses(rows, step.motions, table.place, step.velocities, table.spin, sines, cosines, table.tilt, poses)
+        where = (table.place, step.velocities, table.yaw, table.spin, table.tilt)
+        write_poses(rows, step.motions, *where, poses_of(world))

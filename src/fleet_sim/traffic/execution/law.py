@@ -20,6 +20,7 @@ from fleet_sim.traffic.execution.ways import Marks, Rotations, Uses, Ways
 BACKWARD, EITHER = 1, 2
 
 
+@compiled
 def advance(
     rows: Rows,
     dt: float,

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Bytes, Floats, Rows
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled
+from fleet_sim.kernels.turns import sin_cos
 from fleet_sim.traffic.execution.drivers import MOVED, TURNED
 
 
@@ -48,18 +49,15 @@ def write_poses(
     motions: Bytes,
     places: Floats,
     velocities: Floats,
+    yaws: Floats,
     spins: Floats,
-    sines: Floats,
-    cosines: Floats,
     tilts: Floats,
     poses: Poses,
 ) -> None:
     """Write the poses of those `rows` (n,) that moved or turned, by their `motions` (n,), and touch them.
 
-    By row: `places`, `spins`, and `tilts`, the orientations at yaw 0. By place in `rows`: `velocities` (n, 2). One for
-    each that turned, in their order: the `sines` and `cosines` of half their yaws.
+    By row: `places`, `yaws`, `spins`, and `tilts`, the orientations at yaw 0. By place in `rows`: `velocities` (n, 2).
     """
-    turned = 0
     for index in range(len(rows)):
         row = rows[index]
         if not motions[index] & (MOVED | TURNED):
@@ -67,11 +65,10 @@ def write_poses(
         poses.moved[row] = poses.bullet_behind[row] = poses.bounds_behind[row] = True
         if motions[index] & TURNED:
             x, y, z, w = tilts[row, 0], tilts[row, 1], tilts[row, 2], tilts[row, 3]
-            turn = _normalized(_turned(sines[turned], cosines[turned], x, y, z, w))
-            turned += 1
-            spin = spins[row]
+            sine, cosine = sin_cos(0.5 * yaws[row])
+            turn = _normalized(_turned(sine, cosine, x, y, z, w))
+            poses.angular_velocity[row, 2] = spin = spins[row]
             body = _to_body(turn, 0.0, 0.0, spin)
-            poses.angular_velocity[row, 2] = spin
             for part in range(4):
                 poses.orientation[row, part] = turn[part]
             for axis in range(3):

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.errors import MissingDependencyError
 from fleet_sim.sites.grid import Grid
 from fleet_sim.traffic.figures.closest import Closest
 from fleet_sim.traffic.figures.heat import HeatMap
 from fleet_sim.traffic.figures.series import Series
 from fleet_sim.traffic.figures.standstill import Standstill
 from fleet_sim.traffic.figures.states import STATES, Role, StateKind
+from fleet_sim.traffic.figures.tally import Logs, tally
 
 TASKS = "tasks_done"
 
@@ -49,6 +51,7 @@ class FigureCollector:
         self._present: Bools = np.zeros(0, bool)
         self._flow: list[Floats] = []
         self._done_now = 0
+        self._compiled = True
 
     # ---- while it runs -----------------------------------------------------------------------------------------------
 
@@ -68,16 +71,12 @@ class FigureCollector:
         # Numbers are ascending, so the last one tells how many there are.
         if len(robots) and int(robots[-1]) >= len(self._driven):
             self._grow(int(robots[-1]) + 1)
-        waits_mask = self._waits[codes]
-        self.heat.look(robots, points, waits_mask, dt)
         self.closest.look(points)
-        self.standstill.look(dt, robots, waits_mask, self._counts_of_roles(codes))
-        self._measure(robots, points)
-        self._in_state[codes, robots] += dt
+        counts = self._add_up(dt, robots, points, codes)
         count = len(self.states)
         amounts = np.empty(1 + count + len(self.levels))
         amounts[0] = self._done_now
-        amounts[1 : 1 + count] = np.bincount(codes, minlength=count)
+        amounts[1 : 1 + count] = counts
         amounts[1 + count :] = levels
         amounts[1:] *= dt
         self.series.add(dt, amounts)
@@ -91,8 +90,32 @@ class FigureCollector:
             self._done_now += len(times)
             self.tasks_done += len(times)
 
-    def _counts_of_roles(self, codes: Ints) -> Ints:
-        return np.bincount(self._roles[codes], minlength=len(Role))
+    def _add_up(self, dt: float, robots: Ints, points: Floats, codes: Ints) -> Ints:
+        """Add up the step, and return how many robots (S,) are in each state."""
+        counts = np.zeros(len(self.states), np.int64)
+        # Turned maps are seldom, and left to the arrays.
+        if self._compiled and self.heat.grid.origin[2] == 0.0:
+            most = len(self._driven)
+            waited = self.standstill.waited(most)
+            logs = Logs(self._driven, self._points, self._present, waited, self._in_state)
+            try:
+                longest = tally(dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
+            except MissingDependencyError:
+                self._compiled = False
+            else:
+                self.standstill.judge(dt, longest, self._by_role(counts))
+                return counts
+        counts[:] = np.bincount(codes, minlength=len(counts))
+        waits_mask = self._waits[codes]
+        self.heat.look(robots, points, waits_mask, dt)
+        self.standstill.look(dt, robots, waits_mask, self._by_role(counts))
+        self._measure(robots, points)
+        self._in_state[codes, robots] += dt
+        return counts
+
+    def _by_role(self, counts: Ints) -> Ints:
+        """Return how many robots (4,) are in each role, from those (S,) in each state."""
+        return np.bincount(self._roles, weights=counts, minlength=len(Role)).astype(np.int64)
 
     def _grow(self, count: int) -> None:
         more = count - len(self._driven)

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.saved_classes import saved
 from fleet_sim.sites.grid import Grid
+from fleet_sim.traffic.figures.tally import HeatSquares
 
 SMALLEST = 0.5
 """Length in m of the squares that are counted in, at least: finer maps would show tracks, not traffic."""
@@ -39,6 +40,14 @@ class HeatMap:
     def free_mask(self) -> Bools:
         """Which squares (H, W) have free space."""
         return self.grid.free_mask
+
+    def squares(self, count: int) -> HeatSquares:
+        """Return this map for kernels that count `count` robots, whose sums they add to; only for maps not turned."""
+        if count > len(self._last):
+            self._last = np.append(self._last, np.full(count - len(self._last), -1))
+        grid = self.grid
+        origin = np.array(grid.origin[:2], np.float64)
+        return HeatSquares(self.passages, self.waited, self._last, origin, grid.cell, grid.width, grid.height)
 
     def look(self, robots: Ints, points: Floats, waits_mask: Bools, dt: float) -> None:
         """Count `robots` (K,) at `points` (K, 2), of which some have waited for the last `dt` s."""

@@ -29,11 +29,21 @@ class Standstill:
 
     def look(self, dt: float, robots: Ints, waits_mask: Bools, by_role: Ints) -> None:
         """Take `dt` s into account in which of `robots` (K,) some wait, and so many (4,) were in each role."""
-        if len(robots) and int(robots[-1]) >= len(self._waited):
-            self._waited = np.pad(self._waited, (0, int(robots[-1]) + 1 - len(self._waited)))
+        if len(robots):
+            self.waited(int(robots[-1]) + 1)
         waited = np.where(waits_mask, self._waited[robots] + dt, 0.0)
         self._waited[robots] = waited
-        self.longest = max(self.longest, float(waited.max(initial=0.0)))
+        self.judge(dt, float(waited.max(initial=0.0)), by_role)
+
+    def waited(self, count: int) -> Floats:
+        """Return how long each of at least `count` robots (N,) has stood by now, in s, for kernels to go on with."""
+        if count > len(self._waited):
+            self._waited = np.pad(self._waited, (0, count - len(self._waited)))
+        return self._waited
+
+    def judge(self, dt: float, longest: float, by_role: Ints) -> None:
+        """Take into account that so many (4,) were in each role for `dt` s, and one has stood for `longest` s."""
+        self.longest = max(self.longest, longest)
         if not by_role[WAITS] or by_role[MOVES] or by_role[WORKS]:
             self._still = 0.0
             return

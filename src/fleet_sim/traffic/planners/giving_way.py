@@ -8,6 +8,7 @@ import numpy as np
 from fleet_sim.arrays import Bytes, Ints
 from fleet_sim.kernels import compiled
 from fleet_sim.traffic.planners.guides import Columns
+from fleet_sim.traffic.planners.queueing import OWN_PLACE
 from fleet_sim.traffic.planners.swapping import find_partner
 from fleet_sim.traffic.problem import BLOCKED, EVERYWHERE, OPEN
 from fleet_sim.traffic.tables import Links, Steps
@@ -79,8 +80,7 @@ def give_way(
             stack[depth] = other
             depth += 1
             continue
-        own[width + ON_STACK] = 0
-        depth -= 1
+        own[width + ON_STACK], depth = 0, depth - 1
         if own[width + PARTNER] != NOBODY:
             _pull(links, bars, passes, now, then, holding, own, robot)
     return True
@@ -122,7 +122,8 @@ def _sort_choices(
             continue
         taken = standing[node] >= 0 and node != begin
         crowded = crowded or taken
-        rank = _rank(np.int64(steps[rows[robot], node]), taken and not swaps, _chance_bits(key, robot, node))
+        away = np.int64(node != begin) if rows[robot] == OWN_PLACE else np.int64(steps[rows[robot], node])
+        rank = _rank(away, taken and not swaps, _chance_bits(key, robot, node))
         if len(guides) and guides[robot, begin] == column:
             rank = np.int64(-1)
         at = count

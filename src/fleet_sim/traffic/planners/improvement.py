@@ -65,7 +65,7 @@ def improve(
             robot = group[number]
             old_paths[number], old_costs[number] = paths[robot], costs[robot]
             before += costs[robot]
-            _lift(board, paths, robot, rotate)
+            hold(board, paths, robot, rotate, NOBODY)
         planned, left = _plan(board, steps, rows, goals, paths, costs, group, before, rotate, chances)
         gains *= FADING
         gains[1, len(group)] += planned + 1
@@ -74,11 +74,11 @@ def improve(
             saved += left
             continue
         for number in range(planned):
-            _lift(board, paths, group[number], rotate)
+            hold(board, paths, group[number], rotate, NOBODY)
         for number in range(len(group)):
             robot = group[number]
             paths[robot], costs[robot] = old_paths[number], old_costs[number]
-            lay(board, paths, robot, rotate)
+            hold(board, paths, robot, rotate, robot)
     return saved
 
 
@@ -121,7 +121,7 @@ def _plan(
             break
         costs[robot] = cost
         left -= cost
-        lay(board, paths, robot, rotate)
+        hold(board, paths, robot, rotate, robot)
         planned += 1
     return planned, left
 
@@ -140,18 +140,11 @@ def _search(
 
 
 @compiled
-def lay(board: HeldSteps, paths: Ints, robot: int, rotate: bool) -> None:
-    """Hold for `robot` what its path needs."""
-    if len(board.words.word):
-        put(board.words, board.table, paths, robot, rotate)
-    else:
-        reserve(board.links, board.begins, board.ids, board.held, paths[robot], robot)
-
-
-@compiled
-def _lift(board: HeldSteps, paths: Ints, robot: int, rotate: bool) -> None:
-    """Give back what the path of `robot` needs."""
-    if len(board.words.word):
+def hold(board: HeldSteps, paths: Ints, robot: int, rotate: bool, holder: int) -> None:
+    """Hold what the path of `robot` needs for it as `holder`; with NOBODY, give it back."""
+    if not len(board.words.word):
+        reserve(board.links, board.begins, board.ids, board.held, paths[robot], holder)
+    elif holder == NOBODY:
         take(board.words, board.table, paths, robot, rotate)
     else:
-        reserve(board.links, board.begins, board.ids, board.held, paths[robot], NOBODY)
+        put(board.words, board.table, paths, robot, rotate)

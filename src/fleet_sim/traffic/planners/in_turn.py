@@ -35,8 +35,7 @@ def plan_in_turn(
     wait; with `to_end` nobody waits for want of a path, and the latter is -1 where there is none.
     """
     robots, length = paths.shape
-    queue, queued = np.empty(robots, np.int64), np.ones(robots, np.bool_)
-    queue[:] = order
+    queue, queued = order.copy(), np.ones(robots, np.bool_)
     first, count, reordered, waiting = 0, robots, 0, 0
     while count > 0:
         robot = queue[first]

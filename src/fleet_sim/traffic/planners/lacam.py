@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.errors import InvalidValueError, PlanError
+from fleet_sim.errors import PlanError
 from fleet_sim.settings import setting
 from fleet_sim.sites.grid import Grid
 from fleet_sim.traffic.network import Network
@@ -72,8 +72,6 @@ class Lacam(Planner):
 
     def __init__(self, network: Network, **settings: Any) -> None:
         super().__init__(network, **settings)
-        if self.settings.allow_rotations and network.claims:
-            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
         self._step = PibtStep(network)
         self._figures = {"visited": 0.0, "refinements": 0.0, "refined_steps": 0.0}
 

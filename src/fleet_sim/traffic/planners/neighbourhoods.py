@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.traffic.costs import steps_to_rest
-from fleet_sim.traffic.planners.improvement import HeldSteps, improve, lay
+from fleet_sim.traffic.planners.improvement import HeldSteps, hold, improve
 from fleet_sim.traffic.planners.reserved import Reservations
 from fleet_sim.traffic.planners.timetable import empty_timetable, fits_words, no_words, words_of
 from fleet_sim.traffic.problem import Problem
@@ -72,4 +72,4 @@ class Refinement:
             network.links, claims.begins, claims.ids, problem.blocked, held, kept.marks, words, table
         )
         for robot in range(len(paths)):
-            lay(self._held, paths, robot, self._rotate)
+            hold(self._held, paths, robot, self._rotate, robot)

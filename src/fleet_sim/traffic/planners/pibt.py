@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.errors import InvalidValueError, PlanError
+from fleet_sim.errors import PlanError
 from fleet_sim.settings import setting
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.guides import no_guides
 from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import PibtStep, run_steps
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
+from fleet_sim.traffic.planners.queueing import OWN_PLACE, queueing
 from fleet_sim.traffic.problem import Problem
 
 AT_ONCE = 64
@@ -37,6 +38,12 @@ class PibtSettings(PlannerSettings):
         high=100,
         doc="In windows on a grid: steps that a move against its row or column counts as; rows alternate; 1:"
         " roads have no direction.",
+    )
+    queue: int = setting(
+        0,
+        low=0,
+        high=1_000_000,
+        doc="In windows: robots that are on their way to one goal at a time; others wait where they are; 0: all go.",
     )
     most_steps: int = setting(10_000, low=1, high=1_000_000, doc="Of a plan to the end; robots may block each other.")
 
@@ -58,8 +65,6 @@ class Pibt(Planner):
 
     def __init__(self, network: Network, **settings: Any) -> None:
         super().__init__(network, **settings)
-        if self.settings.allow_rotations and network.claims:
-            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
         self._patience = Patience()
         self._step = PibtStep(network)
         self._steps_planned = 0
@@ -92,6 +97,9 @@ class Pibt(Planner):
         tables = self.network.tables if to_end else self.network.guided_tables(self.settings.against)
         tables.block(problem.blocked, problem.barred)
         rows = tables.rows_of(problem.goals, problem.wide)
+        if self.settings.queue and not to_end and len(problem) > self.settings.queue:
+            waits_mask = queueing(problem.goals, tables.steps[rows, now], waited, self.settings.queue) & ~problem.wide
+            rows, waited = np.where(waits_mask, OWN_PLACE, rows), np.where(waits_mask, 0, waited)
         columns = np.empty((len(problem), count), np.int64)
         made = run_steps(
             *self._step.arrays(problem, now),

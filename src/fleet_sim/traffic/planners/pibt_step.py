@@ -11,6 +11,7 @@ from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go
 from fleet_sim.traffic.planners.guides import Columns
+from fleet_sim.traffic.planners.queueing import OWN_PLACE
 from fleet_sim.traffic.problem import EVERYWHERE, Problem
 from fleet_sim.traffic.tables import Links, Steps
 
@@ -68,7 +69,8 @@ def run_steps(
 ) -> int:
     """Write steps to `columns` (R, T); with `to_end` stop when all are at their goals. Returns how many were made.
 
-    `waited` (R,) is counted on for robots on their way, and 0 for those at their goals.
+    `waited` (R,) is counted on for robots on their way, and 0 for those at their goals. `rows` (R,) are those of
+    `steps` to their goals, OWN_PLACE for robots that wait.
     """
     robots, length = columns.shape
     now, then = starts.copy(), np.full(robots, NOBODY, np.int64)
@@ -97,7 +99,7 @@ def run_steps(
         for robot in range(robots):
             now[robot] = then[robot]
             columns[robot, number] = now[robot]
-            waited[robot] = 0 if now[robot] == goals[robot] else waited[robot] + 1
+            waited[robot] = 0 if now[robot] == goals[robot] or rows[robot] == OWN_PLACE else waited[robot] + 1
     return length
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fleet_sim.arrays import Ints
-from fleet_sim.errors import FleetSimError, PlanError
+from fleet_sim.errors import FleetSimError, InvalidValueError, PlanError
 from fleet_sim.settings import Checked, read
 from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.network import Network
@@ -36,9 +36,14 @@ class Planner(ABC):
     """Whether its plans keep wide robots off barred nodes; others are not asked where there are such robots."""
 
     def __init__(self, network: Network, **settings: Any) -> None:
-        """Raises ConfigError for a setting that there is not, or that is out of its range."""
+        """Raises ConfigError for a setting that there is not, or that is out of its range.
+
+        Raises InvalidValueError where `allow_rotations` is set and robots cannot rotate on this network.
+        """
         self.network = network
         self.settings = read(self.settings_class, settings, path=f"planner {type(self).__name__}")
+        if getattr(self.settings, "allow_rotations", False) and network.claims:
+            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
 
     def prepare(self) -> None:
         """Do what takes long at first, such as compiling kernels; called once, of an instance that plans nothing else.

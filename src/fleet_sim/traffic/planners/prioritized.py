@@ -48,8 +48,6 @@ class Prioritized(Planner):
 
     def __init__(self, network: Network, **settings: Any) -> None:
         super().__init__(network, **settings)
-        if self.settings.allow_rotations and network.claims:
-            raise InvalidValueError("allow_rotations: lanes of this network are too near to each other for rotations")
         self._patience = Patience()
         self._reservations = Reservations(network, 1)
         self._figures = {"reordered": 0.0, "waited": 0.0}

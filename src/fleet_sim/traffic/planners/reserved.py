@@ -138,8 +138,7 @@ def find_path(
     more than `most` are not looked for.
     """
     length, nodes = len(held) - 1, len(links)
-    mark = marks[0, -1] + 1
-    marks[0, -1] = mark
+    marks[0, -1] = mark = marks[0, -1] + 1
     free_after = _free_after(held, goal) if to_end else 0
     # It cannot be there to stay before. With this in the costs the search goes deep instead of wide until then.
     least: int = max(int(steps[start]), int(free_after))

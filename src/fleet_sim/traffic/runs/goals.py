@@ -38,12 +38,8 @@ class GoalGiver:
         collector: FigureCollector,
         recorder: LeagueRecorder | None = None,
     ) -> None:
-        self.crew = crew
-        self.collector = collector
-        self._world = world
-        self._traffic = traffic
-        self._tasks = tasks
-        self._recorder = recorder
+        self.crew, self.collector = crew, collector
+        self._world, self._traffic, self._tasks, self._recorder = world, traffic, tasks, recorder
         self._dwell_ticks = world.clock.ticks(dwell) if dwell > 0.0 else 0
         self._network = traffic.network
         self._node_of = nodes_of_cells(self._network)

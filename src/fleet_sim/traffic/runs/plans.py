@@ -71,16 +71,19 @@ def drive_paths(
         timing = step_to(made, seconds, ends.are_over, lambda: collector.tasks_done, progress)
         if out is not None and recorder is not None:
             write_league(out, recorder.run())
-        figures = {
-            **watch.figures(),
-            **timing.figures(collector.simulated),
-            "plans": 0 if planning_s is None else 1,
-            **dict.fromkeys(PLANNING_TIMES, None if planning_s is None else planning_s * 1e3),
-            "sum_of_costs": sum_of_costs(cells),
-            "makespan_s": round(ends.last, 6) if ends.there_mask.all() else None,
-        }
+        figures = {**watch.figures(), **timing.figures(collector.simulated), **_figures_of_plan(cells, planning_s)}
+        # Without an end for each robot there is none for all.
+        figures["makespan_s"] = round(ends.last, 6) if ends.there_mask.all() else None
         run = run_of(title, figures, collector, about=about or {}, distributions=watch.distributions())
     return Outcome(run, timing.stopped)
+
+
+def _figures_of_plan(cells: Ints, planning_s: float | None) -> dict[str, float | None]:
+    return {
+        "plans": 0 if planning_s is None else 1,
+        **dict.fromkeys(PLANNING_TIMES, None if planning_s is None else planning_s * 1e3),
+        "sum_of_costs": sum_of_costs(cells),
+    }
 
 
 class _PathEnds:

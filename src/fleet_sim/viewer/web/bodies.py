@@ -121,7 +121,7 @@ class ShownBodies:
         for group in table.batches:
             own = np.arange(group.start, group.stop)
             for number, piece in enumerate(self.mesh(group.key)):
-                opacities = np.round(table.colours[own, 3] * piece.opacity).astype(np.int64)
+                opacities = np.round(table.colors[own, 3] * piece.opacity).astype(np.int64)
                 for opacity in np.unique(opacities).tolist():
                     for movable in (False, True):
                         members = own[(opacities == opacity) & (movable_mask[own] == movable)]

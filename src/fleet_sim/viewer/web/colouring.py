@@ -35,7 +35,7 @@ class ColourMode(Enum):
 def colours_of(snapshot: Snapshot, bodies: ShownBodies, mode: ColourMode, *, collisions: bool) -> Bytes:
     """Return the colours (M, 3) of all instances; with `collisions`, what collides is red."""
     table = bodies.table
-    colours = np.ascontiguousarray(table.colours[:, :3])
+    colours = np.ascontiguousarray(table.colors[:, :3])
     if mode is not ColourMode.OWN:
         by_entity = _BY_MODE[mode](snapshot, bodies.appearance)
         robots_mask = snapshot.agent_mask[table.rows]

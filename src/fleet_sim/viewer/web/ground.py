@@ -6,7 +6,7 @@ import numpy as np
 import viser
 
 from fleet_sim.arrays import Floats
-from fleet_sim.sites.site import Site
+from fleet_sim.sites.floor_plan import FloorPlan
 from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
 from fleet_sim.viewer.web.bodies import ShownBodies
 
@@ -105,18 +105,19 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
 class Places:
     """The stations, zones and doors of a site, flat on the floor."""
 
-    def __init__(self, scene: viser.SceneApi, site: Site) -> None:
-        for zone in site.zones:
+    def __init__(self, scene: viser.SceneApi, plan: FloorPlan) -> None:
+        for zone in plan.zones:
             _draw_zone(scene, zone)
-        kinds = dict.fromkeys(station.kind for station in site.stations)
+        kinds = dict.fromkeys(station.kind for station in plan.stations)
         for kind in kinds:
-            _draw_stations(scene, kind, site.stations_of(kind), 0.45 * site.grid.cell)
-        for number, door in enumerate(site.doors):
+            stations = tuple(station for station in plan.stations if station.kind is kind)
+            _draw_stations(scene, kind, stations, 0.45 * plan.cell)
+        for number, door in enumerate(plan.doors):
             ends = np.array([[(*door.begin, ZONE_HEIGHT), (*door.end, ZONE_HEIGHT)]])
             scene.add_line_segments(f"/site/doors/{number}", ends, (200, 120, 40), thickness=0.06)
         self.labels = [
             scene.add_label(f"/site/names/{number}", station.name, position=(station.x, station.y, 0.3), visible=False)
-            for number, station in enumerate(site.stations)
+            for number, station in enumerate(plan.stations)
         ]
 
 

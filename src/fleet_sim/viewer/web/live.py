@@ -7,14 +7,12 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
-import numpy as np
-
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Reset
 from fleet_sim.errors import StateError, UnknownNameError
 from fleet_sim.orders.states import OrderState
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.sites.site import Site
+from fleet_sim.sites.floor_plan import FloorPlan, floor_plan_of
 from fleet_sim.viewer.web.commands import SOURCE
 from fleet_sim.viewer.web.details import details_of, paths_ahead
 from fleet_sim.viewer.web.source import PathsAhead, RunStatus, ViewFrame, Wanted
@@ -46,13 +44,9 @@ class LiveSource:
         return "fleet_sim"
 
     @property
-    def site(self) -> Site | None:
-        """The building, if there is one."""
-        try:
-            found = self._sim.get_manager("site")
-        except UnknownNameError:
-            return None
-        return found if isinstance(found, Site) else None
+    def floor_plan(self) -> FloorPlan | None:
+        """What is on the floor of the building, if there is one."""
+        return floor_plan_of(self._sim)
 
     @property
     def routed(self) -> bool:
@@ -95,10 +89,7 @@ class LiveSource:
 
     def _status(self) -> RunStatus:
         sim = self._sim
-        totals = sim.profiler.totals
-        # The profiler counts in ms.
-        step_time = 0.001 * float(np.mean(totals)) if totals else 0.0
-        return RunStatus(sim.control.is_paused, sim.params.target_rtf, step_time, self._throughput())
+        return RunStatus(sim.control.is_paused, sim.params.target_rtf, tuple(sim.profiler.totals), self._throughput())
 
     def _throughput(self) -> float | None:
         """Return the deliveries per hour since the beginning, of orders or of tasks; None where there are none."""

@@ -13,8 +13,8 @@ from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.registry import Fit, Registry
-from fleet_sim.sites.site import Site
-from fleet_sim.viewer.web.source import Recorded, RunStatus, ViewFrame, Wanted
+from fleet_sim.sites.floor_plan import FloorPlan
+from fleet_sim.viewer.web.source import Recorded, RunStatus, ViewFrame, Wanted, WithFloorPlan
 
 FASTEST = 1000.0
 """What "as fast as possible" is for a recording, as a factor of real time."""
@@ -30,7 +30,6 @@ class RecordedSource:
 
     takes_commands = False
     routed = False
-    site: Site | None = None
 
     def __init__(self, recording: Recorded, title: str, *, speed: float = 1.0, paused: bool = False) -> None:
         """Raises InvalidValueError for a recording without snapshots."""
@@ -38,6 +37,7 @@ class RecordedSource:
             raise InvalidValueError(f"{title}: the recording is empty")
         self.title = title
         self.times = (float(recording.times[0]), float(recording.times[-1]))
+        self.floor_plan: FloorPlan | None = recording.floor_plan if isinstance(recording, WithFloorPlan) else None
         self._recording = recording
         self._all_times: list[float] = recording.times.tolist()
         # Guards all below; notified when what is shown may have changed.

@@ -24,6 +24,7 @@ from websockets.http11 import Request, Response
 
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.viewer.web.admission import Admission
+from fleet_sim.viewer.web.clicks import with_all_clicks
 
 
 class GuardedHost(str):
@@ -47,8 +48,10 @@ def serve_guarded(handler: Any, host: Any, port: Any, **options: Any) -> Any:
 
     def process_request(connection: ServerConnection, request: Request) -> Response | None:
         admitted = host.admission.admitted(request)
-        answer: Response | None = admitted if isinstance(admitted, Response) else behind(connection, admitted)
-        return answer
+        if isinstance(admitted, Response):
+            return admitted
+        answer: Response | None = behind(connection, admitted)
+        return answer and with_all_clicks(answer)
 
     host.guards = True
     return serve(handler, str(host), port, process_request=process_request, **options)

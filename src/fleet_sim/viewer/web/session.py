@@ -216,20 +216,13 @@ class Session:
         gizmo = self._gizmo = self._client.scene.add_transform_controls(
             "/own/gizmo", 1.2, position=self._position, wxyz=np.roll(self._orientation, 1), depth_test=False
         )
-        gizmo.on_drag_start(self._take)
-        gizmo.on_drag_end(self._drop)
         gizmo.on_update(self._put)
-
-    def _take(self, event: viser.TransformControlsEvent) -> None:
-        self._dragged = True
-
-    def _drop(self, event: viser.TransformControlsEvent) -> None:
-        self._put(event)
-        self._dragged = False
 
     def _put(self, event: viser.TransformControlsEvent) -> None:
         gizmo = event.target
-        if self._dragged and self.selected and self._may_act:
+        # Until it is let go, it is where the hand is and not where the robot is.
+        self._dragged = event.phase != "end"
+        if self.selected and self._may_act:
             self.send(commands.put(self.selected, np.array(gizmo.position), np.roll(np.array(gizmo.wxyz), -1)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from fleet_sim.arrays import NO_ROWS, Bytes, Floats, Ints
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
 from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.sites.site import Site
+from fleet_sim.sites.floor_plan import FloorPlan
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,14 @@ class RunStatus:
     paused: bool = False
     speed: float = 1.0
     """The real-time factor that is asked for; 0: as fast as possible."""
-    step_time: float = 0.0
-    """Mean real time of the latest steps."""
+    step_times: Sequence[float] = ()
+    """Real times of the latest steps, in ms."""
     throughput: float | None = None
+
+    @property
+    def step_time(self) -> float:
+        """Their mean in s; computed by who shows it, and not between two steps."""
+        return 0.001 * sum(self.step_times) / len(self.step_times) if self.step_times else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +88,15 @@ class Recorded(Protocol):
         """Let go of the file."""
 
 
+@runtime_checkable
+class WithFloorPlan(Protocol):
+    """A recording of a run in a building."""
+
+    @property
+    def floor_plan(self) -> FloorPlan | None:
+        """What is on the floor of the building, if there is one."""
+
+
 class Source(Protocol):
     """What a view shows. All methods may be called from any thread, but `frame` from one at a time."""
 
@@ -91,8 +105,8 @@ class Source(Protocol):
         """What the page is called."""
 
     @property
-    def site(self) -> Site | None:
-        """The building, if there is one."""
+    def floor_plan(self) -> FloorPlan | None:
+        """What is on the floor of the building, if there is one."""
 
     @property
     def takes_commands(self) -> bool:

@@ -48,7 +48,8 @@ class ViewStage:
         self._bodies = ShownBodies(server.scene)
         self._overlays = Overlays(server.scene)
         self._panel = Panel(server.gui, source, may_act=self._may_act)
-        self._places = ground.Places(server.scene, source.site) if source.site is not None else None
+        plan = source.floor_plan
+        self._places = ground.Places(server.scene, plan) if plan is not None else None
         self._framed = False
         # One thread: the server's pool would carry out two clicks in any order, and one may be to come after the other.
         self._clicks = ThreadPoolExecutor(1, "view_clicks")

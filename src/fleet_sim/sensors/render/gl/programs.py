@@ -11,8 +11,8 @@ from fleet_sim.arrays import Floats
 from fleet_sim.meshes import primitives
 from fleet_sim.sensors.render.gl import shaders
 from fleet_sim.sensors.render.gl.meshes import VERTEX, layout
-from fleet_sim.sensors.render.lighting import Colour, Lighting
 from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE
+from fleet_sim.sensors.render.shot import Color, Lighting
 
 if TYPE_CHECKING:
     import moderngl
@@ -33,16 +33,16 @@ class Programs:
         self._solids: dict[tuple[frozenset[str], bool], moderngl.Program] = {}
         self._floors: dict[frozenset[str], moderngl.VertexArray] = {}
         self._shadows: dict[frozenset[str], moderngl.Program] = {}
-        shaded = np.array(lighting.sky_colour)
+        shaded = np.array(lighting.sky_color)
         # The floor faces up, so its light is the same everywhere and computed once, not per pixel.
-        lit = shaded + self.sun[2] * np.array(lighting.sun_colour)
+        lit = shaded + self.sun[2] * np.array(lighting.sun_color)
         self._in_light = {"dark": _under(_DARK, lit), "bright": _under(_BRIGHT, lit)}
         self._in_shadow = {"dark": _under(_DARK, shaded), "bright": _under(_BRIGHT, shaded)}
         self._constants = {
             "sun": tuple(self.sun),
-            "sun_colour": lighting.sun_colour,
-            "sky_colour": lighting.sky_colour,
-            "ground_colour": lighting.ground_colour,
+            "sun_color": lighting.sun_color,
+            "sky_color": lighting.sky_color,
+            "ground_color": lighting.ground_color,
             "half_size": PLANE_HALF_SIZE,
         }
 
@@ -66,7 +66,7 @@ class Programs:
             self._shadows[channels] = self._compile(shaders.shadow(channels), self._in_shadow)
         return self._shadows[channels]
 
-    def _compile(self, sources: tuple[str, str], constants: dict[str, Colour]) -> moderngl.Program:
+    def _compile(self, sources: tuple[str, str], constants: dict[str, Color]) -> moderngl.Program:
         vertex, fragment = sources
         program = self._context.program(vertex_shader=vertex, fragment_shader=fragment)
         for name, value in (self._constants | constants).items():
@@ -81,6 +81,6 @@ def set_uniform(program: moderngl.Program, name: str, values: npt.NDArray[np.flo
         uniform.write(values)
 
 
-def _under(light_colour: Colour, light: Floats) -> Colour:
-    red, green, blue = (np.array(light_colour) * light).tolist()
+def _under(light_color: Color, light: Floats) -> Color:
+    red, green, blue = (np.array(light_color) * light).tolist()
     return red, green, blue

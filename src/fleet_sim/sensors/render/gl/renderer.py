@@ -16,9 +16,8 @@ from fleet_sim.sensors.render.gl.context import make_context
 from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
 from fleet_sim.sensors.render.gl.programs import Programs, set_uniform
 from fleet_sim.sensors.render.gl.targets import Target
-from fleet_sim.sensors.render.lighting import Lighting
 from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE, InstanceTable, MeshKey, Scene
-from fleet_sim.sensors.render.shot import Float32s, Frame, Shot
+from fleet_sim.sensors.render.shot import Float32s, Frame, Lighting, Shot
 
 Drawn = list[tuple[GpuMesh, int]]
 """Meshes and how many instances of each are to be drawn."""
@@ -129,7 +128,7 @@ class GlRenderer:
         if self._templates_of is not table:
             instances = np.zeros(len(table.rows), INSTANCE)
             instances["scale"] = table.scales
-            instances["colour"] = table.colours
+            instances["color"] = table.colors
             instances["id"] = table.ids
             self._templates_of, self._instances = table, instances
         return self._instances

@@ -13,13 +13,13 @@ CHECK_SIZE = 1.0
 
 _INSTANCE = """
 in vec3 in_vertex; in vec3 in_normal; in vec2 in_coordinates;
-in vec3 in_position; in vec4 in_orientation; in vec3 in_scale; in vec4 in_colour; in vec2 in_id;
+in vec3 in_position; in vec4 in_orientation; in vec3 in_scale; in vec4 in_color; in vec2 in_id;
 vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 """
 
 # Ids are floats in the target; 32 bits hold whole numbers exactly up to 2^24.
 _OUTPUTS = {
-    "rgb": ("vec4", "vec4(colour, 1.0)"),
+    "rgb": ("vec4", "vec4(color, 1.0)"),
     "depth": ("float", "gl_FragCoord.w"),
     "ids": ("float", "id.x + 1.0"),
     "links": ("float", "id.y + 1.0"),
@@ -27,9 +27,9 @@ _OUTPUTS = {
 """Type and value of each channel. All but colours are 0 where nothing is: `gl_FragCoord.w` is one over the depth."""
 
 _LIGHT = """
-uniform vec3 sun; uniform vec3 sun_colour; uniform vec3 sky_colour; uniform vec3 ground_colour;
+uniform vec3 sun; uniform vec3 sun_color; uniform vec3 sky_color; uniform vec3 ground_color;
 vec3 light(vec3 normal) {
-    return mix(ground_colour, sky_colour, 0.5 + 0.5 * normal.z) + max(dot(normal, sun), 0.0) * sun_colour;
+    return mix(ground_color, sky_color, 0.5 + 0.5 * normal.z) + max(dot(normal, sun), 0.0) * sun_color;
 }
 """
 
@@ -55,7 +55,7 @@ void main() {{
     gl_Position = clip * vec4(in_position + turned(in_orientation, in_scale * in_vertex), 1.0);
     id = in_id;
 #ifdef COLOURED
-    lit = in_colour.rgb * material * light(normalize(turned(in_orientation, in_normal / in_scale)));
+    lit = in_color.rgb * material * light(normalize(turned(in_orientation, in_normal / in_scale)));
 #ifdef TEXTURED
     coordinates = in_coordinates;
 #endif
@@ -66,9 +66,9 @@ _SOLID_FRAGMENT = """
 flat in vec2 id; in vec3 lit; in vec2 coordinates;
 uniform sampler2D picture;
 void main() {
-    vec3 colour = lit;
+    vec3 color = lit;
 #ifdef TEXTURED
-    colour *= texture(picture, coordinates).rgb;
+    color *= texture(picture, coordinates).rgb;
 #endif
     WRITES
 }
@@ -125,7 +125,7 @@ vec3 squares() {
 #else
 vec3 squares() { return vec3(0.0); }
 #endif
-void main() { vec2 id = vec2(-1.0); vec3 colour = squares(); WRITES }
+void main() { vec2 id = vec2(-1.0); vec3 color = squares(); WRITES }
 """
 )
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fleet_sim.arrays import AnyArray
-from fleet_sim.sensors.render.lighting import Colour
-from fleet_sim.sensors.render.shot import CHANNELS, Frame
+from fleet_sim.sensors.render.shot import CHANNELS, Color, Frame
 
 if TYPE_CHECKING:
     import moderngl
@@ -25,19 +24,19 @@ class Target:
         self._size = size
         textures = [context.texture(size, 4) if name == "rgb" else context.texture(size, 1, dtype="f4")
                     for name in self.channels]  # fmt: skip
-        coloured = [name == "rgb" for name in self.channels]
-        self._all = _mask([True] * len(coloured))
-        self._others_only = _mask([not each for each in coloured])
-        self._colours_only = _mask(coloured) if any(coloured) else None
+        colored = [name == "rgb" for name in self.channels]
+        self._all = _mask([True] * len(colored))
+        self._others_only = _mask([not each for each in colored])
+        self._colors_only = _mask(colored) if any(colored) else None
         self.framebuffer = context.framebuffer(textures, context.depth_renderbuffer(size))
 
-    def clear(self, background: Colour) -> None:
+    def clear(self, background: Color) -> None:
         """Clear the target and make it the current one."""
         framebuffer = self.framebuffer
         # One clear writes all attachments alike, but colours begin with the background and all others with 0. Masks
         # make it two clears.
-        if self._colours_only is not None:
-            framebuffer.color_mask = self._colours_only
+        if self._colors_only is not None:
+            framebuffer.color_mask = self._colors_only
             framebuffer.clear(*background)
             framebuffer.color_mask = self._others_only
         framebuffer.clear()

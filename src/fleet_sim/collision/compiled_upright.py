@@ -1,0 +1,142 @@
+"""Which pairs of upright shapes touch, by compiled code, with the decisions of `spatial.distances`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Bytes, Floats, Ints
+from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.spatial.shapes import ShapeKind
+
+_BOX, _SPHERE, _CYLINDER, _CAPSULE = (
+    int(kind) for kind in (ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
+)
+# As in `spatial.distances`.
+_UPRIGHT = 1e-15
+
+Rectangle = tuple[float, float, float, float]
+"""Half sizes, cosine and sine of the heading. What is round is a point with heading 0, and a radius elsewhere."""
+
+
+@compiled_step
+def upright_contacts(
+    pairs: Ints,
+    kinds: Bytes,
+    centred_mask: Bools,
+    positions: Floats,
+    orientations: Floats,
+    half_extents: Floats,
+    radii: Floats,
+    margin: float,
+    hits: Ints,
+    left: Ints,
+) -> tuple[int, int]:
+    """Write the `pairs` (M, 2) of rows within `margin` to `hits`, those of other shapes to `left`, (M, 2) each.
+
+    Returns how many there are. The arguments between are columns of the world; shapes that are not centred are others.
+    """
+    found, open_count = 0, 0
+    for index in range(len(pairs)):
+        one, other = pairs[index, 0], pairs[index, 1]
+        distance = math.nan
+        upright = _is_upright(kinds[one], orientations, one) and _is_upright(kinds[other], orientations, other)
+        if upright and centred_mask[one] and centred_mask[other]:
+            distance = _distance(one, other, kinds, positions, orientations, half_extents, radii, margin)
+        if distance != distance:
+            left[open_count, 0], left[open_count, 1] = one, other
+            open_count += 1
+        elif distance <= margin:
+            hits[found, 0], hits[found, 1] = one, other
+            found += 1
+    return found, open_count
+
+
+@inlined
+def _is_upright(kind: int, orientations: Floats, row: int) -> bool:
+    x, y, z, w = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
+    solid = kind in (_BOX, _SPHERE, _CYLINDER, _CAPSULE)
+    return solid and ((x * x + y * y) * (z * z + w * w) < _UPRIGHT or kind == _SPHERE)
+
+
+@inlined
+def _distance(
+    one: int,
+    other: int,
+    kinds: Bytes,
+    positions: Floats,
+    orientations: Floats,
+    half_extents: Floats,
+    radii: Floats,
+    reach: float,
+) -> float:
+    """Return what `distances._upright_distances` does for one pair; NaN for broken numbers."""
+    dx, dy = positions[other, 0] - positions[one, 0], positions[other, 1] - positions[one, 1]
+    gap = abs(positions[other, 2] - positions[one, 2])
+    ball = radii[one] if kinds[one] in (_SPHERE, _CAPSULE) else 0.0
+    other_ball = radii[other] if kinds[other] in (_SPHERE, _CAPSULE) else 0.0
+    rounds = ball + other_ball
+    gap -= half_extents[one, 2] - ball
+    gap -= half_extents[other, 2] - other_ball
+    width = (radii[one] if kinds[one] == _CYLINDER else 0.0) + (radii[other] if kinds[other] == _CYLINDER else 0.0)
+    flat = _rectangle_distance(
+        _rectangle(kinds[one], orientations, half_extents, one),
+        _rectangle(kinds[other], orientations, half_extents, other),
+        dx,
+        dy,
+        width + (rounds + reach),
+    )
+    return float(_signed(flat - width, gap) - rounds)
+
+
+@inlined
+def _rectangle(kind: int, orientations: Floats, half_extents: Floats, row: int) -> Rectangle:
+    if kind != _BOX:
+        return 0.0, 0.0, 1.0, 0.0
+    x, y, z, w = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
+    return half_extents[row, 0], half_extents[row, 1], 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w)
+
+
+@compiled_step
+def _signed(first: float, second: float) -> float:
+    """Return the signed distance to a product of two intervals, given those of a point to each."""
+    a, b = max(first, 0.0), max(second, 0.0)
+    return math.sqrt(a * a + b * b) + min(max(first, second), 0.0)
+
+
+@compiled_step
+def _rectangle_distance(a: Rectangle, b: Rectangle, dx: float, dy: float, reach: float) -> float:
+    """Return what `distances._rectangle_distances` does for one pair."""
+    if not abs(dx) + abs(dy) < np.inf:
+        return math.nan
+    half_a, half_b = (a[0], a[1]), (b[0], b[1])
+    cos_a, sin_a, cos_b, sin_b = a[2], a[3], b[2], b[3]
+    b_in_a = (cos_a * dx + sin_a * dy, cos_a * dy - sin_a * dx)
+    a_in_b = (-(cos_b * dx + sin_b * dy), sin_b * dx - cos_b * dy)
+    cosine, sine = cos_a * cos_b + sin_a * sin_b, cos_a * sin_b - sin_a * cos_b
+    turn_x, turn_y = abs(cosine), abs(sine)
+    distance = abs(b_in_a[0]) - half_a[0] - (turn_x * half_b[0] + turn_y * half_b[1])
+    distance = max(distance, abs(b_in_a[1]) - half_a[1] - (turn_y * half_b[0] + turn_x * half_b[1]))
+    distance = max(distance, abs(a_in_b[0]) - half_b[0] - (turn_x * half_a[0] + turn_y * half_a[1]))
+    distance = max(distance, abs(a_in_b[1]) - half_b[1] - (turn_y * half_a[0] + turn_x * half_a[1]))
+    if 0.0 < distance <= reach:
+        mine = _corner_distance(half_a, half_b, b_in_a, cosine, sine)
+        yours = _corner_distance(half_b, half_a, a_in_b, cosine, -sine)
+        return min(mine, yours)
+    return distance
+
+
+@compiled_step
+def _corner_distance(
+    half: tuple[float, float], other: tuple[float, float], centre: tuple[float, float], cosine: float, sine: float
+) -> float:
+    """Return the smallest signed distance from the corners of the other rectangle to this one."""
+    along, across = (cosine * other[0], sine * other[0]), (-sine * other[1], cosine * other[1])
+    best = np.inf
+    for sign_x in (-1.0, 1.0):
+        for sign_y in (-1.0, 1.0):
+            x = centre[0] + sign_x * along[0] + sign_y * across[0]
+            y = centre[1] + sign_x * along[1] + sign_y * across[1]
+            best = min(best, _signed(abs(x) - half[0], abs(y) - half[1]))
+    return best

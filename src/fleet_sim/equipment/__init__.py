@@ -1,0 +1,33 @@
+"""Equipment of buildings: doors, lifts, conveyors, dispensers and ingestors. Import the names below from here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
+
+if TYPE_CHECKING:
+    from fleet_sim.equipment.conveyor_commands import RunConveyors as RunConveyors
+    from fleet_sim.equipment.conveyor_settings import ConveyorSettings as ConveyorSettings
+    from fleet_sim.equipment.conveyors import Conveyors as Conveyors
+    from fleet_sim.equipment.door import DoorHandle as DoorHandle
+    from fleet_sim.equipment.door_building import build_door as build_door
+    from fleet_sim.equipment.door_commands import MoveDoors as MoveDoors
+    from fleet_sim.equipment.door_settings import DoorKind as DoorKind
+    from fleet_sim.equipment.door_settings import DoorMode as DoorMode
+    from fleet_sim.equipment.door_settings import DoorSettings as DoorSettings
+    from fleet_sim.equipment.doors import Doors as Doors
+    from fleet_sim.equipment.lift import LiftHandle as LiftHandle
+    from fleet_sim.equipment.lift_building import build_lift as build_lift
+    from fleet_sim.equipment.lift_commands import CallLift as CallLift
+    from fleet_sim.equipment.lift_commands import RequestLift as RequestLift
+    from fleet_sim.equipment.lift_settings import LiftDoorSettings as LiftDoorSettings
+    from fleet_sim.equipment.lift_settings import LiftFloorSettings as LiftFloorSettings
+    from fleet_sim.equipment.lift_settings import LiftSettings as LiftSettings
+    from fleet_sim.equipment.lifts import Lifts as Lifts
+    from fleet_sim.equipment.workcell_commands import ServeRobot as ServeRobot
+    from fleet_sim.equipment.workcell_settings import WorkcellKind as WorkcellKind
+    from fleet_sim.equipment.workcell_settings import WorkcellSettings as WorkcellSettings
+    from fleet_sim.equipment.workcells import Workcells as Workcells
+else:
+    __all__, __getattr__, __dir__ = lazy(globals())

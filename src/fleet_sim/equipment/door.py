@@ -1,0 +1,62 @@
+"""DoorHandle: one door."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.equipment.door_columns import DoorColumns
+from fleet_sim.equipment.door_settings import DoorMode
+from fleet_sim.equipment.doors import command, modes_of
+
+
+class DoorHandle:
+    """A handle of one door, by its leaf. Raises StaleHandleError once the leaf was removed."""
+
+    def __init__(self, leaf: SimObject, table: DoorColumns) -> None:
+        self._leaf = leaf
+        self._table = table
+
+    @classmethod
+    def of(cls, leaf: SimObject) -> DoorHandle:
+        """Return the door that `leaf` is part of; raises StateError where it is none."""
+        door: DoorHandle = leaf.feature("door")
+        return door
+
+    @property
+    def _row(self) -> int:
+        row = self._leaf.row
+        leader = int(self._table.leader[row])
+        return row if leader == NO_ROW else leader
+
+    @property
+    def name(self) -> str:
+        """The name of the door."""
+        return self._leaf.world.label(self._row)
+
+    @property
+    def opening(self) -> float:
+        """How far it is open: 0 closed, 1 open."""
+        return float(self._table.opening[self._row])
+
+    @property
+    def mode(self) -> DoorMode:
+        """Whether it is open, closed or moving."""
+        return modes_of(self._table, np.array([self._row]))[0]
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it waits to close, as a body is in its way."""
+        return bool(self._table.held[self._row])
+
+    def open(self) -> None:
+        """Open it; it stays open until `close`."""
+        command(self._table, np.array([self._row]), True)
+
+    def close(self) -> None:
+        """Close it; an automatic one opens again for robots."""
+        command(self._table, np.array([self._row]), False)
+
+    def __repr__(self) -> str:
+        return f"<DoorHandle {self.name!r}: {self.mode}>"

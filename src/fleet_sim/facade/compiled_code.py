@@ -1,0 +1,46 @@
+"""The choice whether a simulation uses compiled code."""
+
+from __future__ import annotations
+
+import logging
+
+from fleet_sim.collision.system import CollisionSystem
+from fleet_sim.config.modes import CompiledCodeUse
+from fleet_sim.core.world import World
+from fleet_sim.errors import MissingDependencyError
+from fleet_sim.kernels import check_installed, is_installed
+
+log = logging.getLogger(__name__)
+
+MANY = 100
+"""Entities from which on compiled code is loaded: that takes half a second, and gains 0.1 to 0.5 ms a step."""
+
+
+class CompiledCode:
+    """Switches a world to compiled code, once, between two steps; results are the same before and after."""
+
+    def __init__(self, world: World, collisions: CollisionSystem, use: CompiledCodeUse) -> None:
+        """Raises MissingDependencyError where it is to be used always and numba is not installed."""
+        self._world, self._collisions = world, collisions
+        self._least = {"auto": MANY, "always": 0, "never": None}[use]
+        if use == "always":
+            check_installed()
+        elif not is_installed():
+            self._least = None
+        self._asked = use == "always"
+
+    def decide(self) -> None:
+        """Switch to compiled code if it is time to; called before each step until then."""
+        if self._least is None or len(self._world) < self._least:
+            return
+        try:
+            check_installed()
+        except MissingDependencyError as error:
+            if self._asked:
+                raise
+            # Numba refuses versions of NumPy that it does not know yet. Nobody asked for it.
+            log.warning("steps go on without compiled code: %s", error)
+            self._least = None
+            return
+        self._world.compiled = True
+        self._collisions.use_kernels()

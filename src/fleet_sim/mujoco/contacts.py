@@ -1,0 +1,96 @@
+"""Contacts of the last substep: what their surfaces are like, which rows they are of, and with which forces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.core.contacts import Contact, Vector
+from fleet_sim.core.world import World
+from fleet_sim.mujoco.bodies import Bound
+from fleet_sim.mujoco.resting import ContactTable, computed
+
+_LEAST = 1e-5
+"""Friction below which MuJoCo's cones are too thin for its solver."""
+IMPEDANCE = 0.99
+"""How hard contacts are: the part of what they should do that they do in a substep."""
+NO_PAIRS: Rows = np.empty((0, 2), np.int64)
+
+
+def contact_law(erp: float, dt: float) -> tuple[float, float]:
+    """Return the stiffness and damping, as MuJoCo takes them, of contacts that correct the part `erp` of an overlap.
+
+    As in PyBullet, a substep ends with the velocity that takes `erp` of the overlap away in the next one.
+    """
+    return -erp / dt**2 * IMPEDANCE**2, -IMPEDANCE / dt
+
+
+def mix_surfaces(bound: Bound) -> bool:
+    """Give the contacts found just now the friction and restitution of both their surfaces; return whether any is.
+
+    As in PyBullet, friction and restitution are products; MuJoCo by itself takes the larger friction.
+    """
+    contact = bound.data.contact
+    geoms = contact.geom
+    if not len(geoms):
+        return False
+    one, other = bound.compiled.surface[geoms[:, 0]], bound.compiled.surface[geoms[:, 1]]
+    friction = np.maximum(one[:, 0] * other[:, 0], _LEAST)
+    rolling = one[:, 1] * other[:, 0] + other[:, 1] * one[:, 0]
+    spinning = one[:, 2] * other[:, 0] + other[:, 2] * one[:, 0]
+    mixed = np.stack((friction, friction, *(np.maximum(part, _LEAST) for part in (spinning, rolling, rolling))), axis=1)
+    contact.friction[:] = mixed
+    bouncing = np.flatnonzero(one[:, 3] * other[:, 3] > 0.0)
+    if len(bouncing):
+        # What is stopped in a substep is sent back by as much more.
+        contact.solref[bouncing, 1] *= 1.0 + one[bouncing, 3] * other[bouncing, 3]
+    return True
+
+
+def pairs_in_contact(world: World, bound: Bound, resting: ContactTable, limit: float) -> Rows:
+    """Return the pairs of rows (M, 2) at most `limit` m apart: smaller row first, sorted, each once."""
+    contact = bound.data.contact
+    geoms = np.concatenate((contact.geom[contact.dist <= limit], resting.geoms[resting.distances <= limit]))
+    if not len(geoms):
+        return NO_PAIRS
+    rows = np.sort(bound.rows_of_bodies(world, bound.model.geom_bodyid[geoms]), axis=1)
+    return np.unique(rows[(rows[:, 0] >= 0) & (rows[:, 0] != rows[:, 1])], axis=0)
+
+
+def contacts_of(world: World, bound: Bound, resting: ContactTable, row: int) -> list[Contact]:
+    """Return the contacts of the entity in `row`, in the engine's order; those of sleeping bodies last."""
+    geoms = bound.data.contact.geom
+    table = computed(bound, (_rows(world, bound, geoms) == row).any(axis=1) if len(geoms) else None)
+    found: list[Contact] = []
+    for part in (table, resting):
+        rows = _rows(world, bound, part.geoms)
+        links = bound.compiled.body_link[bound.model.geom_bodyid[part.geoms]]
+        for index in np.flatnonzero((rows == row).any(axis=1) & (rows >= -1).all(axis=1)).tolist():
+            side = 0 if rows[index, 0] == row else 1
+            other = int(rows[index, 1 - side])
+            found.append(_contact(part, index, side, None if other < 0 else world.handles[other], links[index]))
+    return found
+
+
+def _rows(world: World, bound: Bound, geoms: Ints) -> Rows:
+    return bound.rows_of_bodies(world, bound.model.geom_bodyid[geoms]).reshape(-1, 2)
+
+
+def _contact(table: ContactTable, index: int, side: int, other: object, links: Ints) -> Contact:
+    distance, force = float(table.distances[index]), table.forces[index]
+    axes = table.frames[index].reshape(3, 3)
+    # MuJoCo's normal points from the first to the second, and the force is that on the second.
+    sign = 1.0 if side == 1 else -1.0
+    normal = sign * axes[0]
+    slide = sign * (force[1] * axes[1] + force[2] * axes[2])
+    # Its position is in the middle of the overlap; the surface of the other is half of it away.
+    place = table.positions[index] - 0.5 * distance * normal
+    other_link = int(links[1 - side]) if other is not None else -1
+    return Contact(
+        other, int(links[side]), other_link, _vector(place), _vector(normal), distance, float(force[0]), _vector(slide)
+    )
+
+
+def _vector(values: Floats) -> Vector:
+    x, y, z = values.tolist()
+    return x, y, z

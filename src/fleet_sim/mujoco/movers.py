@@ -1,0 +1,184 @@
+"""Kinematic bodies: where they are, and the velocities with which they push, carry and drag what is dynamic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.core.robot_model import BASE
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.world import World
+from fleet_sim.mujoco.bodies import Bound, MujocoBodies
+from fleet_sim.spatial import poses, quaternions
+
+SWEEP_LIMIT = 1.0
+"""Distance in one step (m) above which a kinematic body counts as teleported, not as driven."""
+_WXYZ = [3, 0, 1, 2]
+
+
+class Movers:
+    """Moves the kinematic bodies of a model from their poses at the beginning of a step to those at its end."""
+
+    def __init__(self, world: World, bodies: MujocoBodies) -> None:
+        self._world = world
+        self._bodies = bodies
+        self._bound: Bound | None = None
+        self._positions: Floats = np.empty((0, 3))
+        self._turns: Floats = np.empty((0, 4))
+        self._moving: Bools = np.empty(0, np.bool_)
+        self._velocity: Floats = np.empty((0, 6))
+        self._last: tuple[Floats, Floats, Floats] | None = None
+        self._begun: tuple[Ints, Floats, Floats] | None = None
+        self._misplaced = False
+        """Whether the data has older poses than those at the beginning of the step."""
+
+    def begin_step(self) -> None:
+        """Note where all rows are: what was put elsewhere since the last step has not swept there."""
+        world = self._world
+        self._begun = world.object_id.copy(), world.position.copy(), world.orientation.copy()
+        if self._bound is not None and self._bound is self._bodies.bound:
+            self._misplaced |= self._place()
+
+    def find_driven(self) -> None:
+        """Remember which entities move in this step though they are no agents: they have a velocity from now on."""
+        world = self._world
+        rows = np.flatnonzero(world.moved & world.alive & ~world.dynamic & (world.kind != KIND_AGENT))
+        if len(rows):
+            before, _, known_mask = self._begun_at(rows)
+            travel = world.position[rows] - before
+            swept_mask = known_mask & travel.any(1) & ((travel * travel).sum(1) <= SWEEP_LIMIT**2)
+            self._bodies.driven.update(world.object_id[rows[swept_mask]].tolist())
+
+    def start(self, bound: Bound, dt: float) -> bool:
+        """Bring all of them to where they begin this step, with the velocities of those that move; return if any do."""
+        joints = None if self._last is None or bound is not self._bound else self._last[2]
+        if bound is not self._bound:
+            self._rebind(bound)
+        before, before_turns = self._positions, self._turns
+        self._moving = np.zeros(len(before), np.bool_)
+        moved = self._place()
+        if not moved and not self._misplaced:
+            return False
+        travel = self._positions - before
+        turn = quaternions.to_rotation_vectors(quaternions.multiply(self._turns, quaternions.conjugate(before_turns)))
+        self._moving = (travel.any(1) | turn.any(1)) & ((travel * travel).sum(1) <= SWEEP_LIMIT**2)
+        self._moving &= ~self._too_fast(joints, dt) & (bound.compiled.pieces[:, 4] >= 0)
+        self._velocity = np.concatenate((travel, turn), axis=1) / dt
+        changed_mask = travel.any(1) | turn.any(1) | self._misplaced
+        sweeping = self._moving[:, None]
+        starts = np.where(sweeping, before, self._positions), np.where(sweeping, before_turns, self._turns)
+        self._write(np.arange(len(before)), *starts)
+        self._misplaced = False
+        # What is put elsewhere may have carried what sleeps on it; what is driven wakes that up by itself.
+        if (changed_mask & ~self._moving).any():
+            bound.wake(range(bound.model.ntree))
+        return True
+
+    def follow(self, bound: Bound) -> None:
+        """Go on with a model of the same rows in the same state."""
+        self._bound = bound
+
+    def settle(self, bound: Bound) -> None:
+        """Put all of them to where their columns say now: the next step begins there."""
+        if bound is not self._bound:
+            self._bound, self._last = bound, None
+        self._place()
+        self._write(np.arange(len(bound.compiled.pieces)), self._positions, self._turns)
+        self._moving = np.zeros(len(self._positions), np.bool_)
+        self._misplaced = False
+
+    def forget(self) -> None:
+        """Forget the model, and where anything was."""
+        self._bound, self._last, self._begun, self._misplaced = None, None, None, False
+
+    def _rebind(self, bound: Bound) -> None:
+        """Take over another model: its pieces begin where their rows began this step, as rigid as they are now."""
+        self._bound, self._last, self._misplaced = bound, None, True
+        self._place()
+        # Found again at the end of the step.
+        self._last = None
+        rows = bound.rows[bound.compiled.pieces[:, 0]]
+        start, start_turn, known_mask = self._begun_at(rows)
+        world = self._world
+        # Not by rounding: what stands still has not moved by the least bit.
+        known_mask &= (start != world.position[rows]).any(1) | (start_turn != world.orientation[rows]).any(1)
+        relative = poses.relative(world.position[rows], world.orientation[rows], self._positions, self._turns)
+        places, turns = poses.compose(start, start_turn, *relative)
+        based = bound.compiled.pieces[:, 1] == BASE
+        places[based], turns[based] = start[based], start_turn[based]
+        self._positions = np.where(known_mask[:, None], places, self._positions)
+        self._turns = np.where(known_mask[:, None], turns, self._turns)
+
+    def _begun_at(self, rows: Rows) -> tuple[Floats, Floats, Bools]:
+        """Return the poses (N, 3), (N, 4) of `rows` at the beginning of the step, and which of them were there."""
+        world = self._world
+        positions, turns = world.position[rows], world.orientation[rows]
+        known_mask = np.zeros(len(rows), np.bool_)
+        if self._begun is not None:
+            ids, places, orientations = self._begun
+            known_mask = rows < len(ids)
+            known_mask[known_mask] = ids[rows[known_mask]] == world.object_id[rows[known_mask]]
+            positions[known_mask] = places[rows[known_mask]]
+            turns[known_mask] = orientations[rows[known_mask]]
+        return positions, turns, known_mask
+
+    def drive(self, bound: Bound) -> None:
+        """Give those that move their velocities, before each substep: contacts take a little of them."""
+        pieces = bound.compiled.pieces
+        chosen = np.flatnonzero(self._moving & (pieces[:, 4] >= 0))
+        if not len(chosen):
+            return
+        at = pieces[chosen, 4][:, None]
+        turns = bound.data.qpos[pieces[chosen, 3][:, None] + np.arange(3, 7)][:, [1, 2, 3, 0]]
+        bound.data.qvel[at + np.arange(3)] = self._velocity[chosen, :3]
+        local = quaternions.rotate(quaternions.conjugate(turns), self._velocity[chosen, 3:])
+        bound.data.qvel[at + np.arange(3, 6)] = local
+
+    def stop(self, bound: Bound) -> None:
+        """Put all that are driven exactly to where their columns say, at rest."""
+        self._write(np.flatnonzero(bound.compiled.pieces[:, 4] >= 0), self._positions, self._turns)
+
+    def _place(self) -> bool:
+        """Find where all pieces are now; return whether any may have moved."""
+        world, bound = self._world, self._bound
+        assert bound is not None
+        pieces = bound.compiled.pieces
+        rows, links = bound.rows[pieces[:, 0]], pieces[:, 1]
+        live = bool(world.alive[rows].all())
+        jointed = rows[(links != BASE) & (world.robots.joint_count[rows] > 0)]
+        joints = world.joints.position[world.joints.slots(world.robots, np.unique(jointed))]
+        now = world.position[rows], world.orientation[rows], joints
+        if not live or (self._last is not None and all(map(np.array_equal, now, self._last))):
+            return False
+        self._last = now
+        self._positions, self._turns = world.link_poses(rows, links)
+        return True
+
+    def _too_fast(self, before: Floats | None, dt: float) -> Bools:
+        """Return which pieces (P,) are of robots whose joints were set to their positions, and not driven there."""
+        world, bound = self._world, self._bound
+        assert bound is not None and self._last is not None
+        pieces = bound.compiled.pieces
+        rows = bound.rows[pieces[:, 0]]
+        after = self._last[2]
+        mask = np.zeros(len(rows), np.bool_)
+        if before is None or len(before) != len(after) or not len(after):
+            return mask
+        jointed = np.unique(rows[(pieces[:, 1] != BASE) & (world.robots.joint_count[rows] > 0)])
+        slots = world.joints.slots(world.robots, jointed)
+        fast = np.abs(after - before) > 2.0 * world.joints.max_velocity[slots] * dt
+        return np.isin(rows, world.joints.robot[slots[fast]])
+
+    def _write(self, chosen: Rows, positions: Floats, turns: Floats) -> None:
+        """Write poses (P, 3), (P, 4) of the `chosen` of all pieces, at rest."""
+        bound = self._bound
+        assert bound is not None
+        data, pieces = bound.data, bound.compiled.pieces
+        mocap = chosen[pieces[chosen, 2] >= 0]
+        data.mocap_pos[pieces[mocap, 2]] = positions[mocap]
+        data.mocap_quat[pieces[mocap, 2]] = turns[mocap][:, _WXYZ]
+        driven = chosen[pieces[chosen, 4] >= 0]
+        at = pieces[driven, 3][:, None]
+        data.qpos[at + np.arange(3)] = positions[driven]
+        data.qpos[at + np.arange(3, 7)] = turns[driven][:, _WXYZ]
+        data.qvel[pieces[driven, 4][:, None] + np.arange(6)] = 0.0

@@ -1,0 +1,103 @@
+"""Substeps of MuJoCo: its own stages, with our surfaces and motors between them."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from fleet_sim.errors import StateError
+from fleet_sim.mujoco.bodies import Bound, MujocoBodies, restore_vector, state_vector
+from fleet_sim.mujoco.contacts import IMPEDANCE, contact_law, mix_surfaces
+from fleet_sim.mujoco.forces import MujocoForces
+from fleet_sim.mujoco.module import mujoco_module
+from fleet_sim.mujoco.motors import MujocoMotors
+from fleet_sim.mujoco.movers import Movers
+from fleet_sim.mujoco.resting import RestingContacts
+
+log = logging.getLogger("fleet_sim.mujoco")
+_LEAST_FORCE = 1e-300
+MOST_ARENA = 8 * 2**30
+"""Bytes for contacts and constraints beyond which a world is refused."""
+
+
+class Substeps:
+    """Makes the substeps of one step."""
+
+    def __init__(
+        self, bodies: MujocoBodies, movers: Movers, forces: MujocoForces, resting: RestingContacts, erp: float
+    ) -> None:
+        """`erp` is the part of an overlap that is corrected in a substep."""
+        self._bodies = bodies
+        self._movers = movers
+        self._forces = forces
+        self._resting = resting
+        self._erp = erp
+
+    def awake(self, bound: Bound) -> bool:
+        """Return whether anything moves, or may begin to."""
+        gravity = np.array_equal(bound.model.opt.gravity, self._bodies.gravity)
+        return bool(bound.data.ntree_awake or bound.waking or not gravity)
+
+    def run(self, bound: Bound, motors: MujocoMotors, count: int, dt: float) -> tuple[Bound, MujocoMotors]:
+        """Make `count` substeps of `dt`; return the model and motors in use, others where memory had to grow."""
+        self._prepare(bound, dt)
+        motors.prepare()
+        for _ in range(count):
+            self._movers.drive(bound)
+            before = state_vector(bound)
+            while not self._substep(bound, motors, dt):
+                # What did not fit was left out, so the substep is made again with more memory.
+                restore_vector(bound, before)
+                bound = self._grown(bound)
+                self._movers.follow(bound)
+                motors = MujocoMotors(motors.world, bound)
+                self._prepare(bound, dt)
+                motors.prepare()
+        return bound, motors
+
+    def _prepare(self, bound: Bound, dt: float) -> None:
+        model = bound.model
+        model.opt.timestep = dt
+        if not np.array_equal(model.opt.gravity, self._bodies.gravity):
+            model.opt.gravity[:] = self._bodies.gravity
+            bound.wake(range(model.ntree))
+        model.geom_solref[:] = contact_law(self._erp, dt)
+        model.geom_solimp[:, :2] = IMPEDANCE
+        for solref in (model.jnt_solref, model.eq_solref):
+            solref[:, 0], solref[:, 1] = 2.0 * dt, 1.0
+
+    def _substep(self, bound: Bound, motors: MujocoMotors, dt: float) -> bool:
+        """Make one substep; return False if there was too little memory for its contacts."""
+        mujoco, model, data = mujoco_module(), bound.model, bound.data
+        warnings = mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL
+        full = sum(int(data.warning[kind].number) for kind in warnings)
+        try:
+            waking = bound.take_waking()
+            # MuJoCo wakes up what a force acts on, however little.
+            data.qfrc_applied[waking] = _LEAST_FORCE
+            mujoco.mj_fwdPosition(model, data)
+            data.qfrc_applied[waking] = 0.0
+            if mix_surfaces(bound):
+                # The constraints again, now of these contacts.
+                mujoco.mj_makeConstraint(model, data)
+                mujoco.mj_island(model, data)
+                mujoco.mj_projectConstraint(model, data)
+            mujoco.mj_fwdVelocity(model, data)
+            motors.aim(dt)
+            self._forces.apply(bound)
+            mujoco.mj_step2(model, data)
+        except mujoco.FatalError:
+            return False
+        if sum(int(data.warning[kind].number) for kind in warnings) > full:
+            return False
+        motors.measure()
+        # In each substep: a contact is gone in the one after its bodies fell asleep.
+        self._resting.update(bound)
+        return True
+
+    def _grown(self, bound: Bound) -> Bound:
+        if int(bound.model.narena) >= MOST_ARENA:
+            raise StateError("MuJoCo has no room for the contacts of this world; spawn fewer dynamic bodies")
+        log.debug("more memory for contacts: %d MB", 2 * int(bound.model.narena) // 2**20)
+        return self._bodies.grow_arena()

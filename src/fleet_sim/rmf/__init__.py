@@ -1,0 +1,19 @@
+"""Slotcars: robots that follow the paths of a fleet manager as those of Open-RMF's simulations do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet_sim.exports import lazy
+
+if TYPE_CHECKING:
+    from fleet_sim.rmf.commands import FollowWaypoints as FollowWaypoints
+    from fleet_sim.rmf.commands import PauseSlotcar as PauseSlotcar
+    from fleet_sim.rmf.commands import SetSlotcarMode as SetSlotcarMode
+    from fleet_sim.rmf.settings import SlotcarSettings as SlotcarSettings
+    from fleet_sim.rmf.slotcars import Slotcars as Slotcars
+    from fleet_sim.rmf.states import Pause as Pause
+    from fleet_sim.rmf.states import SlotcarMode as SlotcarMode
+    from fleet_sim.rmf.states import Waypoint as Waypoint
+else:
+    __all__, __getattr__, __dir__ = lazy(globals())

@@ -1,0 +1,218 @@
+"""The section `building` of a scenario: a `.building.yaml` with all that is in it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.config.modes import CollisionMode
+from fleet_sim.config.sections import Section
+from fleet_sim.entities.shape_params import ShapeParams
+from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.equipment import (
+    DoorKind,
+    DoorSettings,
+    LiftDoorSettings,
+    LiftFloorSettings,
+    LiftSettings,
+    WorkcellKind,
+    WorkcellSettings,
+    build_door,
+    build_lift,
+)
+from fleet_sim.equipment.door_building import settings_of
+from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.geometry import Pose
+from fleet_sim.paths import beside
+from fleet_sim.rmf.building_settings import BuildingSettings
+from fleet_sim.rmf.robot_types import OTHER, TYPES
+from fleet_sim.rmf.slotcars import Slotcars
+from fleet_sim.settings import object_schema, read
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.building import Building, Level, LiftShaft, Placed
+from fleet_sim.sites.formats.rmf_building import building_of, read_building
+from fleet_sim.sites.walls import build_walls
+
+log = logging.getLogger(__name__)
+
+ITEM, CELL = (0.06, 0.06, 0.06), (0.15, 0.15, 0.15)
+"""Half sides in m of what stands for things that can be carried, and for work cells."""
+ITEM_COLOR = (0.8, 0.3, 0.2, 1.0)
+CELLS = {"TeleportDispenser": WorkcellKind.DISPENSER, "TeleportIngestor": WorkcellKind.INGESTOR}
+"""The work cells of Open-RMF's simulations by the ends of their models' names."""
+COLOR = (0.2, 0.45, 0.75, 1.0)
+SWING_TIME, SLIDE_SPEED, SLIDE_TIME = 6.5, 0.2, 2.5
+"""How long doors of Open-RMF swing in s; how fast they slide in m/s, and what speeding up adds in s."""
+LIFT_DOOR_SPEED, LIFT_DOOR_TIME = 0.3, 3.0
+"""The same of the doors of lifts."""
+
+
+class BuildingSection(Section[MultiRobotSimulationCore]):
+    """Builds a whole building; `sim.get_manager("building")` returns the Building."""
+
+    doc = "A whole building of Open-RMF's traffic editor: levels, doors, lifts, work cells and robots."
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON schema of an entry."""
+        return {"anyOf": [{"type": "string"}, object_schema(BuildingSettings)]}
+
+    def check(self, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError where the settings or the file are wrong."""
+        self._read(entry, source)
+
+    def implied_settings(self, entry: Any, *, source: str = "") -> dict[str, Any]:
+        """Return steps so short that slotcars come to rest at their waypoints."""
+        return {"timestep": 0.05}
+
+    def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Build the walls, doors and lifts, before the robots of the scenario are spawned; raises ConfigError."""
+        settings, building = self._read(entry, source)
+        try:
+            build(sim, building, settings)
+        except FleetSimError as error:
+            raise ConfigError.of(error).within("building", source=source) from error
+
+    def _read(self, entry: Any, source: str) -> tuple[BuildingSettings, Building]:
+        given = entry if isinstance(entry, Mapping) else {"map": entry}
+        settings = read(BuildingSettings, given, source=source, path="building")
+        try:
+            if settings.content is not None:
+                return settings, building_of(settings.content, Path(source or "building"))
+            assert settings.map is not None
+            return settings, read_building(beside(source, settings.map))
+        except ConfigError as error:
+            raise error.within("building", source=source) from error
+
+
+def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingSettings) -> None:
+    """Add `building` to `sim`; raises FleetSimError for what cannot be built, such as two doors of one name."""
+    for level in building.levels:
+        build_walls(sim, level.site, settings.wall_height, level.elevation, f"{building.name}_{level.name}")
+        for door in level.site.doors if settings.doors else ():
+            made = settings_of(door, floor=level.elevation, time=1.0, automatic=settings.automatic)
+            made.time = door_time(made) if settings.door_time is None else settings.door_time
+            build_door(sim, made)
+    for lift in building.lifts if settings.lifts else ():
+        made_lift = lift_settings(building, lift)
+        if made_lift is not None:
+            build_lift(sim, made_lift)
+    slotcars: Slotcars = sim.features.use("slotcar")
+    slotcars.levels = {level.name: level.elevation for level in building.levels}
+    slotcars.chargers = _chargers(building)
+    if settings.items:
+        sim.spawn_all([_item(model) for model in building.models if _is_item(model)])
+    if settings.robots:
+        sim.spawn_all([_robot(robot) for robot in building.robots])
+    sim.register_manager(building, "building")
+
+    def leave() -> None:
+        sim.unregister_manager(building)
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
+
+
+def door_time(door: DoorSettings) -> float:
+    """Return how long Open-RMF's simulation takes to open a door of this kind and width, in s."""
+    if door.kind.swings:
+        return SWING_TIME
+    leaf = 0.5 * door.width if door.kind is DoorKind.DOUBLE_SLIDING else door.width
+    return leaf / SLIDE_SPEED + SLIDE_TIME
+
+
+def lift_settings(building: Building, lift: LiftShaft) -> LiftSettings | None:
+    """Return the settings of a lift; None for one that goes nowhere or is only drawn, which is logged."""
+    if not (lift.moves and lift.levels and lift.doors):
+        log.warning("lift %r is left out: it has no plugins, no doors or no levels", lift.name)
+        return None
+    widest = max(door.width for door in lift.doors)
+    return LiftSettings(
+        name=lift.name,
+        position=(lift.x, lift.y),
+        floors=[
+            LiftFloorSettings(name=name, height=building.level(name).elevation, doors=list(doors))
+            for name, doors in lift.levels.items()
+        ],
+        doors=[LiftDoorSettings(name=door.name, x=door.x, y=door.y, width=door.width) for door in lift.doors],
+        yaw=lift.yaw,
+        width=lift.width,
+        depth=lift.depth,
+        initial=lift.initial if lift.initial in lift.levels else None,
+        door_time=0.5 * widest / LIFT_DOOR_SPEED + LIFT_DOOR_TIME,
+    )
+
+
+def _robot(robot: Placed) -> AgentSpawnParams:
+    kind = TYPES.get(robot.kind)
+    if kind is None:
+        log.warning(
+            "robot %r is of the type %r, which is not known here: another one stands for it", robot.name, robot.kind
+        )
+        kind = OTHER
+    body = ShapeParams("cylinder", radius=kind.radius, height=kind.height, rgba_color=COLOR)
+    pose = Pose.from_euler(robot.x, robot.y, robot.z + 0.5 * kind.height, 0.0, 0.0, robot.yaw)
+    drive = kind.slotcar
+    return AgentSpawnParams(
+        body,
+        body,
+        pose,
+        name=robot.name,
+        motion_mode="differential",
+        max_linear_vel=drive.speed,
+        # Its own law keeps accelerations; this one only has to let it.
+        max_linear_accel=10.0 * drive.max_acceleration,
+        max_angular_vel=drive.turn_speed,
+        max_angular_accel=10.0 * drive.max_turn_acceleration,
+        block_on_collision=True,
+        features={"slotcar": drive, "battery": kind.battery},
+    )
+
+
+def _is_item(model: Placed) -> bool:
+    """Return whether `model` is a work cell, or can be moved. The shapes of furniture are not in the file."""
+    return bool(model.name) and (not model.static or _cell_kind(model) is not None)
+
+
+def _cell_kind(model: Placed) -> WorkcellKind | None:
+    return next((kind for ending, kind in CELLS.items() if model.kind.endswith(ending)), None)
+
+
+def _item(model: Placed) -> SimObjectSpawnParams:
+    cell = _cell_kind(model)
+    half = ITEM if cell is None else CELL
+    shape = ShapeParams("box", half_extents=half, rgba_color=ITEM_COLOR)
+    pose = Pose.from_euler(model.x, model.y, model.z + half[2], 0.0, 0.0, model.yaw)
+    # Cells stand on tables and things in cells: neither is in anybody's way.
+    return SimObjectSpawnParams(
+        shape,
+        shape,
+        pose,
+        name=model.name,
+        mass=0.0,
+        pickable=cell is None,
+        collision_mode=CollisionMode.DISABLED,
+        features={} if cell is None else {"workcell": WorkcellSettings(kind=cell)},
+    )
+
+
+def _chargers(building: Building) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the places (K, 3) of all chargers in m."""
+    places = [place for level in building.levels for place in _chargers_of(level)]
+    return np.array(places, np.float64).reshape(-1, 3)
+
+
+def _chargers_of(level: Level) -> list[tuple[float, float, float]]:
+    found: dict[tuple[float, float, float], None] = {}
+    for graph in level.graphs:
+        for place, properties in zip(graph.positions.tolist(), graph.properties, strict=True):
+            if properties.get("is_charger"):
+                # A vertex may be part of several graphs.
+                found[place[0], place[1], level.elevation] = None
+    return list(found)
+
+
+SECTION = BuildingSection()

@@ -1,0 +1,95 @@
+"""Carries out the commands to slotcars, and refuses those that make no sense."""
+
+from __future__ import annotations
+
+import math
+
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.commands import Command
+from fleet_sim.core.world import World
+from fleet_sim.errors import FleetSimError, InvalidValueError, brief
+from fleet_sim.rmf.commands import FollowWaypoints, PauseSlotcar, SetSlotcarMode
+from fleet_sim.rmf.slotcars import Slotcars
+from fleet_sim.rmf.states import Pause, SlotcarMode, Waypoint
+
+LONGEST_PATH = 100_000
+"""Waypoints of a path that is followed."""
+LARGEST_NUMBER = 2**63 - 1
+"""Of requests; columns hold no larger ones."""
+
+
+class SlotcarRequests:
+    """Commands to slotcars: for one by its name, refused with the reason and counted where that is none."""
+
+    def __init__(self, world: World, slotcars: Slotcars) -> None:
+        self._world = world
+        self._slotcars = slotcars
+
+    def follow(self, order: FollowWaypoints) -> CommandAck:
+        """Carry out a FollowWaypoints; a task that is known already goes on as before."""
+        try:
+            row = self._row(order.robot)
+            if order.task != self._slotcars.tasks(row).task:
+                self._slotcars.start_path(row, order.task, self._checked(order.path))
+        except FleetSimError as error:
+            return self._refused(order, order.robot, error)
+        return self._done(order, order.robot)
+
+    def set_mode(self, order: SetSlotcarMode) -> CommandAck:
+        """Carry out a SetSlotcarMode."""
+        try:
+            row = self._row(order.robot)
+            if order.mode not in list(SlotcarMode):
+                raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(SlotcarMode)}")
+            table = self._slotcars.table
+            table.mode[row], table.mode_request[row] = order.mode, self._number(order.request)
+            self._slotcars.tasks(row).action = order.action
+        except FleetSimError as error:
+            return self._refused(order, order.robot, error)
+        return self._done(order, order.robot)
+
+    def pause(self, order: PauseSlotcar) -> CommandAck:
+        """Carry out a PauseSlotcar."""
+        try:
+            row = self._row(order.robot)
+            if order.pause not in list(Pause):
+                raise InvalidValueError(f"there is no pause {order.pause!r}; pauses are 0, 1 and 2")
+            table = self._slotcars.table
+            table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
+            table.checkpoint[row] = order.checkpoint
+        except FleetSimError as error:
+            return self._refused(order, order.robot, error)
+        return self._done(order, order.robot)
+
+    def _row(self, name: str) -> int:
+        row = int(self._world.index.rows_named([name])[0])
+        if row < 0 or not self._slotcars.table.present[row]:
+            raise InvalidValueError("there is no slotcar of that name")
+        return row
+
+    def _number(self, number: int) -> int:
+        if not 0 <= number <= LARGEST_NUMBER:
+            raise InvalidValueError(f"request {number!r}: expected 0 to {LARGEST_NUMBER}")
+        return number
+
+    def _checked(self, path: tuple[Waypoint, ...]) -> tuple[Waypoint, ...]:
+        """Return `path`; raises InvalidValueError unless all of it can be driven to."""
+        if not path:
+            raise InvalidValueError("the path has no waypoints")
+        if len(path) > LONGEST_PATH:
+            raise InvalidValueError(f"the path has {len(path)} waypoints, at most {LONGEST_PATH} are followed")
+        for number, one in enumerate(path):
+            # A limit that is not obeyed may be anything.
+            numbers = (one.x, one.y, one.yaw, one.limit if one.obeys else 0.0)
+            if not all(map(math.isfinite, numbers)) or not max(abs(one.x), abs(one.y)) <= self._world.extent:
+                raise InvalidValueError(f"path[{number}]: it is nowhere in this world: {brief(one)}")
+            if not 0 <= one.number <= LARGEST_NUMBER:
+                raise InvalidValueError(f"path[{number}].index: expected 0 to {LARGEST_NUMBER}, got {one.number!r}")
+        return path
+
+    def _done(self, order: Command, name: str) -> CommandAck:
+        return CommandAck(order.command_id, order.source, self._world.clock.time, (name,))
+
+    def _refused(self, order: Command, name: str, error: FleetSimError) -> CommandAck:
+        self._slotcars.refused += 1
+        return CommandAck(order.command_id, order.source, self._world.clock.time, (), {name: str(error)})

@@ -1,0 +1,1 @@
+"""The topics and services of Open-RMF: what its simulation plugins speak."""

@@ -1,0 +1,38 @@
+"""The interface of the node to Open-RMF, in scenarios that ask for it."""
+
+from __future__ import annotations
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.ros.interface import Bridge, Interface
+
+PACKAGES = "rmf_fleet_msgs, rmf_door_msgs, rmf_lift_msgs, rmf_building_map_msgs"
+
+
+class RmfInterface(Interface):
+    """Speaks to Open-RMF where the setting `rmf.enabled` says so, or says nothing and there are slotcars."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._topics = None
+        if not speaks_rmf(bridge):
+            return
+        try:
+            # Imported here: who does not use them need not have these packages, nor wait for them.
+            from fleet_sim.ros.rmf.topics import RmfTopics
+        except ModuleNotFoundError as error:
+            raise ConfigError(f"needs the packages {PACKAGES}: {error}", path="ros.rmf") from error
+        self._topics = RmfTopics(bridge, bridge.params.rmf)
+
+    def receive(self) -> None:
+        if self._topics is not None:
+            self._topics.receive()
+
+    def publish(self, now: int) -> None:
+        if self._topics is not None:
+            self._topics.publish(now)
+
+
+def speaks_rmf(bridge: Bridge) -> bool:
+    """Return whether the node speaks to Open-RMF."""
+    enabled = bridge.params.rmf.enabled
+    return "slotcar" in bridge.sim.features.used if enabled is None else enabled

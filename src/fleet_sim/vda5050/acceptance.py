@@ -1,0 +1,206 @@
+"""Acceptance: whether a vehicle takes over an order or an update, as the standard's chart of that decision says."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from fleet_sim.entities.footprint import footprint_radius
+from fleet_sim.errors import FleetSimError
+from fleet_sim.vda5050.context import VehicleContext
+from fleet_sim.vda5050.faults import Refused
+from fleet_sim.vda5050.legs import drives_sideways, edge_way, is_at, turned
+from fleet_sim.vda5050.nurbs import curve_points
+from fleet_sim.vda5050.order import OrderEdge, OrderNode, VehicleOrder
+from fleet_sim.vda5050.vehicle import Vehicle
+from fleet_sim.vda5050.work.action import EDGE, NODE
+from fleet_sim.vda5050.work.offer import ActionOffer
+from fleet_sim.vda5050.zones import BLOCKED, LONGEST_EDGE, enabled_zones
+
+
+class OrderAcceptance:
+    """Checks the orders for one vehicle. It changes no vehicle."""
+
+    def __init__(self, vehicle: Vehicle, context: VehicleContext, offer: ActionOffer) -> None:
+        self._vehicle, self._context, self._offer = vehicle, context, offer
+
+    def check(self, order: VehicleOrder) -> bool:
+        """Return whether to take over `order`; False for one that came before. Raises Refused."""
+        state = self._vehicle.state
+        about = {"orderId": order.order_id, "orderUpdateId": order.update_id}
+        is_update = order.order_id == state.order_id and state.latest != ""
+        if is_update:
+            if not self._continues(order, about):
+                return False
+        elif not self._vehicle.is_idle or state.cancelling:
+            raise Refused("other_order", f"order {state.order_id!r} is active", **about)
+        elif self._vehicle.version.is_third and order.update_id != 0:
+            raise Refused("malformed", "a new order begins with orderUpdateId 0", **about)
+        self._place_nodes(order, about)
+        self._check_fields(order, about)
+        self._check_actions(order, about)
+        if not is_update and not is_at(self._vehicle, order.nodes[0]):
+            raise Refused("start", f"the vehicle is not at node {order.nodes[0].node_id!r}", **about)
+        self._check_route(order, about)
+        return True
+
+    def _continues(self, order: VehicleOrder, about: dict[str, object]) -> bool:
+        """Check the ids of an update; return False for one that the vehicle has already."""
+        state = self._vehicle.state
+        if order.update_id < state.update_id:
+            raise Refused("outdated", f"update {state.update_id} came before", **about)
+        if order.update_id == state.update_id:
+            # Only from 3.0 on it matters whether the repeated one is the same.
+            if self._vehicle.version.is_third and order.digest != state.latest:
+                raise Refused("same_update", f"update {order.update_id} came before, with another content", **about)
+            return False
+        if state.cancelled or state.cancelling:
+            raise Refused("cancelled", f"order {order.order_id!r} was cancelled", **about)
+        first, decision = order.nodes[0], state.decision
+        if decision is None or (first.node_id, first.sequence) != (decision.node_id, decision.sequence):
+            expected = "nowhere" if decision is None else f"at node {decision.node_id!r}, sequence {decision.sequence}"
+            got = f"{first.node_id!r}, {first.sequence}"
+            raise Refused("gap", f"an update of this order continues {expected}, got {got}", **about)
+        return True
+
+    # ---- places ------------------------------------------------------------------------------------------------------
+
+    def _place_nodes(self, order: VehicleOrder, about: dict[str, object]) -> None:
+        """Find the places of nodes without a position, which are stations of the site; check all of them."""
+        state, extent = self._vehicle.state, self._vehicle.world.extent
+        enabled = {item.map_id for item in state.maps if item.enabled}
+        for node in order.nodes:
+            if node.x is None:
+                place = self._context.station(node.node_id)
+                if place is None:
+                    reason = f"node {node.node_id!r} has no nodePosition, and no station of the site has its name"
+                    raise Refused("no_route", reason, **about, nodeId=node.node_id)
+                (node.x, node.y), node.map_id = place, state.map_id
+            if node.map_id not in enabled:
+                raise Refused("map", f"map {node.map_id!r} is not enabled", **about, mapId=node.map_id)
+            if node.map_id != state.map_id:
+                reason = f"node {node.node_id!r} is on map {node.map_id!r}, the vehicle on {state.map_id!r}"
+                raise Refused("no_route", f"{reason}; initPosition changes it", **about, nodeId=node.node_id)
+            if max(abs(node.x), abs(node.y)) > extent:
+                reason = f"node {node.node_id!r}: the world ends {extent:g} m from its origin"
+                raise Refused("no_route", reason, **about, nodeId=node.node_id)
+
+    def _check_route(self, order: VehicleOrder, about: dict[str, object]) -> None:
+        """Check that the traffic, or the curves given, lead to the nodes."""
+        traffic = self._context.traffic_of(self._vehicle.row)
+        for node in order.nodes[1:] if traffic is not None else ():
+            try:
+                assert traffic is not None
+                traffic.node_of((node.x or 0.0, node.y))
+            except FleetSimError as error:
+                raise Refused("no_route", f"node {node.node_id!r}: {error}", **about, nodeId=node.node_id) from error
+        for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
+            if edge.trajectory is not None:
+                self._check_curve(edge, begin, end, about)
+            self._check_zones(edge, begin, end, about)
+
+    def _check_curve(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
+        curve = curve_points(edge.trajectory, 0.1) if edge.trajectory is not None else None
+        assert curve is not None
+        for point, node in ((curve[0], begin), (curve[-1], end)):
+            gap = math.hypot(point[0] - (node.x or 0.0), point[1] - node.y)
+            if gap > max(node.deviation[:2]) + self._vehicle.settings.node_tolerance:
+                reason = f"the trajectory of edge {edge.edge_id!r} passes node {node.node_id!r} {gap:.2f} m away"
+                raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
+
+    def _check_zones(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
+        vehicle, state = self._vehicle, self._vehicle.state
+        zones = enabled_zones(state.zone_sets, state.map_id)
+        corners = [(begin.x or 0.0, begin.y), (end.x or 0.0, end.y)]
+        if edge.trajectory is not None:
+            corners += [point[:2] for point in edge.trajectory.points]
+        if zones and max(math.dist(corners[0], corner) for corner in corners) > LONGEST_EDGE:
+            reason = f"edge {edge.edge_id!r}: with zones, edges are at most {LONGEST_EDGE:g} m long"
+            raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
+        blocked = [zone for zone in zones if zone.kind == BLOCKED]
+        if not blocked:
+            return
+        radius, start = footprint_radius(vehicle.world, vehicle.row), (begin.x or 0.0, begin.y)
+        # Without its own zones the way has no points between corners: each is looked at closely here.
+        points = np.vstack((np.array([start]), edge_way(vehicle, edge, start, end).points))
+        dense = np.vstack([one + (other - one) * np.linspace(0.0, 1.0, 50)[:, None] for one, other in pairwise(points)])
+        for zone in blocked:
+            if zone.touches(dense, radius).any():
+                reason = f"edge {edge.edge_id!r} leads through the blocked zone {zone.zone_id!r}"
+                raise Refused("no_route", reason, **about, zoneId=zone.zone_id)
+
+    # ---- fields and actions that it cannot use -----------------------------------------------------------------------
+
+    def _check_fields(self, order: VehicleOrder, about: dict[str, object]) -> None:
+        if order.zone_set:
+            raise Refused("unsupported", "zoneSetId: the vehicle has no zones", **about, field="zoneSetId")
+        for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
+            name, reason = self._unusable(edge, begin, end)
+            if name:
+                raise Refused("unsupported", f"edge {edge.edge_id!r}: {name}: {reason}", **about, field=name)
+
+    def _unusable(self, edge: OrderEdge, begin: OrderNode, end: OrderNode) -> tuple[str, str]:
+        """Return a field of an edge that the vehicle cannot use, and why; ("", "") where there is none."""
+        extras, vehicle = edge.extras, self._vehicle
+        if edge.max_speed is not None and edge.max_speed < 1e-3:
+            return "maxSpeed", "at this speed the vehicle does not arrive"
+        if "direction" in extras:
+            return "direction", "the vehicle follows no wire; nodes say where it drives"
+        if extras.get("minHeight", 0.0) > 0.0:
+            return "minHeight", "the vehicle has no load handling device that it could raise"
+        if "maxHeight" in extras and vehicle.top > extras["maxHeight"]:
+            return "maxHeight", f"the vehicle with its load is {vehicle.top:.2f} m high"
+        fastest = float(vehicle.world.motion.angular_limit[vehicle.row])
+        if extras.get("maxRotationSpeed", math.inf) < fastest:
+            return "maxRotationSpeed", f"the vehicle turns at {fastest:g} rad/s"
+        if self._context.traffic_of(vehicle.row) is not None:
+            return self._unusable_in_traffic(edge)
+        return self._unusable_orientation(edge, begin, end)
+
+    def _unusable_in_traffic(self, edge: OrderEdge) -> tuple[str, str]:
+        for name, value in (
+            ("maxSpeed", edge.max_speed),
+            ("orientation", edge.orientation),
+            ("trajectory", edge.trajectory),
+            ("corridor", edge.corridor),
+        ):
+            if value is not None:
+                return name, "the vehicle is driven by the traffic of the site, which plans its way and speed"
+        return "", ""
+
+    def _unusable_orientation(self, edge: OrderEdge, begin: OrderNode, end: OrderNode) -> tuple[str, str]:
+        if edge.orientation is None:
+            return "", ""
+        straight = edge.trajectory is None or (edge.trajectory.degree == 1 and len(edge.trajectory.points) == 2)
+        if drives_sideways(self._vehicle):
+            # One heading is held on an edge.
+            good = straight or edge.is_global
+            return ("", "") if good else ("orientation", "on a curve the vehicle holds only a GLOBAL one")
+        way = math.atan2(end.y - begin.y, (end.x or 0.0) - (begin.x or 0.0))
+        off = abs(turned(edge.orientation - (way if edge.is_global else 0.0)))
+        if edge.is_global and not straight:
+            return "orientation", "on a curve the heading follows the curve"
+        if min(off, math.pi - off) > self._vehicle.settings.heading_tolerance:
+            return "orientation", "the vehicle drives forwards (0) or backwards (pi) only"
+        return "", ""
+
+    def _check_actions(self, order: VehicleOrder, about: dict[str, object]) -> None:
+        for scope, parts in ((NODE, order.nodes), (EDGE, order.edges)):
+            for part in parts:
+                for action in part.actions:
+                    reason = self._offer.refusal(self._vehicle, action.action_type, scope, action.parameters)
+                    if reason:
+                        raise Refused("action", reason, **about, actionId=action.action_id)
+        state = self._vehicle.state
+        known = {entry.action.action_id for entry in state.instants}
+        if order.order_id == state.order_id:
+            first = order.nodes[0].sequence
+            known |= {entry.action.action_id for entry in state.actions if entry.sequence <= first}
+            known -= {action.action_id for action in order.nodes[0].actions}
+        for action in order.actions():
+            if action.action_id in known:
+                raise Refused(
+                    "malformed", f"action id {action.action_id!r} is in use", **about, actionId=action.action_id
+                )

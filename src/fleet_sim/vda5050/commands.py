@@ -1,0 +1,24 @@
+"""Commands of a master control: its messages, as they came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fleet_sim.core.commands import COMMANDS, Command
+
+
+@COMMANDS.register("vda5050_message")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VehicleMessage(Command):
+    """A message to the robot `name`: its `topic` (order, instantActions, zoneSet, responses) and its `text`.
+
+    `received` is when it came, in s since 1970: leases end so long after that.
+    """
+
+    feature: ClassVar[str] = "vda5050"
+
+    name: str
+    topic: str
+    text: str
+    received: float = 0.0

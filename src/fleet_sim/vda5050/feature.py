@@ -1,0 +1,52 @@
+"""The entry point of the feature, which `setup.cfg` declares: robots that a master control drives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.features import Feature, FeatureHost
+from fleet_sim.errors import StateError
+from fleet_sim.vda5050.columns import VehicleColumns
+from fleet_sim.vda5050.commands import VehicleMessage
+from fleet_sim.vda5050.desk import VehicleDesk
+from fleet_sim.vda5050.settings import Vda5050RobotSettings
+
+NAME = "vda5050"
+
+
+class VehicleBooth:
+    """The place of the desk in a simulation, there before the desk itself: robots are spawned first."""
+
+    def __init__(self) -> None:
+        self.desk: VehicleDesk | None = None
+
+    def receive(self, command: VehicleMessage) -> CommandAck:
+        """Carry out a VehicleMessage; raises StateError where no section has opened a desk."""
+        if self.desk is None:
+            raise StateError(
+                "no vehicle listens here; add a section 'vda5050' to the scenario, or --vda5050 to the run"
+            )
+        return self.desk.receive(command)
+
+
+class VehicleFeature(Feature[Vda5050RobotSettings, VehicleColumns]):
+    """What the entry of a robot says about its vehicle; the section of the scenario does all else."""
+
+    doc = "What a master control knows it by."
+    settings = Vda5050RobotSettings
+    table = VehicleColumns
+
+    def values(self, settings: Vda5050RobotSettings) -> Mapping[str, Any]:
+        """Return the columns of a robot with `settings`."""
+        return {"enabled": settings.enabled}
+
+    def start(self, host: FeatureHost, table: VehicleColumns) -> VehicleBooth:
+        """Take in messages; the section adds the rest."""
+        booth = VehicleBooth()
+        host.dispatcher.handle(VehicleMessage, booth.receive)
+        return booth
+
+
+FEATURE = VehicleFeature()

@@ -1,0 +1,69 @@
+"""OwnBroker: a small MQTT broker in this process, for runs without another one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+
+from fleet_sim.errors import StateError, missing_extra
+
+try:
+    from amqtt.broker import Broker
+except ImportError as error:
+    raise missing_extra("amqtt", "vda5050", "a broker of its own") from error
+
+START_TIMEOUT = 20.0
+
+
+class OwnBroker:
+    """Listens on `host` until `close`; everybody on that address may connect. For a fleet, use a real broker."""
+
+    def __init__(self, port: int = 1883, host: str = "127.0.0.1") -> None:
+        """Raises StateError where the port is taken."""
+        self.port, self.host = port, host
+        self._loop = asyncio.new_event_loop()
+        self._error: BaseException | None = None
+        self._ready = threading.Event()
+        # It logs each packet, and the exception of each client that goes without a word.
+        logging.getLogger("amqtt").setLevel(logging.CRITICAL)
+        logging.getLogger("transitions").setLevel(logging.WARNING)
+        self._thread = threading.Thread(target=self._run, name="mqtt broker", daemon=True)
+        self._thread.start()
+        self._ready.wait(START_TIMEOUT)
+        if self._error is not None:
+            raise StateError(f"there can be no broker at {host}:{port}: {self._error}") from self._error
+
+    def close(self) -> None:
+        """Disconnect everybody."""
+        if self._loop.is_running():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(timeout=10.0)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve())
+        except Exception as error:  # of another package: told to whoever asked for the broker
+            self._error = error
+        finally:
+            self._ready.set()
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        broker = Broker(
+            {
+                "listeners": {"default": {"type": "tcp", "bind": f"{self.host}:{self.port}"}},
+                "plugins": {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}},
+            }
+        )
+        await broker.start()
+        self._ready.set()
+        await self._stop.wait()
+        await broker.shutdown()
+        # What serves clients that are still there ends with them, and a loop must not end before.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.wait_for(asyncio.gather(*others, return_exceptions=True), 5.0)

@@ -1,0 +1,1 @@
+"""What vehicles do besides driving: the actions of nodes, edges and instant messages, one class each."""

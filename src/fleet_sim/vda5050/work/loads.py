@@ -1,0 +1,92 @@
+"""pick and drop: objects of the world are attached to the robot, and put down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.errors import UnknownNameError
+from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle
+from fleet_sim.vda5050.work.action import NODE, ActionParameter, VehicleAction
+
+_LABELS = (
+    ActionParameter("stationType", "STRING", True, "a label"),
+    ActionParameter("stationName", "STRING", True, "a label"),
+    ActionParameter("loadType", "STRING", True, "a label, told with the load in states"),
+    ActionParameter("loadId", "STRING", True, "name of the object; without it the nearest one, or the first carried"),
+)
+
+
+class PickLoad(VehicleAction):
+    """Takes an object that is within reach; `loadId` is its name. It ends where the object then is, on the robot."""
+
+    parameters: ClassVar[tuple[ActionParameter, ...]] = _LABELS
+    scopes: ClassVar[tuple[str, ...]] = (NODE,)
+    doc = "Take a load that is within reach."
+    can_cancel = False
+
+    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
+        """Begin to pick."""
+        entry.left = vehicle.settings.pick_time
+
+    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+        """Take the object when the time has passed."""
+        entry.left -= dt
+        if entry.left > 1e-9:
+            return
+        found = self._found(vehicle, entry.action.parameters)
+        if isinstance(found, str):
+            self.fail(entry, found)
+        elif not vehicle.agent.attach_object(found, keep_world_pose=True):
+            self.fail(entry, f"{found.name!r} cannot be taken")
+        else:
+            kind = entry.action.parameters.get("loadType")
+            if kind is not None:
+                vehicle.state.load_types[found.object_id] = kind
+            self.finish(entry, found.name or "")
+
+    def _found(self, vehicle: Vehicle, parameters: Mapping[str, Any]) -> SimObject | str:
+        reach, wanted = vehicle.settings.reach, parameters.get("loadId")
+        if wanted is None:
+            nearest = vehicle.agent.find_nearest_pickable(reach, use_2d_search=True)
+            return nearest if nearest is not None else f"there is no load within {reach:g} m"
+        world = vehicle.world
+        try:
+            found: SimObject = world.handles[world.index.row_named(wanted)]
+        except UnknownNameError:
+            return f"there is no load {wanted!r}"
+        x, y = vehicle.place
+        gap = ((found.position[0] - x) ** 2 + (found.position[1] - y) ** 2) ** 0.5
+        if gap > reach:
+            return f"load {wanted!r} is {gap:.2f} m away, within reach are {reach:g} m"
+        if found.row == vehicle.row or not found.pickable or found.attached_to is not None:
+            return f"load {wanted!r} cannot be taken: it is held by another robot, or is no load"
+        return found
+
+
+class DropLoad(VehicleAction):
+    """Puts down an object that it carries, where that is; `loadId` is its name."""
+
+    parameters: ClassVar[tuple[ActionParameter, ...]] = _LABELS
+    scopes: ClassVar[tuple[str, ...]] = (NODE,)
+    doc = "Put down a load."
+    can_cancel = False
+
+    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
+        """Begin to put down."""
+        entry.left = vehicle.settings.drop_time
+
+    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
+        """Let the object go when the time has passed."""
+        entry.left -= dt
+        if entry.left > 1e-9:
+            return
+        wanted = entry.action.parameters.get("loadId")
+        carried = [load for load in vehicle.agent.get_attached_objects() if wanted in (None, load.name)]
+        if not carried:
+            self.fail(entry, "it carries no load" if wanted is None else f"it does not carry load {wanted!r}")
+            return
+        vehicle.agent.detach_object(carried[0])
+        vehicle.state.load_types.pop(carried[0].object_id, None)
+        self.finish(entry, carried[0].name or "")

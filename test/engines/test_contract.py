@@ -1,0 +1,205 @@
+"""What every engine does: bodies that come and go, sweeps of kinematic ones, states; and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fleet_sim import (
+    AgentSpawnParams,
+    ConfigError,
+    InvalidValueError,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObject,
+    SimObjectSpawnParams,
+    SimulationParams,
+    StateError,
+    StateFileError,
+)
+from fleet_sim.cli.main import main
+
+MakeSim = Callable[..., MultiRobotSimulationCore]
+CUBE = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+PLATE = ShapeParams("box", half_extents=(0.5, 0.5, 0.05))
+BALL = ShapeParams("sphere", radius=0.1)
+
+
+def thing(sim: MultiRobotSimulationCore, shape: ShapeParams, *place: float, **settings: object) -> SimObject:
+    params = SimObjectSpawnParams(shape, shape, Pose.from_xyz(*place), **settings)  # type: ignore[arg-type]
+    spawned: SimObject = sim.spawn(params)
+    return spawned
+
+
+def run(sim: MultiRobotSimulationCore, steps: int) -> None:
+    for _ in range(steps):
+        sim.step_once()
+
+
+def busy(make_sim: MakeSim) -> MultiRobotSimulationCore:
+    """A world with all that has a state: a base on its motors, things that fall and lie, and a plate that is moved."""
+    sim = make_sim(physics=True, timestep=0.02)
+    base = sim.spawn(AgentSpawnParams(urdf_path="diff_base", mass=None, motion_mode="differential", name="base"))
+    base.set_goal_pose(Pose.from_xyz(0.8, 0.3, 0.0))
+    for level in range(3):
+        thing(sim, CUBE, 2.0, 0.02 * level, 0.1 + 0.21 * level, mass=1.0, name=f"cube_{level}")
+    thing(sim, BALL, 0.5, 0.2, 0.6, mass=0.5, restitution=0.8, name="ball")
+    thing(sim, PLATE, 4.0, 0.0, 0.3, name="plate")
+    thing(sim, CUBE, 4.0, 0.0, 0.45, mass=1.0, name="rider")
+    sim.register_callback(_move_plate)
+    return sim
+
+
+def _move_plate(sim: MultiRobotSimulationCore, dt: float) -> None:
+    plate = sim.get_object("plate")
+    plate.set_pose(Pose.from_xyz(plate.get_pose().x + 0.2 * dt, 0.0, 0.3))
+
+
+def test_bodies_come_go_and_keep_their_state(make_sim: MakeSim) -> None:
+    sim = make_sim(physics=True, timestep=0.02)
+    first = thing(sim, BALL, 0.0, 0.0, 10.0, mass=1.0, linear_damping=0.0)
+    run(sim, 25)
+    # Spawned and removed while the first one falls, which goes on as if nothing had happened.
+    others = [thing(sim, CUBE, 3.0 + 0.3 * index, 0.0, 0.1, mass=1.0) for index in range(20)]
+    run(sim, 10)
+    sim.remove_object(others[3])
+    run(sim, 15)
+    assert first.velocity[2] == pytest.approx(-9.81, abs=0.01)
+    assert first.get_pose().z == pytest.approx(10.0 - 0.5 * 9.81, abs=0.05)
+    assert all(other.get_pose().z == pytest.approx(0.1, abs=0.002) for other in others if other is not others[3])
+    carrier = thing(sim, PLATE, 6.0, 0.0, 1.0)
+    carrier.attach_object(others[0])
+    run(sim, 10)
+    held = others[0].get_pose().z
+    run(sim, 10)
+    assert others[0].get_pose().z == held
+    carrier.detach_object(others[0])
+    others[0].set_pose(Pose.from_xyz(3.0, 2.0, 1.0))
+    run(sim, 60)
+    assert others[0].get_pose().z == pytest.approx(0.1, abs=0.002)
+
+
+def test_what_is_moved_pushes_and_carries(make_sim: MakeSim) -> None:
+    sim = make_sim(physics=True, timestep=0.02)
+    plate = thing(sim, PLATE, 0.0, 0.0, 0.3)
+    rider = thing(sim, CUBE, 0.0, 0.0, 0.45, mass=1.0)
+    wall, pushed = thing(sim, CUBE, 0.0, 3.0, 0.1), thing(sim, CUBE, 0.25, 3.0, 0.1, mass=1.0)
+    run(sim, 25)
+    for _ in range(100):
+        plate.set_pose(Pose.from_xyz(plate.get_pose().x + 0.004, 0.0, 0.3))
+        sim.step_once()
+    assert plate.get_pose().x == pytest.approx(0.4)
+    # Poses that are set outside of a step are no motion: the plate was put there, and the rider stayed behind.
+    assert abs(rider.get_pose().x) < 0.05
+
+    def drive(sim: MultiRobotSimulationCore, dt: float) -> None:
+        plate.set_pose(Pose.from_xyz(plate.get_pose().x + 0.2 * dt, 0.0, 0.3))
+        wall.set_pose(Pose.from_xyz(wall.get_pose().x + 0.2 * dt, 3.0, 0.1))
+
+    before = rider.get_pose().x
+    sim.register_callback(drive)
+    run(sim, 100)
+    assert rider.get_pose().x - before == pytest.approx(0.4, abs=0.03)
+    assert pushed.get_pose().x == pytest.approx(wall.get_pose().x + 0.2, abs=0.01)
+
+
+def test_a_state_goes_on_bit_for_bit(make_sim: MakeSim) -> None:
+    sim = busy(make_sim)
+    run(sim, 30)
+    saved = sim.save_state()
+    run(sim, 40)
+    after = sim.state_hash()
+    for _ in range(2):
+        sim.restore_state(saved)
+        run(sim, 40)
+        assert sim.state_hash() == after
+    # A longer run, and other bodies, in between.
+    extra = thing(sim, CUBE, 2.0, 0.0, 2.0, mass=1.0)
+    run(sim, 30)
+    sim.remove_object(extra)
+    sim.restore_state(saved)
+    run(sim, 40)
+    assert np.isfinite(sim.get_object("ball").get_pose().position).all()
+    assert sim.get_object("rider").get_pose().x > 4.1
+
+
+def test_equal_runs_are_equal_and_reset_begins_anew(make_sim: MakeSim) -> None:
+    one, other = busy(make_sim), busy(make_sim)
+    run(one, 40)
+    run(other, 40)
+    assert one.state_hash() == other.state_hash()
+    one.reset()
+    run(one, 40)
+    assert one.state_hash() == other.state_hash()
+
+
+def test_more_contacts_than_were_thought_of_find_room() -> None:
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    assert mujoco.__version__
+    params = SimulationParams(gui=False, physics=True, engine="mujoco", timestep=0.02)
+    with MultiRobotSimulationCore(params) as sim:
+        # A pile of cubes in one place: each overlaps all the others.
+        pile = [thing(sim, CUBE, 0.0, 0.0, 0.2 + 0.001 * index, mass=1.0) for index in range(60)]
+        run(sim, 3)
+        assert np.isfinite([cube.get_pose().position for cube in pile]).all()
+
+
+def test_what_mujoco_has_not_names_the_engine_that_has_it(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    with pytest.raises(ConfigError, match="engine: bullet"):
+        SimulationParams(physics=True, engine="mujoco", gui=True)
+    with pytest.raises(ConfigError, match="engine: bullet"):
+        SimulationParams(physics=True, engine="mujoco", gui=False, pose_flush="step")
+    settings = {"gui": False, "physics": True, "engine": "mujoco"}
+    with MultiRobotSimulationCore(SimulationParams(**settings)) as sim:
+        for ask in (lambda: sim.bullet.getNumBodies(), lambda: sim.client, lambda: SimObject(1, sim)):
+            with pytest.raises(StateError, match="engine: bullet"):
+                ask()
+        mesh = tmp_path / "roof.obj"
+        mesh.write_text("v 0 0 0\nv 1 0 1\nv 2 0 0\nv 0 2 0\nv 1 2 1\nv 2 2 0\nf 1 2 5 4\nf 2 3 6 5\n")
+        roof = ShapeParams("mesh", mesh_path=str(mesh), concave=True)
+        thing(sim, roof, 0.0, 0.0, 0.0, pickable=False)
+        thing(sim, CUBE, 5.0, 0.0, 1.0, mass=1.0)
+        with pytest.raises(InvalidValueError, match="engine: bullet"):
+            sim.step_once()
+
+
+def test_a_state_file_is_read_with_its_engine(make_sim: MakeSim, engine: str, tmp_path: Path) -> None:
+    sim = busy(make_sim)
+    run(sim, 30)
+    file = tmp_path / "a.state"
+    sim.save_state(file, user_code=True)
+    run(sim, 40)
+    after = sim.state_hash()
+    again = busy(make_sim)
+    again.load_state(file)
+    run(again, 40)
+    assert again.state_hash() == after
+    other = "bullet" if engine == "mujoco" else "mujoco"
+    pytest.importorskip({"bullet": "pybullet"}.get(other, other), reason=f"{other} is not installed")
+    with pytest.raises(StateFileError):
+        busy(lambda **settings: make_sim(**{**settings, "engine": other})).load_state(file)
+
+
+def test_the_command_line_and_environments_choose_the_engine(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["run", "arm.yaml", "--duration", "0.2", "--headless", "--rtf", "0", "--set", "simulation.physics=true"]
+    assert main([*flags, "--engine", engine]) == 0
+    assert "sim" in capsys.readouterr().out
+    gym = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+    pytest.importorskip("pybullet_data", reason="pybullet_data is not installed, which has the panda")
+    few = {"scene": {"bin": {"objects": {"min-number-of-objects": 1, "max-number-of-objects": 1}}}}
+    env = gym.make("fleet_sim.envs:FleetSim/FrankaDelta-v0", config_file=few, engine=engine)
+    try:
+        env.reset(seed=1)
+        arm = env.unwrapped
+        assert arm.sim.engine.name == engine
+        before = arm.arm().get_gripper_state()[0]
+        _, reward, *_ = env.step(np.array([0.0, 0.0, 0.016, 0.0, 1.0], np.float32))
+        assert np.isfinite(reward)
+        assert arm.arm().get_gripper_state()[0][2] - before[2] == pytest.approx(0.016, abs=0.003)
+    finally:
+        env.close()

@@ -1,0 +1,109 @@
+# ruff: noqa: E402  recordings need packages, without which there is nothing to test
+"""Readings of sensors in recordings, as the readers of others find them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fleet_sim as fs
+
+pytest.importorskip("mcap")
+pytest.importorskip("rosbags")
+Image = pytest.importorskip("PIL.Image")
+
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_typestore
+
+from fleet_sim.record.recording import Recording
+
+SENSORS = [
+    {"type": "lidar", "rays": 36, "range_max": 5.0, "rate": 10.0, "pose": [0.2, 0.0, 0.1]},
+    {"type": "imu", "gyro_noise": 0.01},
+    {"type": "odometry", "linear_noise": 0.01},
+    {"type": "camera", "name": "eye", "width": 32, "height": 24, "rate": 5.0},
+    {"type": "range", "name": "sonar"},
+]
+SCENARIO = {
+    "simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0, "seed": 5},
+    "robots": [
+        {
+            "name": "cart",
+            "pose": [0, 0, 0.3],
+            "motion_mode": "omnidirectional",
+            "shape": {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]},
+            "sensors": SENSORS,
+        }
+    ],
+    "objects": [{"name": "crate", "pose": [3, 0, 0.3], "shape": {"shape_type": "box", "half_extents": [0.5] * 3}}],
+}
+
+
+def test_readings_are_messages_that_others_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.mcap"
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
+        cart = sim.get_object("cart")
+        cart.set_velocity(vx=0.3)
+        scan, imu, odometry, eye, sonar = sim.sensors.of(cart.row)
+        with sim.record(path, sensors=("lidar", "imu", "odometry", "camera")):
+            sim.run_simulation(1.0)
+            assert all(sensor.has_consumer for sensor in (scan, imu, odometry, eye))
+            assert not sonar.has_consumer
+            last = [sensor.latest for sensor in (scan, imu, odometry, eye)]
+        assert not any(sensor.has_consumer for sensor in (scan, imu, odometry, eye))
+    found: dict[str, list[Any]] = {}
+    with path.open("rb") as stream:
+        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+        for schema, channel, _, message in reader.iter_decoded_messages():
+            assert schema is not None and (schema.encoding, channel.message_encoding) == ("ros2msg", "cdr")
+            found.setdefault(channel.topic, []).append(message)
+        assert reader.get_header().profile == "ros2"
+    ranges = found["/cart/scan"][-1]
+    np.testing.assert_array_equal(ranges.ranges, last[0].ranges.astype(np.float32))
+    assert (ranges.header.frame_id, len(found["/cart/scan"])) == ("cart/scan", 10)
+    np.testing.assert_array_equal(
+        [getattr(found["/cart/imu"][-1].angular_velocity, axis) for axis in "xyz"], last[1].angular_velocity
+    )
+    assert found["/cart/imu"][-1].angular_velocity_covariance[0] == pytest.approx(0.01**2 / 0.05)
+    where = found["/cart/odometry"][-1].pose.pose.position
+    np.testing.assert_allclose((where.x, where.y, where.z), last[2].origin_position + last[2].position, atol=1e-12)
+    picture = found["/cart/eye/image_raw/compressed"][-1]
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(bytes(picture.data)))), last[3].rgb)
+    assert found["/cart/eye/camera_info"][-1].k[2] == last[3].intrinsics.matrix[0, 2]
+    placed = {item.child_frame_id: item for message in found["/tf_static"] for item in message.transforms}
+    assert placed["cart/scan"].header.frame_id == "cart/base_link"
+    assert placed["cart/scan"].transform.translation.x == 0.2
+    assert placed["cart/eye_optical_frame"].header.frame_id == "cart/eye"
+    with Reader(path) as bag:
+        kinds = {connection.topic: connection.msgtype for connection in bag.connections}
+        assert kinds["/cart/eye/image_raw/compressed"] == "sensor_msgs/msg/CompressedImage"
+        store = get_typestore(Stores.ROS2_JAZZY)
+        wanted = [connection for connection in bag.connections if connection.topic == "/cart/imu"]
+        read = [store.deserialize_cdr(data, "sensor_msgs/msg/Imu") for _, _, data in bag.messages(wanted)]
+        assert len(read) == len(found["/cart/imu"]) == 20
+    # What is for others does not disturb our own reader.
+    with Recording(path) as recording:
+        assert recording.snapshot_at(1.0).positions[0, 0] > 0.2
+
+
+def test_sensors_that_come_later_are_recorded_and_kinds_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
+        with pytest.raises(
+            fs.InvalidValueError, match="'range' cannot be recorded; known: camera, imu, lidar, odometry"
+        ):
+            sim.record(tmp_path / "run.mcap", sensors=("range",))
+        with sim.record(tmp_path / "run.mcap", sensors=("all",)):
+            sim.run_simulation(0.2)
+            box = fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.1))
+            sim.spawn(fs.AgentSpawnParams(box, box, fs.Pose((0, 5, 0.3)), name="late", sensors=[{"type": "imu"}]))
+            sim.run_simulation(0.2)
+    with Recording(tmp_path / "run.mcap") as recording:
+        topics = recording.index.topics
+        assert {"/cart/scan", "/cart/imu", "/late/imu"} <= set(topics)
+        assert len(topics["/late/imu"].places) in (3, 4) and "/cart/sonar" not in topics

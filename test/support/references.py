@@ -1,0 +1,47 @@
+"""PyBullet as a reference of tests: where it is not installed, what asks for it is skipped, naming it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from fleet_sim import FleetSimError, MissingDependencyError
+
+TESTS = str(Path(__file__).parents[1])
+MODULES = [name for name in ("pybullet", "pybullet_data") if find_spec(name) is None]
+"""Those that are not installed."""
+
+
+class SkippingFinder(MetaPathFinder):
+    """Skips tests and modules of tests that import what is not installed; imports of fleet_sim's own fail as ever."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return None, or skip."""
+        if fullname in MODULES:
+            frame = sys._getframe(1)
+            while frame.f_back is not None and "importlib._bootstrap" in frame.f_code.co_filename:
+                frame = frame.f_back
+            if frame.f_code.co_filename.startswith(TESTS):
+                pytest.skip(f"{fullname} is not installed", allow_module_level=True)
+        return None
+
+
+def skip_what_needs_pybullet() -> Generator[None, object, object]:
+    """Wrap a test: that PyBullet is missing for what it asks is no failure."""
+    try:
+        return (yield)
+    except FleetSimError as error:
+        missing = isinstance(error, MissingDependencyError) and "pybullet" in str(error)
+        # What MuJoCo refuses in its place names the engine that has it.
+        if MODULES and (missing or "engine: bullet" in str(error)):
+            pytest.skip("pybullet is not installed")
+        raise

@@ -1,0 +1,143 @@
+"""Ways to a broker: one in the process, one with users and TLS, none at all."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from master_control import MasterControl, line
+from mqtt_broker import MOSQUITTO, TestBroker, free_port
+from vehicle_bench import VehicleBench, scenario
+
+from fleet_sim.errors import ConfigError, StateError
+from fleet_sim.vda5050 import VehicleSession, connect_vehicles
+from fleet_sim.vda5050.link import mqtt_link
+from fleet_sim.vda5050.link.address import PASSWORD, BrokerAddress
+from fleet_sim.vda5050.link.own_broker import OwnBroker
+
+LIMIT = 60.0
+# The client library leaves sockets of connections that failed to the garbage collector, the broker some of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """Collect what they leave before the next test, which would be told of it."""
+    yield
+    gc.collect()
+
+
+@contextlib.contextmanager
+def connected(url: str, ca: str | None = None) -> Iterator[tuple[VehicleBench, VehicleSession]]:
+    bench = VehicleBench(scenario(robots=2))
+    with connect_vehicles(bench.sim, url, ca=ca) as session:
+        yield bench, session
+    bench.sim.close()
+
+
+def test_addresses_are_read_and_passwords_are_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    address = BrokerAddress.parse("mqtts://me:p%40ss@host:9999")
+    assert (address.host, address.port, address.tls, address.user, address.password) == (
+        "host",
+        9999,
+        True,
+        "me",
+        "p@ss",
+    )
+    assert str(address) == "mqtts://host:9999"
+    monkeypatch.setenv(PASSWORD, "hidden")
+    assert BrokerAddress.parse("mqtt://me@host").password == "hidden"
+    assert BrokerAddress.parse("mqtt://host").password is None
+    for wrong in (
+        "host:1883",
+        "http://host",
+        "mqtt://",
+        "mqtt://host:99999",
+        "mqtt://host/topic",
+        "mqtt://:secret@host",
+    ):
+        with pytest.raises(ConfigError) as caught:
+            BrokerAddress.parse(wrong)
+        assert "secret" not in str(caught.value)
+    for url, ca in (("mqtt://host", str(tmp_path)), ("mqtts://host", str(tmp_path / "none.pem"))):
+        with pytest.raises(ConfigError, match="--vda5050-ca"):
+            BrokerAddress.parse(url, ca)
+
+
+def test_a_broker_in_the_process_serves_a_fleet_and_a_master_control() -> None:
+    port = free_port()
+    broker = OwnBroker(port)
+    try:
+        with pytest.raises(StateError, match=str(port)):
+            OwnBroker(port)
+        with connected(f"mqtt://127.0.0.1:{port}") as (bench, session), MasterControl(port) as master:
+            assert session.link.wait_online(2, LIMIT)
+            master.order("a", line("o", [(0.0, 0.0), (1.0, 0.0)]))
+            while bench.state()["orderId"] != "o":
+                bench.sim.step_once()
+            bench.arrive("n1")
+            master.state("a", lambda state: state["lastNodeId"] == "n1")
+    finally:
+        broker.close()
+
+
+def test_a_fleet_waits_for_a_broker_that_is_not_there_yet() -> None:
+    with connected(f"mqtt://127.0.0.1:{free_port()}") as (bench, session):
+        while not session.figures()["not_sent"]:
+            bench.sim.step_once()
+        assert session.figures()["online"] == 0
+        with pytest.raises(StateError, match="connected"):
+            connect_vehicles(bench.sim, "mqtt://127.0.0.1")
+
+
+def test_states_are_repeated_without_a_step_and_vehicles_that_go_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mqtt_link, "LONGEST_SILENCE", 0.5)
+    broker = TestBroker()
+    try:
+        with connected(f"mqtt://127.0.0.1:{broker.port}") as (bench, session), MasterControl(broker.port) as master:
+            assert session.link.wait_online(2, LIMIT)
+            bench.sim.step_once()
+            first = master.state("a", lambda state: True)
+            # As while the simulation is paused: the same state with a number and a time of its own.
+            again = master.state("a", lambda state: state["headerId"] >= first["headerId"] + 2)
+            assert again["timestamp"] > first["timestamp"]
+            assert again["agvPosition"] == first["agvPosition"]
+            bench.sim.population.remove(bench.desk.vehicle("b").agent)
+            bench.sim.step_once()
+            master.wait("b", "connection", lambda message: message["connectionState"] == "OFFLINE")
+            assert master.last("a", "connection")["connectionState"] == "ONLINE"
+    finally:
+        broker.stop()
+
+
+@pytest.mark.skipif(MOSQUITTO is None or shutil.which("openssl") is None, reason="needs mosquitto and openssl")
+def test_users_and_certificates_are_asked_for(tmp_path: Path) -> None:
+    key, certificate, users = tmp_path / "key.pem", tmp_path / "ca.pem", tmp_path / "users"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    passwd = shutil.which("mosquitto_passwd", path="/usr/bin:/usr/local/bin")
+    assert passwd is not None
+    subprocess.run([passwd, "-b", "-c", str(users), "me", "secret"], check=True, capture_output=True)
+    # The broker gives up root, and reads these afterwards.
+    tmp_path.chmod(0o755)
+    for parent in (*tmp_path.parents[:2], key, users):
+        parent.chmod(0o755)
+    lines = ["listener {port}", f"password_file {users}", f"certfile {certificate}", f"keyfile {key}"]
+    broker = TestBroker("\n".join([*lines, "allow_anonymous false", "user root"]), tmp_path)
+    try:
+        with connected(f"mqtts://me:secret@localhost:{broker.port}", str(certificate)) as (_, session):
+            assert session.link.wait_online(2, LIMIT)
+        for url, ca in (
+            (f"mqtts://me:wrong@localhost:{broker.port}", str(certificate)),
+            (f"mqtts://me:secret@localhost:{broker.port}", None),
+        ):
+            with connected(url, ca) as (_, session):
+                assert not session.link.wait_online(1, 1.0)
+    finally:
+        broker.stop()
