@@ -42,6 +42,8 @@ from fleet_sim.settings import json_schema
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.swarm import registry
 from fleet_sim.swarm.world import RectangularWorld
+from fleet_sim.sweeps import MEASURES, load_sweep
+from fleet_sim.sweeps.job import SweepRuns
 
 ROOT = Path(__file__).parents[1]
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
@@ -334,6 +336,17 @@ def test_a_command_is_applied_recorded_and_replayed(make_sim: Callable[..., Sim]
     assert sim.agents[0].get_pose().z == 2.0
     fs.replay_commands(again, log)
     assert again.state_hash() == sim.state_hash()
+
+
+@row("a measure of sweeps")
+def test_a_measure_is_kept_of_each_run() -> None:
+    MEASURES.register("twice_the_time", lambda sim: 2.0 * sim.sim_time)
+    try:
+        scenario = {"simulation": {"gui": False, "monitor": False, "timestep": 0.1}, "robots": []}
+        plan = load_sweep({"scenario": scenario, "duration": 1.0, "measure": ["twice_the_time"]})
+        assert SweepRuns(plan).run(0) == {"twice_the_time": pytest.approx(2.0)}
+    finally:
+        MEASURES.unregister("twice_the_time")
 
 
 @row("a subcommand")

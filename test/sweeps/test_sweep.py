@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -137,7 +138,7 @@ def test_a_killed_sweep_goes_on_where_it_was(sweep: Path) -> None:
 def test_mistakes_are_reported_before_anything_runs(sweep: Path) -> None:
     with pytest.raises(InvalidValueError, match=r"\.parquet or \.csv"):
         run_sweep(load_sweep(sweep), "t.txt", LocalExecutor(1))
-    sweep.write_text(SWEEP + "measure: [colisions]\n")
+    sweep.write_text(SWEEP + "measure: [collision]\n")
     with pytest.raises(ConfigError, match="Did you mean 'collisions'"):
         run_sweep(load_sweep(sweep), "t.csv", LocalExecutor(1))
     sweep.write_text(SWEEP + "measure: [nothing:here]\n")
@@ -150,3 +151,17 @@ def test_mistakes_are_reported_before_anything_runs(sweep: Path) -> None:
     (sweep.parent / "t.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError, match="not the table of a sweep"):
         read_table("t.csv")
+
+
+def test_a_dry_run_only_says_what_would_be_run(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", str(sweep), "--dry-run"]) == 0
+    assert capsys.readouterr().out == "6 runs: 3 of robots[0].controller.max_linear_vel x 2 seeds\n"
+    assert not list(sweep.parent.glob("*.csv")) + list(sweep.parent.glob("*.parquet"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
+def test_a_cluster_makes_the_same_table(sweep: Path) -> None:
+    assert main(["sweep", str(sweep), "--out", "here.parquet", "--processes", "1"]) == 0
+    assert main(["sweep", str(sweep), "--out", "there.parquet", "--processes", "2", "--address", "local"]) == 0
+    assert Path("there.parquet").read_bytes() == Path("here.parquet").read_bytes()
