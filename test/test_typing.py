@@ -24,7 +24,7 @@ LAZY = [
         "fleet_sim.rmf",
         "fleet_sim.sites",
     ),
-    *("fleet_sim.swarm", "fleet_sim.traffic"),
+    *("fleet_sim.swarm", "fleet_sim.traffic", "fleet_sim.vda5050"),
 ]
 
 ABSTRACT = """

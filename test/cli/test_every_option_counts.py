@@ -108,6 +108,7 @@ BEFORE = {
 PAGES = "viewer/test_view_command.py"
 ELSEWHERE = {
     "run --rtf": "config/test_scenario.py",
+    "run --engine": "engines/test_contract.py",
     "run --headless": "cli/test_cli.py",
     "run --gui": "cli/test_cli.py",
     "run --figures": "orders/test_run_figures.py",

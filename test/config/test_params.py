@@ -52,6 +52,8 @@ DEFAULTS: dict[str, Any] = {
     "monitor_y": -1,
     "seed": 0,
     "pose_flush": "demand",
+    "engine": "auto",
+    "compiled_code": "auto",
     "block_on_collision": False,
     "raise_on_fault": False,
     "max_failures": 100,
@@ -136,7 +138,7 @@ def test_an_unknown_section_is_an_error() -> None:
         SimulationParams.from_dict({"simulation": {}, "robot": []}, source="f.yaml")
 
 
-@pytest.mark.parametrize("config", [None, [], "text", {"simulation": None}, {"simulation": []}])
+@pytest.mark.parametrize("config", [None, [], "text", {"simulation": 0}, {"simulation": []}])
 def test_what_is_no_mapping_is_an_error(config: Any) -> None:
     with pytest.raises(ConfigError, match="must be a mapping"):
         SimulationParams.from_dict(config)

@@ -33,6 +33,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "submit_orders": {"orders": ({"id": "o1", "pick": "a", "drop": "b"},)},
     "cancel_orders": {"ids": ("o1",), "reason": "late"},
     "set_stations_open": {"stations": ("a",), "open": False},
+    "move_doors": {"names": ("a",), "open": False},
+    "run_conveyors": {"names": ("a",), "running": False},
+    "serve_robot": {"cell": "a", "robots": ("b",), "request": "r"},
+    "call_lift": {"lift": "a", "floor": "L2"},
+    "request_lift": {"lift": "a", "floor": "L2", "session": "s"},
+    "follow_waypoints": {"robot": "a", "task": "t", "path": ()},
+    "set_slotcar_mode": {"robot": "a", "mode": 2},
+    "pause_slotcar": {"robot": "a", "pause": 2},
 }
 
 

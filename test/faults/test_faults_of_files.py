@@ -145,7 +145,11 @@ def test_few_open_files_are_enough() -> None:
 def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
     scenario = tmp_path / "huge.yaml"
     grid = "{count: 90000, columns: 300, spacing: [2, 2, 0]}"
-    scenario.write_text(f"robots: [{{name: r, shape: {{shape_type: box, half_extents: [1, 1, 1]}}, grid: {grid}}}]\n")
+    # Without compiled code, which would not even load.
+    scenario.write_text(
+        f"robots: [{{name: r, shape: {{shape_type: box, half_extents: [1, 1, 1]}}, grid: {grid}}}]\n"
+        "simulation: {compiled_code: never}\n"
+    )
     done = fleet_sim(
         ["run", str(scenario), "--headless", "--duration", "1", "--rtf", "0"], limited(resource.RLIMIT_AS, 300 << 20)
     )

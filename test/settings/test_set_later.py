@@ -126,6 +126,8 @@ WINDOW_ONLY = {
 OTHER: dict[str, Any] = {
     "timestep": 0.5,
     "pose_flush": "step",
+    "engine": "mujoco",
+    "compiled_code": "never",
     "spatial_hash_cell_size_mode": "constant",
     "collision_detection_method": "hybrid",
     "model_paths": ["."],

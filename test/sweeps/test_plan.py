@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fleet_sim import ConfigError
-from fleet_sim.sweeps import load_sweep
+from fleet_sim.parallel import JobLimits
+from fleet_sim.sweeps import limits_of, load_sweep
 
 SCENARIO: dict[str, Any] = {
     "simulation": {"gui": False, "monitor": False, "timestep": 0.1},
@@ -73,6 +74,7 @@ def test_ranges_and_distributions() -> None:
         ({"parameters": {"a": {"from": 1, "to": 1, "count": 2}}}, "above from"),
         ({"parameters": {"simulation.seed": [1]}}, "varied by `seeds`"),
         ({"time_limit": 0}, "time_limit"),
+        ({"memory_limit": 0}, "memory_limit"),
         ({"colour": 1}, "colour"),
         ({"scenario": 3}, "name of a file"),
     ],
@@ -88,3 +90,7 @@ def test_the_scenario_is_looked_for_beside_the_sweep_first(tmp_path: Path) -> No
     assert load_sweep(tmp_path / "sweep.yaml").scenario["robots"][0]["name"] == "mine"
     (tmp_path / "demo.yaml").unlink()
     assert len(load_sweep(tmp_path / "sweep.yaml").scenario["robots"]) >= 1
+
+
+def test_limits_are_those_of_each_run() -> None:
+    assert limits_of(sweep(time_limit=2, memory_limit=300, attempts=5)) == JobLimits(2.0, 300.0, 5)

@@ -88,6 +88,7 @@ EXAMPLES = """examples:
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
+  fleet-sim warm                                   compile ahead what large worlds and traffic use
   fleet-sim verify                                 check that runs here are the same, bit for bit, as elsewhere
   fleet-sim site show office.map --picture a.png   show a building; convert and generate write one
   fleet-sim traffic run a.map --planner pibt --robots 500 --seconds 600 --json run.json

@@ -225,7 +225,8 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
     options = {"duration": args.duration, "target_rtf": args.rtf, "seed": args.seed, "gui": args.gui}
-    options["engine"] = args.engine
+    # `view` takes its scenario from here, and has no such option.
+    options["engine"] = getattr(args, "engine", None)
     for name, value in options.items():
         if value is not None:
             set_key(config, section + name, value)

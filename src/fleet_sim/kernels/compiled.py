@@ -179,6 +179,7 @@ def _numba() -> ModuleType:
         if error.name == "numba":
             raise missing_extra("numba", EXTRA, PURPOSE) from error
         raise
-    except ImportError as error:
-        # Numba refuses versions of NumPy that it does not know yet, and says which it takes.
+    except (ImportError, OSError) as error:
+        # Numba refuses versions of NumPy that it does not know yet, and says which it takes; or there is too little
+        # memory to load it.
         raise MissingDependencyError(f"{PURPOSE} needs numba, which cannot be used here: {error}") from error

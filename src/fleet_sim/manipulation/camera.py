@@ -18,7 +18,7 @@ from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
 from fleet_sim.manipulation.loading import load_section
 from fleet_sim.sensors.camera import CameraSensorParams
-from fleet_sim.sensors.render.gl.context import make_context
+from fleet_sim.sensors.render.gl.context import give_back, take_context
 from fleet_sim.sensors.render.optics import Intrinsics, engine_projection, engine_view
 from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -32,7 +32,7 @@ def opengl_is_there() -> bool:
     """Return whether cameras can be rendered with OpenGL on this machine; otherwise PyBullet renders them."""
     try:
         # Trying is the only reliable way: a library that can be imported may still have no driver.
-        make_context().release()
+        give_back(take_context())
     except (MissingDependencyError, StateError):
         return False
     return True

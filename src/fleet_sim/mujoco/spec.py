@@ -18,6 +18,7 @@ from fleet_sim.mujoco.geoms import GeomMaker, inertia_of, wxyz
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.plans import DRIVEN, DYNAMIC, RowPlan, WorldPlan
 from fleet_sim.mujoco.surfaces import FLOOR_FRICTION, ContactSurface, surfaces_of
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 HEAVY = 1e7
@@ -304,7 +305,7 @@ class WorldSpec:
     def _damp(self, model: Any, body: int, dof: int, row: RowPlan) -> None:
         """Slow down a free body, by a force and a torque in proportion to its velocities."""
         linear, angular = (value if value >= 0.0 else DAMPING for value in row.material[3:5])
-        rates = [-np.log1p(-min(value, 0.999999)) for value in (linear, angular)]
+        rates = [-float(trig.log(1.0 - min(value, 0.999999))) for value in (linear, angular)]
         model.dof_damping[dof : dof + 3] = rates[0] * model.body_subtreemass[body]
         model.dof_damping[dof + 3 : dof + 6] = rates[1] * model.body_inertia[body]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -13,6 +14,9 @@ from fleet_sim.errors import FleetSimError, InvalidValueError, missing_extra
 from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, Job, JobLimits, WorkCrew
 from fleet_sim.parallel.local import LOOK
 from fleet_sim.parallel.worker import answer_of, begun, memory_of
+
+PATIENCE = 10.0
+"""How long the head of a cluster may take to answer, in s."""
 
 
 class RayExecutor:
@@ -29,6 +33,7 @@ class RayExecutor:
         ray = self._ray
         if not ray.is_initialized():
             try:
+                _check_answers(address)
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
             # Ray raises errors of many kinds here.
             except Exception as error:
@@ -162,6 +167,13 @@ class _Actors:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _check_answers(address: str) -> None:
+    """Raise OSError where nothing listens at an address of another machine: Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
 
 
 def _ray() -> Any:

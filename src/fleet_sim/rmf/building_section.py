@@ -33,7 +33,7 @@ from fleet_sim.rmf.robot_types import OTHER, TYPES
 from fleet_sim.rmf.slotcars import Slotcars
 from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.sites.building import Building, Level, LiftShaft, Placed
+from fleet_sim.sites.building import Building, Level, LiftShaft, PlacedThing
 from fleet_sim.sites.formats.rmf_building import building_of, read_building
 from fleet_sim.sites.walls import build_walls
 
@@ -146,7 +146,7 @@ def lift_settings(building: Building, lift: LiftShaft) -> LiftSettings | None:
     )
 
 
-def _robot(robot: Placed) -> AgentSpawnParams:
+def _robot(robot: PlacedThing) -> AgentSpawnParams:
     kind = TYPES.get(robot.kind)
     if kind is None:
         log.warning(
@@ -172,16 +172,16 @@ def _robot(robot: Placed) -> AgentSpawnParams:
     )
 
 
-def _is_item(model: Placed) -> bool:
+def _is_item(model: PlacedThing) -> bool:
     """Return whether `model` is a work cell, or can be moved. The shapes of furniture are not in the file."""
     return bool(model.name) and (not model.static or _cell_kind(model) is not None)
 
 
-def _cell_kind(model: Placed) -> WorkcellKind | None:
+def _cell_kind(model: PlacedThing) -> WorkcellKind | None:
     return next((kind for ending, kind in CELLS.items() if model.kind.endswith(ending)), None)
 
 
-def _item(model: Placed) -> SimObjectSpawnParams:
+def _item(model: PlacedThing) -> SimObjectSpawnParams:
     cell = _cell_kind(model)
     half = ITEM if cell is None else CELL
     shape = ShapeParams("box", half_extents=half, rgba_color=ITEM_COLOR)

@@ -66,7 +66,7 @@ class LiftShaft:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedThing:
     """Something that stands in a building: a robot or a model of a kind, at x, y, z in m and yaw in rad."""
 
     name: str
@@ -86,8 +86,8 @@ class Building:
     name: str
     levels: tuple[Level, ...]
     lifts: tuple[LiftShaft, ...] = ()
-    robots: tuple[Placed, ...] = ()
-    models: tuple[Placed, ...] = ()
+    robots: tuple[PlacedThing, ...] = ()
+    models: tuple[PlacedThing, ...] = ()
 
     def level(self, name: str) -> Level:
         """Return the level called `name`; raises UnknownNameError with the closest one."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.context import VehicleContext
 from fleet_sim.vda5050.faults import Refused
 from fleet_sim.vda5050.legs import drives_sideways, edge_way, is_at, turned
@@ -105,7 +106,7 @@ class OrderAcceptance:
         curve = curve_points(edge.trajectory, 0.1) if edge.trajectory is not None else None
         assert curve is not None
         for point, node in ((curve[0], begin), (curve[-1], end)):
-            gap = math.hypot(point[0] - (node.x or 0.0), point[1] - node.y)
+            gap = trig.hypot_of(point[0] - (node.x or 0.0), point[1] - node.y)
             if gap > max(node.deviation[:2]) + self._vehicle.settings.node_tolerance:
                 reason = f"the trajectory of edge {edge.edge_id!r} passes node {node.node_id!r} {gap:.2f} m away"
                 raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
@@ -116,7 +117,8 @@ class OrderAcceptance:
         corners = [(begin.x or 0.0, begin.y), (end.x or 0.0, end.y)]
         if edge.trajectory is not None:
             corners += [point[:2] for point in edge.trajectory.points]
-        if zones and max(math.dist(corners[0], corner) for corner in corners) > LONGEST_EDGE:
+        (x, y), *others = corners
+        if zones and max(trig.hypot_of(x - other[0], y - other[1]) for other in others) > LONGEST_EDGE:
             reason = f"edge {edge.edge_id!r}: with zones, edges are at most {LONGEST_EDGE:g} m long"
             raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
         blocked = [zone for zone in zones if zone.kind == BLOCKED]
@@ -178,7 +180,7 @@ class OrderAcceptance:
             # One heading is held on an edge.
             good = straight or edge.is_global
             return ("", "") if good else ("orientation", "on a curve the vehicle holds only a GLOBAL one")
-        way = math.atan2(end.y - begin.y, (end.x or 0.0) - (begin.x or 0.0))
+        way = trig.atan2_of(end.y - begin.y, (end.x or 0.0) - (begin.x or 0.0))
         off = abs(turned(edge.orientation - (way if edge.is_global else 0.0)))
         if edge.is_global and not straight:
             return "orientation", "on a curve the heading follows the curve"

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import MotionMode
 from fleet_sim.entities.footprint import footprint_radius
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.nurbs import curve_points
 from fleet_sim.vda5050.order import OrderEdge, OrderNode
 from fleet_sim.vda5050.vehicle import Vehicle, VehicleLeg
@@ -76,7 +77,8 @@ def is_at(vehicle: Vehicle, node: OrderNode) -> bool:
     a, b, angle = node.deviation
     if dx * dx + dy * dy <= least * least or not (a > 0.0 and b > 0.0):
         return dx * dx + dy * dy <= least * least
-    along, across = dx * math.cos(angle) + dy * math.sin(angle), dy * math.cos(angle) - dx * math.sin(angle)
+    sine, cosine = trig.sin_cos_of(angle)
+    along, across = dx * cosine + dy * sine, dy * cosine - dx * sine
     return (along / a) ** 2 + (across / b) ** 2 <= 1.0
 
 
@@ -140,7 +142,7 @@ class LegBuilder:
     def _way(self, points: Floats) -> float:
         """Return the direction in rad of the edge that leads through `points`."""
         x, y = points[0, 0] - self._from[0], points[0, 1] - self._from[1]
-        return math.atan2(y, x) if math.hypot(x, y) > 1e-9 else self._vehicle.heading
+        return trig.atan2_of(y, x) if trig.hypot_of(x, y) > 1e-9 else self._vehicle.heading
 
     def _joins(self, edge: OrderEdge, points: Floats) -> bool:
         """Return whether an edge can be driven together with those before."""
@@ -165,8 +167,8 @@ class LegBuilder:
                 self._rest_of = (edge.sequence, skipped + place)
                 return heading, False
             # A point where the vehicle is gives no direction.
-            if math.hypot(x - self._at[0], y - self._at[1]) > 1e-9 and not drives_sideways(self._vehicle):
-                heading = math.atan2(y - self._at[1], x - self._at[0]) + (math.pi if self._reverse else 0.0)
+            if trig.hypot_of(x - self._at[0], y - self._at[1]) > 1e-9 and not drives_sideways(self._vehicle):
+                heading = trig.atan2_of(y - self._at[1], x - self._at[0]) + (math.pi if self._reverse else 0.0)
             self._points.append((x, y, min(limit, low)))
             self._at = (x, y)
         self._from = self._at

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.context import VehicleContext
 from fleet_sim.vda5050.order import OrderEdge, OrderNode
 from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle, load_size
@@ -86,17 +87,17 @@ def needs_base(vehicle: Vehicle) -> bool:
     (x, y), (vx, vy, _) = vehicle.place, vehicle.velocity
     left = 0.0
     for node in released:
-        left += math.hypot((node.x or 0.0) - x, node.y - y)
+        left += trig.hypot_of((node.x or 0.0) - x, node.y - y)
         x, y = node.x or 0.0, node.y
     accel = float(vehicle.world.motion.linear_accel[vehicle.row])
     braking = (vx * vx + vy * vy) / (2.0 * accel) if 0.0 < accel < math.inf else 0.0
     # A second more than it takes to brake: what an answer needs.
-    return left <= braking + math.hypot(vx, vy)
+    return left <= braking + trig.hypot_of(vx, vy)
 
 
 def _since_node(vehicle: Vehicle) -> float:
     place = vehicle.state.last_place
-    return 0.0 if place is None else math.dist(place, vehicle.place)
+    return 0.0 if place is None else trig.hypot_of(place[0] - vehicle.place[0], place[1] - vehicle.place[1])
 
 
 def _node_state(node: OrderNode) -> dict[str, Any]:
@@ -142,7 +143,7 @@ def _loads(vehicle: Vehicle) -> list[dict[str, Any]]:
     for load in vehicle.agent.get_attached_objects():
         length, width, height = load_size(vehicle.world, load.row)
         dx, dy = load.position[0] - x, load.position[1] - y
-        cos, sin = math.cos(vehicle.heading), math.sin(vehicle.heading)
+        sin, cos = trig.sin_cos_of(vehicle.heading)
         loads.append(
             {
                 "loadId": load.name or f"#{load.object_id}",

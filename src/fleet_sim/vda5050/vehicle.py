@@ -12,6 +12,7 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.faults import VehicleFault, report, take_back
 from fleet_sim.vda5050.order import OrderAction, OrderEdge, OrderNode
 from fleet_sim.vda5050.settings import VehicleFleetSettings
@@ -190,8 +191,7 @@ class Vehicle:
     def velocity(self) -> tuple[float, float, float]:
         """Velocity (vx, vy) in m/s in its own frame, and turning speed in rad/s."""
         vx, vy, _ = self.world.velocity[self.row].tolist()
-        yaw = self.heading
-        cos, sin = float(np.cos(yaw)), float(np.sin(yaw))
+        sin, cos = trig.sin_cos_of(self.heading)
         return vx * cos + vy * sin, vy * cos - vx * sin, float(self.world.angular_velocity[self.row, 2])
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.saved_classes import saved
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.faults import Refused
 
 BLOCKED, RELEASE, SPEED_LIMIT = "BLOCKED", "RELEASE", "SPEED_LIMIT"
@@ -44,7 +45,7 @@ class VehicleZone:
             inside_mask ^= crosses_mask & (x < x1 + ((x2 - x1) / (y2 - y1) if y1 != y2 else 0.0) * (y - y1))
             dx, dy = x2 - x1, y2 - y1
             share = np.clip(((x - x1) * dx + (y - y1) * dy) / max(dx * dx + dy * dy, 1e-12), 0.0, 1.0)
-            gaps = np.minimum(gaps, np.hypot(x - x1 - share * dx, y - y1 - share * dy))
+            gaps = np.minimum(gaps, trig.hypot(x - x1 - share * dx, y - y1 - share * dy))
         touched_mask: Bools = inside_mask | (gaps <= radius)
         return touched_mask
 
@@ -111,7 +112,7 @@ def zoned(begin: tuple[float, float], points: Floats, zones: Sequence[VehicleZon
     corners = np.vstack((np.array(begin)[None], points))
     dense = [corners[:1]]
     for one, other in pairwise(corners):
-        count = max(1, math.ceil(math.dist(one, other) / SPACING))
+        count = max(1, math.ceil(trig.hypot_of(float(other[0] - one[0]), float(other[1] - one[1])) / SPACING))
         dense.append(one + (other - one) * (np.arange(1, count + 1) / count)[:, None])
     places = np.concatenate(dense)
     # The corners stay exactly where they are; all other places are kept where something changes only.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
 from bullet_scene import Scene
 from render_scene import LENS, body, look, shot
 
+from fleet_sim import MultiRobotSimulationCore, SimulationParams
 from fleet_sim.arrays import Floats
 from fleet_sim.core.shapes import BodyShape
 from fleet_sim.errors import InvalidValueError
@@ -259,3 +261,20 @@ def test_any_thread_may_take_pictures(make_scene: MakeScene, make: Make) -> None
         thread.start()
         thread.join()
     assert depths == pytest.approx([2.5] * 4)
+
+
+def test_pictures_one_after_the_other_share_a_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    moderngl = pytest.importorskip("moderngl")
+    made: list[object] = []
+    create = moderngl.create_context
+
+    def counted(**options: Any) -> Any:
+        made.append(options)
+        return create(**options)
+
+    monkeypatch.setattr(moderngl, "create_context", counted)
+    with MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False)) as sim:
+        pictures = [sim.draw_picture(32, 24) for _ in range(5)]
+    assert all(np.array_equal(picture, pictures[0]) for picture in pictures)
+    # One at most, as there may be a free one. Each costs memory that is never freed.
+    assert len(made) <= 1

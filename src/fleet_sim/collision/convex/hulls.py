@@ -10,6 +10,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.meshes.hulls import hull_faces, outermost
 from fleet_sim.meshes.loading import load_mesh, version_of
+from fleet_sim.spatial import trigonometry as trig
 
 _STEPS = 10216
 """Bullet moves the corners of a hull to a grid of so many cells along each axis, towards the middle."""
@@ -37,7 +38,8 @@ def _mesh_corners(path: str, scale: tuple[float, float, float], _changed: int) -
 def prism_corners(radius: float, height: float) -> Floats:
     """Return the corners (64, 3) of the prism that stands for a cylinder along z."""
     angles = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
-    ring = np.stack((radius * np.sin(angles), radius * np.cos(angles)), axis=1)
+    sines, cosines = trig.sin_cos(angles)
+    ring = np.stack((radius * sines, radius * cosines), axis=1)
     top = np.column_stack((ring, np.full(_SIDES, 0.5 * height)))
     return _on_grid(np.concatenate((top, top * np.array([1.0, 1.0, -1.0]))))
 

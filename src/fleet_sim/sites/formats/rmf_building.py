@@ -13,7 +13,7 @@ from fleet_sim.arrays import Floats, is_finite
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError, brief
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
-from fleet_sim.sites.building import Building, Level, LevelGraph, LiftShaft, Placed, ShaftDoor, Value
+from fleet_sim.sites.building import Building, Level, LevelGraph, LiftShaft, PlacedThing, ShaftDoor, Value
 from fleet_sim.sites.formats.base import fail, list_of
 from fleet_sim.sites.formats.rmf import BUILDING, Vertex, properties_of, vertices_of
 from fleet_sim.sites.formats.rmf_frames import DrawingFrame, EarthFrame, frame_of
@@ -103,7 +103,7 @@ def _robots(
     lanes: Sequence[tuple[int, int, Mapping[str, Any]]],
     level: str,
     z: float,
-) -> list[Placed]:
+) -> list[PlacedThing]:
     """Return the robots that vertices spawn, turned along the first lane from or to there."""
     found = []
     for index, vertex in enumerate(vertices):
@@ -118,7 +118,7 @@ def _robots(
                     yaw += math.pi if properties.get("orientation") == "backward" else 0.0
                     break
             x, y = points[index].tolist()
-            found.append(Placed(str(name), _kind(str(kind)), level, x, y, z, math.remainder(yaw, math.tau)))
+            found.append(PlacedThing(str(name), _kind(str(kind)), level, x, y, z, math.remainder(yaw, math.tau)))
     return found
 
 
@@ -128,7 +128,7 @@ def _kind(name: str) -> str:
 
 def _models(
     entry: Mapping[str, Any], frame: DrawingFrame | EarthFrame, path: Path, where: str, level: str, elevation: float
-) -> list[Placed]:
+) -> list[PlacedThing]:
     found = []
     for index, model in enumerate(list_of(entry, "models", path, where)):
         place = f"{where}.models[{index}]"
@@ -138,7 +138,7 @@ def _models(
         ((x, y),) = frame.to_metres(np.array([(x, y)])).tolist()
         name, kind = str(model.get("name", "")), str(model.get("model_name", ""))
         turn = math.remainder(yaw, math.tau)
-        found.append(Placed(name, kind, level, x, y, elevation + z, turn, bool(model.get("static", False))))
+        found.append(PlacedThing(name, kind, level, x, y, elevation + z, turn, bool(model.get("static", False))))
     return found
 
 

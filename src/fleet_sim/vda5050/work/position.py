@@ -10,6 +10,7 @@ import numpy as np
 
 from fleet_sim.entities import attachments
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.settings import PositionPolicy
 from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle
 from fleet_sim.vda5050.work.action import INSTANT, NODE, ActionParameter, VehicleAction
@@ -55,7 +56,7 @@ class InitPosition(VehicleAction):
     def _place(self, vehicle: Vehicle, goal: tuple[float, float, float]) -> str:
         world, rows = vehicle.world, np.array([vehicle.row])
         x, y = vehicle.place
-        gap = math.hypot(goal[0] - x, goal[1] - y)
+        gap = trig.hypot_of(goal[0] - x, goal[1] - y)
         turn = abs(math.remainder(goal[2] - vehicle.heading, 2.0 * math.pi))
         if gap <= 1e-6 and turn <= 1e-6:
             return ""

@@ -12,7 +12,7 @@ from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.world import World
 from fleet_sim.meshes import primitives
 from fleet_sim.sensors.render.culling import Frustum
-from fleet_sim.sensors.render.gl.context import make_context
+from fleet_sim.sensors.render.gl.context import give_back, take_context
 from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
 from fleet_sim.sensors.render.gl.programs import Programs, set_uniform
 from fleet_sim.sensors.render.gl.targets import Target
@@ -33,13 +33,13 @@ class GlRenderer:
     name = "opengl"
 
     def __init__(self, world: World, *, floor: bool = False, lighting: Lighting | None = None) -> None:
-        """Make an OpenGL context for the pictures of `world`; raises as `make_context` does."""
+        """Take an OpenGL context for the pictures of `world`; raises as `take_context` does."""
         self.lighting = lighting or Lighting()
         self.floor = floor
         self._scene = Scene(world)
-        self._context = make_context()
+        self._context = take_context()
         # Whoever made the renderer may forget to close it: a simulation that is dropped does.
-        self._release = weakref.finalize(self, self._context.release)
+        self._release = weakref.finalize(self, give_back, self._context)
         # At exit the process frees all of it, and the driver may be gone before this is called.
         self._release.atexit = False
         self._targets: dict[tuple[int, int, frozenset[str]], Target] = {}
@@ -72,6 +72,10 @@ class GlRenderer:
         """Free the resources; may be called again."""
         self._targets.clear()
         self._meshes.clear()
+        if self._release.alive:
+            with self._context:
+                # While it is ours: freed now, and not when somebody else draws with it.
+                self._context.gc()
         self._release()
 
     # ---- what is there -----------------------------------------------------------------------------------------------
