@@ -68,6 +68,19 @@ def test_classes_are_found_by_name() -> None:
         get_message("geometry_msgs/msg/Vector4")
 
 
+@pytest.mark.parametrize(
+    ("package", "kind"), [("no_such_msgs", ModuleNotFoundError), ("example_interfaces", AttributeError)]
+)
+def test_unknown_names_raise_what_importing_them_would(package: str, kind: type[Exception]) -> None:
+    for get, folder in ((get_message, "msg"), (get_service, "srv"), (get_action, "action")):
+        with pytest.raises(kind, match=f"{package}/{folder}/Nothing"):
+            get(f"{package}/Nothing")
+    with pytest.raises(kind, match="Nothing_Request"):
+        get_message(f"{package}/srv/Nothing_Request")
+    with pytest.raises(kind, match="Nothing"):
+        import_message_from_namespaced_type(get_message_namespaced_type(f"{package}/Nothing"))
+
+
 def test_messages_become_text_and_dictionaries() -> None:
     assert message_to_yaml(Vector3(x=1.0)) == "x: 1.0\ny: 0.0\nz: 0.0\n"
     assert message_to_csv(Vector3(x=1.0)) == "1.0,0.0,0.0"
