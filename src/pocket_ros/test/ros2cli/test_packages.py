@@ -134,6 +134,7 @@ def test_packages_of_pocket_ros_are_in_the_index(ros2: Any) -> None:
     listed = ros2("pkg", "list").stdout.splitlines()
     assert {"rclpy", "launch_ros", "std_msgs", "tf2_ros"} <= set(listed)
     assert Path(ros2("pkg", "prefix", "std_msgs").stdout.strip(), "msg", "String.msg").is_file()
+    assert "'std_msgs' has no package.xml" in ros2("pkg", "xml", "std_msgs").stderr
     assert "tf2_ros tf2_echo" in ros2("pkg", "executables", "tf2_ros").stdout.splitlines()
 
 
