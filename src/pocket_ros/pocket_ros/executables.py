@@ -16,13 +16,14 @@ import re
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterable
 from importlib import metadata
 
 from .ament_index_python import get_package_prefix
 
 BUNDLED = {"tf2_ros": ("static_transform_publisher", "tf2_echo")}
 """Programs that come with pocket_ros, by the package they belong to."""
-
+_OWN = "pocket_ros."
 
 _LAUNCHER = """#!{python}
 import sys
@@ -58,9 +59,12 @@ def get_executable_path(*, package_name: str, executable_name: str) -> str | Non
 
 
 def _bundled_scripts(package_name: str) -> dict[str, str]:
-    scripts = sysconfig.get_path("scripts")
-    paths = {name: os.path.join(scripts, name) for name in BUNDLED.get(package_name, ())}
-    return {name: path for name, path in paths.items() if os.access(path, os.X_OK)}
+    names = BUNDLED.get(package_name)
+    if names is None:
+        return {}
+    # By the entry point, as for any package: another one may have put a script of that name into `bin`.
+    entries = metadata.entry_points(group="console_scripts")
+    return _scripts(entry for entry in entries if entry.name in names and entry.module.startswith(_OWN))
 
 
 def _console_scripts(package_name: str) -> dict[str, str]:
@@ -68,7 +72,10 @@ def _console_scripts(package_name: str) -> dict[str, str]:
         distribution = metadata.distribution(re.sub(r"[-_.]+", "-", package_name))
     except metadata.PackageNotFoundError:
         return {}
-    entries = [entry for entry in distribution.entry_points if entry.group == "console_scripts"]
+    return _scripts(entry for entry in distribution.entry_points if entry.group == "console_scripts")
+
+
+def _scripts(entries: Iterable[metadata.EntryPoint]) -> dict[str, str]:
     return {entry.name: path for entry in entries if (path := _path_of(entry)) is not None}
 
 

@@ -7,7 +7,7 @@ import warnings
 
 from .bundled import find_bundled
 from .checkouts import find_checkouts
-from .resources import get_resources, has_resource
+from .resources import find_installed, list_installed
 from .search_paths import get_search_paths
 
 _VALID_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_-]+", re.ASCII)
@@ -22,13 +22,13 @@ class PackageNotFoundError(KeyError):
 
 def get_packages_with_prefixes() -> dict[str, str]:
     """Package name to prefix: installed packages, then source checkouts, then those of pocket_ros."""
-    return {**find_bundled(), **find_checkouts(), **get_resources("packages")}
+    return {**find_bundled(), **find_checkouts(), **list_installed("packages")}
 
 
 def _locate(package_name: str) -> tuple[str, str]:
     if _VALID_NAME.fullmatch(package_name) is None:
         raise ValueError(f"'{package_name}' is not a valid package name")
-    prefix = has_resource("packages", package_name)
+    prefix = find_installed("packages", package_name)
     if prefix is not False:
         return prefix, os.path.join(prefix, "share", package_name)
     source = find_checkouts().get(package_name)

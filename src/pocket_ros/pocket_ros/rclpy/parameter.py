@@ -181,14 +181,15 @@ def parameter_dict_from_yaml_file(
 ) -> dict[str, Any]:
     """Name to Parameter message for the entries of a parameter file; of all nodes where none is given.
 
-    Raises RuntimeError for a file without what is asked for.
+    A node that stands in the file twice has the parameters of both sections. Raises RuntimeError for a file
+    without what is asked for, TypeError for a value that no parameter can have.
     """
-    import yaml
-
-    from .parameter_yaml import flatten
+    from .parameter_yaml import flatten, load_sections
 
     with open(parameter_file, encoding="utf-8") as file:
-        content = yaml.safe_load(file)
+        content = load_sections(file.read())
+    if not isinstance(content, dict):
+        raise RuntimeError(f"Param file {parameter_file} does not start with the name of a node")
     keys = ["/**"] if use_wildcard and "/**" in content else []
     for node in target_nodes or []:
         if node not in content:
@@ -201,7 +202,15 @@ def parameter_dict_from_yaml_file(
     values: dict[str, Any] = {}
     for key in keys:
         section = content[key]
-        if not isinstance(section, dict) or "ros__parameters" not in section:
+        if not isinstance(section, dict) or not isinstance(section.get("ros__parameters"), dict):
             raise RuntimeError(f"YAML file is not a valid ROS parameter file for node {key}")
         values.update(flatten(section["ros__parameters"], namespace))
-    return {name: Parameter(name, value=value).to_parameter_msg() for name, value in values.items()}
+    return {name: _message_of(name, value) for name, value in values.items()}
+
+
+def _message_of(name: str, value: Any) -> Any:
+    try:
+        # An empty list is one of booleans, as `get_parameter_value` has it.
+        return Parameter(name, _Type.BOOL_ARRAY if value == [] else None, value).to_parameter_msg()
+    except TypeError as error:
+        raise TypeError(f"parameter '{name}': {error}") from error

@@ -50,6 +50,38 @@ def load(text: str) -> Any:
     return yaml.load(text, Loader=_Loader)
 
 
+def load_sections(text: str) -> Any:
+    """The content of a document by the rules of YAML, sections with the same name joined.
+
+    Raises yaml.YAMLError for what is none.
+    """
+    loader = yaml.SafeLoader(text)
+    try:
+        root = loader.get_single_node()
+        return None if root is None else loader.construct_document(_join_sections(root))
+    finally:
+        loader.dispose()
+
+
+def _join_sections(node: Any) -> Any:
+    """Of sections with the same name PyYAML would keep the last one, and say nothing."""
+    if not isinstance(node, yaml.MappingNode):
+        return node
+    pairs: list[tuple[Any, Any]] = []
+    places: dict[str, int] = {}
+    for key, value in node.value:
+        place = places.get(key.value) if isinstance(key, yaml.ScalarNode) else None
+        if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.MappingNode):
+            places.setdefault(key.value, len(pairs))
+        if place is None or not isinstance(value, yaml.MappingNode) or key.value == "<<":
+            pairs.append((key, value))
+        else:
+            first = pairs[place][1]
+            # A new node, for an anchor may stand for the first one elsewhere too.
+            pairs[place] = (key, yaml.MappingNode(first.tag, first.value + value.value))
+    return yaml.MappingNode(node.tag, [(key, _join_sections(value)) for key, value in pairs])
+
+
 def scalar(text: str) -> bool | int | float | str | None:
     """What a word without quotes means; integers beyond 64 bits are floats."""
     if text in _NULL:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..interfaces.catalog import UnknownInterfaceError, interface_names
 from ..interfaces.classes import action_class, message_class, service_class
 
 _PARTS = (
@@ -11,6 +13,14 @@ _PARTS = (
     *("_Goal", "_Result", "_Feedback", "_FeedbackMessage"),
 )
 _MAKERS = {"msg": message_class, "srv": service_class, "action": action_class}
+
+
+class UnknownInterfacePackageError(UnknownInterfaceError, ModuleNotFoundError):
+    """No package of that name has interfaces of the kind; in ROS its module is not found."""
+
+
+class UnknownInterfaceNameError(UnknownInterfaceError, AttributeError):
+    """The package has no interface of that name; in ROS its module has no such attribute."""
 
 
 class NamespacedType(NamedTuple):
@@ -28,28 +38,38 @@ def get_interface(identifier: str) -> Any:
     """The class of `package/msg/Name`, `package/srv/Name` or `package/action/Name`.
 
     Also of a part of a service or an action, such as `std_srvs/srv/SetBool_Request`. Raises ValueError for a
-    name of another form, LookupError for one that is not known.
+    name of another form, UnknownInterfacePackageError and UnknownInterfaceNameError, both LookupError,
+    for one that is not known.
     """
     parts = identifier.split("/")
     if len(parts) == 3 and parts[1] in ("srv", "action") and parts[2].endswith(_PARTS):
-        return message_class(identifier)
+        return _make(message_class, identifier)
     if len(parts) != 3 or parts[1] not in _MAKERS or not all(parts):
         raise ValueError(
             f"Expected the full name of an interface such as std_msgs/msg/String, got '{identifier}'"
         )
-    return _MAKERS[parts[1]](identifier)
+    return _make(_MAKERS[parts[1]], identifier)
+
+
+def _make(maker: Callable[[str], Any], identifier: str) -> Any:
+    try:
+        return maker(identifier)
+    except UnknownInterfaceError as error:
+        package, kind, _ = identifier.split("/")
+        known = kind in interface_names(package)
+        raise (UnknownInterfaceNameError if known else UnknownInterfacePackageError)(str(error)) from error
 
 
 def get_message(identifier: str) -> Any:
     """The message class of `package/msg/Name`, `package/Name`, or of a part of a service or action.
 
-    Raises ValueError for what names no message, and LookupError.
+    Raises ValueError for what names no message, and as `get_interface` does.
     """
     parts = identifier.split("/")
     if len(parts) == 3 and parts[1] in ("srv", "action"):
         if not parts[2].endswith(_PARTS):
             raise ValueError(f"Expected the full name of a message, got '{identifier}'")
-        return message_class(identifier)
+        return get_interface(identifier)
     return _of_kind(identifier, "msg")
 
 

@@ -145,3 +145,17 @@ def test_packages_of_pocket_ros_are_found_last() -> None:
     assert set(find_bundled()) == LIBRARIES | INTERFACE_PACKAGES
     for name in ("std_msgs", "launch_ros"):
         assert get_package_share_directory(name) == find_bundled()[name]
+
+
+def test_packages_of_pocket_ros_have_resources(prefixes: list[Path]) -> None:
+    home = get_package_prefix("std_msgs")
+    assert has_resource("packages", "std_msgs") == get_resources("packages")["std_msgs"] == home
+    assert get_resource("packages", "rclpy") == ("", get_package_prefix("rclpy"))
+    content, prefix = get_resource("rosidl_interfaces", "std_srvs")
+    assert prefix == get_package_prefix("std_srvs") and "srv/SetBool.srv" in content.splitlines()
+    assert "rclpy" not in get_resources("rosidl_interfaces")
+    assert has_resource("rviz_common__pluginlib__plugin", "std_msgs") is False
+    assert {"packages", "rosidl_interfaces"} <= get_resource_types()
+    install(prefixes[1], "std_msgs", "installed")
+    assert get_resource("packages", "std_msgs") == ("installed", str(prefixes[1]))
+    assert get_resources("packages")["std_msgs"] == get_package_prefix("std_msgs") == str(prefixes[1])

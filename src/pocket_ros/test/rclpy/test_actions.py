@@ -131,6 +131,25 @@ def test_a_newer_goal_can_preempt_the_older(ros: None) -> None:
     client.destroy()
 
 
+def test_a_goal_may_be_executed_between_two_turns(ros: None) -> None:
+    """The program's own loop executes what a callback has accepted, while nothing spins."""
+    node, accepted = Node("here"), list[Any]()
+
+    def execute(goal_handle: Any) -> Fibonacci.Result:
+        goal_handle.succeed()
+        return Fibonacci.Result(sequence=[goal_handle.request.order])
+
+    server = ActionServer(node, Fibonacci, "later", execute, handle_accepted_callback=accepted.append)
+    client = ActionClient(node, Fibonacci, "later")
+    assert client.wait_for_server(timeout_sec=10)
+    handle = result_of(node, client.send_goal_async(Fibonacci.Goal(order=7)))
+    accepted.pop().execute()
+    answer = result_of(node, handle.get_result_async())
+    assert (answer.status, list(answer.result.sequence)) == (GoalStatus.STATUS_SUCCEEDED, [7])
+    server.destroy()
+    client.destroy()
+
+
 def test_feedback_after_shutdown_ends_the_callback(ros: None) -> None:
     node, started, ended = Node("here"), threading.Event(), threading.Event()
 

@@ -86,6 +86,33 @@ def test_filters_combine_in_the_order_of_ros() -> None:
     assert written == [False, False, False, True, False]
 
 
+def test_throttling_counts_from_the_start_of_simulated_time() -> None:
+    clock, source = ROSClock(), TimeSource()
+    source.attach_clock(clock)
+    source.ros_time_is_active = True
+    logger, written = get_logger("simulated"), []
+    for seconds in (0, 1, 2, 3, 4, 1):
+        clock.set_ros_time_override(Time(seconds=seconds))
+        written.append(logger.info("t", throttle_duration_sec=2, throttle_time_source_type=clock))
+    assert written == [False, False, True, False, True, True], "set back to 1 s, it starts anew"
+
+
+def test_filters_that_are_off_are_none() -> None:
+    logger = get_logger("off")
+
+    def log(**options: Any) -> bool:
+        return logger.info("message", **options)
+
+    for options in ({}, {"once": False}, {"skip_first": None}, {"throttle_duration_sec": 0}, {"name": None}):
+        assert log(**options)
+    with pytest.raises(ValueError, match="filters cannot be changed"):
+        log(once=True)
+    with pytest.raises(TypeError, match=r"required parameter .* not specified"):
+        logger.info("message", throttle_time_source_type=ROSClock())
+    with pytest.raises(ValueError, match="not a clock"):
+        logger.info("message", throttle_duration_sec=1, throttle_time_source_type="STEADY")
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [

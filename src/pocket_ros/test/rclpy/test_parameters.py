@@ -23,7 +23,12 @@ from rclpy.exceptions import (
 )
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter, get_parameter_value, parameter_value_to_python
+from rclpy.parameter import (
+    Parameter,
+    get_parameter_value,
+    parameter_dict_from_yaml_file,
+    parameter_value_to_python,
+)
 from rclpy.parameter_client import AsyncParameterClient
 
 Start = Callable[..., Any]
@@ -256,6 +261,42 @@ def test_a_client_sets_what_a_file_says_for_any_node(ros: None, tmp_path: Path) 
     future = client.load_parameter_file_atomically(str(file), use_wildcard=True)
     executor.spin_until_future_complete(future, 20)
     assert future.result().result.successful and server.get_parameter("a").value == 1
+
+
+def test_files_for_clients_are_read_whole_or_refused(tmp_path: Path) -> None:
+    file = tmp_path / "parameters.yaml"
+    file.write_text(
+        "shared: &shared {unit: m}\n"
+        "a:\n  ros__parameters: {gain: &gain {p: 1}, copy: *gain, empty: [], text: '3'}\n"
+        "a:\n  ros__parameters: {gain: {<<: *shared, i: 2.0}}\n"
+        "b:\n  ros__parameters: {gain: {d: on}}\n"
+    )
+    found = parameter_dict_from_yaml_file(str(file), target_nodes=["a", "b"], namespace="arm.")
+    assert {name: parameter_value_to_python(parameter.value) for name, parameter in found.items()} == {
+        **{"arm.gain.p": 1, "arm.gain.i": 2.0, "arm.gain.d": True, "arm.gain.unit": "m"},
+        **{"arm.copy.p": 1, "arm.empty": [], "arm.text": "3"},
+    }
+    assert found["arm.empty"].value.type == ParameterType.PARAMETER_BOOL_ARRAY
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("", RuntimeError, "name of a node"),
+        ("a:\n", RuntimeError, "for node a"),
+        ("a:\n  ros__parameters:\n", RuntimeError, "for node a"),
+        ("a:\n  ros__parameters: [1]\n", RuntimeError, "for node a"),
+        ("/**:\n  ros__parameters: {x: 1}\n", RuntimeError, "selected parameters"),
+        ("a:\n  ros__parameters: {x: {y: [1, 2.0]}}\n", TypeError, r"'x\.y'"),
+    ],
+)
+def test_files_that_set_nothing_say_why(
+    text: str, error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "parameters.yaml"
+    file.write_text(text)
+    with pytest.raises(error, match=message):
+        parameter_dict_from_yaml_file(str(file))
 
 
 def test_a_value_of_a_type_that_there_is_not_is_refused(ros: None) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from pocket_ros.executables import get_executable_path
+
 LAUNCH = """
 import sys
 from launch import LaunchDescription
@@ -134,6 +136,7 @@ def test_packages_of_pocket_ros_are_in_the_index(ros2: Any) -> None:
     listed = ros2("pkg", "list").stdout.splitlines()
     assert {"rclpy", "launch_ros", "std_msgs", "tf2_ros"} <= set(listed)
     assert Path(ros2("pkg", "prefix", "std_msgs").stdout.strip(), "msg", "String.msg").is_file()
+    assert "'std_msgs' has no package.xml" in ros2("pkg", "xml", "std_msgs").stderr
     assert "tf2_ros tf2_echo" in ros2("pkg", "executables", "tf2_ros").stdout.splitlines()
 
 
@@ -167,3 +170,18 @@ sys.exit(main(sys.argv[1:]))
         command = [sys.executable, "-c", code, "run", f"{name}_pkg", "talker", "hello"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert (done.stdout, done.returncode) == (f"{name} hello\n", 3), done.stderr
+
+
+def test_a_program_of_pocket_ros_is_not_that_of_another_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another package has put its own `tf2_echo` into `bin`."""
+    script = tmp_path / "tf2_echo"
+    script.write_text(f"#!{sys.executable}\nimport sys\nfrom other_pkg import main\nsys.exit(main())\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    path = get_executable_path(package_name="tf2_ros", executable_name="tf2_echo")
+    assert path is not None
+    done = subprocess.run([path, "--help"], capture_output=True, text=True)
+    assert done.stdout.startswith("usage: tf2_echo"), done.stderr

@@ -1,12 +1,15 @@
 """What tools for any message type use."""
 
+from array import array
 from collections import OrderedDict
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tf2_geometry_msgs
 import tf2_py
 import tf2_ros
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from example_interfaces.action import Fibonacci
 from geometry_msgs.msg import Point, Point32, Polygon, PoseStamped, Vector3
@@ -38,10 +41,12 @@ from rosidl_runtime_py.utilities import (
     is_message,
     is_service,
 )
-from sensor_msgs.msg import Imu
+from sensor_msgs.msg import Imu, LaserScan
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import Byte, Int32, String
 from std_srvs.srv import SetBool
+from tf2_msgs.msg import TFMessage
+from unique_identifier_msgs.msg import UUID
 
 
 def test_classes_are_found_by_name() -> None:
@@ -61,6 +66,19 @@ def test_classes_are_found_by_name() -> None:
         get_action("std_srvs/srv/SetBool")
     with pytest.raises(LookupError, match="Vector3"):
         get_message("geometry_msgs/msg/Vector4")
+
+
+@pytest.mark.parametrize(
+    ("package", "kind"), [("no_such_msgs", ModuleNotFoundError), ("example_interfaces", AttributeError)]
+)
+def test_unknown_names_raise_what_importing_them_would(package: str, kind: type[Exception]) -> None:
+    for get, folder in ((get_message, "msg"), (get_service, "srv"), (get_action, "action")):
+        with pytest.raises(kind, match=f"{package}/{folder}/Nothing"):
+            get(f"{package}/Nothing")
+    with pytest.raises(kind, match="Nothing_Request"):
+        get_message(f"{package}/srv/Nothing_Request")
+    with pytest.raises(kind, match="Nothing"):
+        import_message_from_namespaced_type(get_message_namespaced_type(f"{package}/Nothing"))
 
 
 def test_messages_become_text_and_dictionaries() -> None:
@@ -107,6 +125,48 @@ def test_a_message_may_be_the_value_of_a_field() -> None:
     corner = Point32(x=2.0)
     set_message_fields(path, {"points": [corner, {"y": 3}]})
     assert path.points == [corner, Point32(y=3.0)]
+
+
+def test_a_dictionary_makes_a_new_message_of_its_field() -> None:
+    pose = PoseStamped()
+    kept = pose.pose.position
+    kept.y = 5.0
+    set_message_fields(pose, {"pose": {"position": {"x": 2}}})
+    assert pose.pose.position == Point(x=2.0) and kept == Point(y=5.0)
+    for value in (None, 0, "", [], False):
+        with pytest.raises(TypeError, match="expected a dictionary for Point"):
+            set_message_fields(pose, {"pose": {"position": value}})
+
+
+def test_times_of_publishing_may_stand_in_arrays() -> None:
+    transforms = TFMessage()
+    values = {"transforms": ({"header": "auto"}, {"header": {"stamp": "now", "frame_id": "map"}})}
+    setters = set_message_fields(transforms, values, expand_header_auto=True, expand_time_now=True)
+    for number, stamp in enumerate(setters, 1):
+        stamp(Time(sec=number))
+    assert [transform.header.stamp.sec for transform in transforms.transforms] == [1, 2]
+    assert transforms.transforms[1].header.frame_id == "map"
+    with pytest.raises(TypeError, match="auto"):
+        set_message_fields(transforms, values)
+
+
+def test_arrays_are_filled_from_what_there_is() -> None:
+    unique, scan, text = UUID(), LaserScan(), String()
+    set_message_fields(unique, {"uuid": ["1", 2.0, *[3] * 14]})
+    assert unique.uuid.tolist() == [1, 2, *[3] * 14]
+    for ranges in ((1, 2), array("d", [1, 2]), np.array([1, 2])):
+        set_message_fields(scan, {"ranges": ranges})
+        assert scan.ranges.tolist() == [1, 2]
+    set_message_fields(text, {"data": [1]})
+    assert text.data == "[1]"
+    for message, values in (
+        (unique, {"uuid": [300] * 16}),
+        (unique, {"uuid": ["a"] * 16}),
+        (Polygon(), {"points": [1]}),
+        (Int32(), {"data": [1]}),
+    ):
+        with pytest.raises((TypeError, ValueError, AssertionError)):
+            set_message_fields(message, values)
 
 
 def test_arrays_left_out_name_their_type_and_size() -> None:

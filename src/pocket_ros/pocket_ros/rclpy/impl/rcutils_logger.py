@@ -14,19 +14,14 @@ from .logging_severity import LoggingSeverity
 _FILTERS = ("throttle_duration_sec", "throttle_time_source_type", "skip_first", "once")
 
 
-class _SystemClock:
-    def now(self) -> Any:
-        from ..time import Time
-
-        return Time(nanoseconds=time.time_ns())
-
-
 class RcutilsLogger:
     """A named logger.
 
     Filters count per call in the source, and a message has to pass all that the call names, in this order:
-    `throttle_duration_sec`, `skip_first`, `once`. A call keeps its severity, logger name and filters:
-    ValueError is raised where it changes them.
+    `throttle_duration_sec`, `skip_first`, `once`. A filter that is given as False, 0 or None is left out.
+    Throttling counts from time 0 of its clock, so a simulated clock has to reach the duration first; a clock
+    set back starts it anew. A call keeps its severity, logger name and filters: ValueError is raised where it
+    changes them, and for a time source that is no clock.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -74,10 +69,11 @@ class RcutilsLogger:
         return self._log(message, LoggingSeverity.FATAL, kwargs)
 
     def _log(self, message: Any, severity: int | LoggingSeverity, options: dict[str, Any]) -> bool:
-        name = options.pop("name", self.name)
-        unknown = options.keys() - set(_FILTERS)
-        if unknown:
-            raise TypeError(f"unknown logging option(s) {sorted(unknown)}; allowed are {list(_FILTERS)}")
+        name = options.pop("name", None)
+        if name is None:
+            name = self.name
+        if options:
+            options = _chosen_filters(options)
         severity = LoggingSeverity(severity)
         if int(severity) < log_output.effective_level(name):
             return False
@@ -97,16 +93,33 @@ class RcutilsLogger:
         return True
 
 
+def _chosen_filters(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that filter. Raises TypeError for an unknown one, ValueError for a source without time."""
+    unknown = sorted(options.keys() - set(_FILTERS))
+    if unknown:
+        raise TypeError(
+            f"parameter {unknown[0]!r} is not one of the recognized logging options {list(_FILTERS)}"
+        )
+    chosen = {name: value for name, value in options.items() if value}
+    source = chosen.get("throttle_time_source_type")
+    if source is not None:
+        if options.get("throttle_duration_sec") is None:
+            raise TypeError(
+                "required parameter 'throttle_duration_sec' not specified: throttle_time_source_type needs it"
+            )
+        if not callable(getattr(source, "now", None)):
+            raise ValueError(f"Received throttle_time_source_type of {source!r} is not a clock instance")
+    return chosen
+
+
 class _Call:
     """One call in the source: what it was first made with, and what its filters have counted."""
 
     def __init__(self, severity: LoggingSeverity, name: str, options: dict[str, Any]) -> None:
-        if "throttle_time_source_type" in options and "throttle_duration_sec" not in options:
-            raise TypeError("throttle_time_source_type needs throttle_duration_sec")
         self._severity = severity
         self._name = name
         self._options = options
-        self._last: int | None = None
+        self._last = 0
         self._skipped = False
         self._logged = False
 
@@ -124,20 +137,20 @@ class _Call:
     def passes(self) -> bool:
         """Whether every filter lets the message through; those behind one that does not do not count it."""
         options = self._options
-        if options.get("throttle_duration_sec") and not self._is_due(float(options["throttle_duration_sec"])):
+        if "throttle_duration_sec" in options and not self._is_due(float(options["throttle_duration_sec"])):
             return False
-        if options.get("skip_first") and not self._skipped:
+        if "skip_first" in options and not self._skipped:
             self._skipped = True
             return False
-        if options.get("once") and self._logged:
+        if "once" in options and self._logged:
             return False
         self._logged = True
         return True
 
     def _is_due(self, period: float) -> bool:
-        source = self._options.get("throttle_time_source_type") or _SystemClock()
-        now: int = source.now().nanoseconds
-        if self._last is not None and 0 <= now - self._last < period * 1e9:
+        source = self._options.get("throttle_time_source_type")
+        now: int = time.time_ns() if source is None else source.now().nanoseconds
+        if self._last <= now < self._last + period * 1e9:
             return False
         self._last = now
         return True

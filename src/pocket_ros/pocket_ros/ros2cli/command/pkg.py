@@ -64,6 +64,9 @@ def _xml(args: argparse.Namespace) -> str | None:
         folder = get_package_share_directory(args.package_name)
     except PackageNotFoundError:
         return NOT_FOUND
-    with open(os.path.join(folder, "package.xml")) as stream:
+    manifest = os.path.join(folder, "package.xml")
+    if not os.path.isfile(manifest):
+        return f"Package '{args.package_name}' has no package.xml in {folder}"
+    with open(manifest) as stream:
         print(stream.read())
     return None
