@@ -41,6 +41,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "follow_waypoints": {"robot": "a", "task": "t", "path": ()},
     "set_slotcar_mode": {"robot": "a", "mode": 2},
     "pause_slotcar": {"robot": "a", "pause": 2},
+    "vda5050_message": {"name": "a", "topic": "order", "text": "{}", "received": 1.5},
 }
 
 

@@ -43,7 +43,8 @@ def check(args: argparse.Namespace) -> None:
 
 def add_section(args: argparse.Namespace, config: dict[str, Any]) -> None:
     """Let all robots of a scenario without a section `vda5050` be vehicles, where a broker was named."""
-    if args.vda5050 is not None and "robots" in config:
+    # `view` has its scenario read in the same way, and has no such option.
+    if getattr(args, "vda5050", None) is not None and "robots" in config:
         config.setdefault("vda5050", {})
 
 
