@@ -105,6 +105,8 @@ def test_rotations_of_any_length_keep_the_scale(
     assert (moved.position.x, moved.position.y) == pytest.approx(expected)
     turned = moved.orientation
     assert math.hypot(turned.x, turned.y, turned.z, turned.w) == pytest.approx(1.0)
+    pose.orientation.w = -3.0  # the same rotation
+    assert do_transform_pose(pose, found) == moved and turned.w > 0
     (point,) = point_cloud2.read_points_numpy(do_transform_cloud(small_cloud(), found))
     assert point == pytest.approx((*expected, 3.0))
 
