@@ -141,7 +141,8 @@ def sensors_schema() -> dict[str, Any]:
         # The constant type ties each set of parameters to its kind, so editors complete the right ones.
         properties = {"type": {"const": name}, **schema["properties"]}
         kinds.append({**schema, "properties": properties, "required": ["type", *schema.get("required", [])]})
-    return {"type": "array", "description": "What it carries.", "items": {"anyOf": kinds}}
+    # A name alone is a sensor with its defaults; which names there are is left to the reader.
+    return {"type": "array", "description": "What it carries.", "items": {"anyOf": [*kinds, {"type": "string"}]}}
 
 
 def _type_of(params: SensorParams) -> str:

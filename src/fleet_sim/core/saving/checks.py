@@ -79,6 +79,9 @@ def check_world(world: World, tables: Tables, names: Any, saved: Any, clock: Any
     _check_waypoints(tables["motion"], saved["waypoints"], alive)
     if len(saved["handles"]) != count:
         raise StateFileError(f"expected {count} handles, got {len(saved['handles'])}")
+    # By what this floor asks of handles, which are made above it.
+    if not all(handle is None or hasattr(type(handle), "last_label") for handle in saved["handles"]):
+        raise StateFileError("handles of entities are something else")
 
 
 def check_row(world: World, row: Any) -> None:
