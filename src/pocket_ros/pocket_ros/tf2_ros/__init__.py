@@ -2,6 +2,7 @@
 
 from .buffer import Buffer
 from .buffer_client import BufferClient
+from .buffer_core import BufferCore
 from .buffer_interface import (
     BufferInterface,
     ConvertRegistration,
@@ -26,6 +27,7 @@ from .transform_listener import TransformListener
 __all__ = [
     "Buffer",
     "BufferClient",
+    "BufferCore",
     "BufferInterface",
     "ConnectivityException",
     "ConvertRegistration",

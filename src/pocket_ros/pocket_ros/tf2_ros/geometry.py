@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from ..interfaces.classes import message_class
-from .rigid import Rigid, compose, rotate
+from .rigid import Rigid, compose, rotate, rotation_of
 
 
 def register(registration: Any) -> None:
@@ -45,12 +45,14 @@ def do_transform_vector3(vector3: Any, transform: Any) -> Any:
 
 
 def do_transform_pose(pose: Any, transform: Any) -> Any:
-    """A Pose in the transform's frame."""
+    """A Pose in the transform's frame, its orientation of length one and with a w that is not negative."""
     result = deepcopy(pose)
     p, q = result.position, result.orientation
-    moved = compose(_rigid(transform), Rigid((p.x, p.y, p.z), (q.x, q.y, q.z, q.w)))
+    moved = compose(_rigid(transform), Rigid((p.x, p.y, p.z), rotation_of(q)))
     p.x, p.y, p.z = moved.translation
-    q.x, q.y, q.z, q.w = moved.rotation
+    x, y, z, w = moved.rotation
+    # Both signs are one rotation; ROS gives the one whose w is not negative.
+    q.x, q.y, q.z, q.w = (-x, -y, -z, -w) if w < 0 else (x, y, z, w)
     return result
 
 
@@ -102,5 +104,5 @@ def _moved(message: Any, transform: Any) -> Any:
 
 
 def _rigid(transform: Any) -> Rigid:
-    t, r = transform.transform.translation, transform.transform.rotation
-    return Rigid((t.x, t.y, t.z), (r.x, r.y, r.z, r.w))
+    t = transform.transform.translation
+    return Rigid((t.x, t.y, t.z), rotation_of(transform.transform.rotation))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import sys
+from typing import Any, NamedTuple
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -24,6 +25,12 @@ def normalised(q: Quaternion) -> Quaternion:
     """A rotation of any length as a unit quaternion; one of length one as it is. Raises ZeroDivisionError."""
     length = math.hypot(*q)
     return q if length == 1.0 else (q[0] / length, q[1] / length, q[2] / length, q[3] / length)
+
+
+def rotation_of(message: Any) -> Quaternion:
+    """The rotation of a Quaternion message, of length one; one of no length rotates nothing, as in ROS."""
+    q = (message.x, message.y, message.z, message.w)
+    return IDENTITY.rotation if math.hypot(*q) ** 2 < sys.float_info.epsilon else normalised(q)
 
 
 def multiply(a: Quaternion, b: Quaternion) -> Quaternion:

@@ -4,12 +4,21 @@ import math
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import Point32, PolygonStamped, PoseWithCovarianceStamped, TransformStamped
+from geometry_msgs.msg import (
+    Point32,
+    PolygonStamped,
+    Pose,
+    PoseWithCovarianceStamped,
+    Quaternion,
+    TransformStamped,
+)
 from rclpy.time import Time
 from sensor_msgs.msg import PointCloud2, PointField
 from sensor_msgs_py import point_cloud2
 from std_msgs.msg import Header
-from tf2_ros import Buffer, ConvertRegistration, TypeException
+from tf2_geometry_msgs import do_transform_pose
+from tf2_ros import Buffer, ConvertRegistration, TypeException, convert
+from tf2_sensor_msgs.tf2_sensor_msgs import do_transform_cloud
 
 
 @pytest.fixture
@@ -61,6 +70,45 @@ def test_a_cloud_keeps_its_other_fields(buffer: Buffer, big_endian: bool) -> Non
     assert points["y"] == pytest.approx([1.0, 0.0], abs=1e-6)
     assert points["z"].tolist() == [5.0, 6.0] and points["ring"].tolist() == [7, 8]
     assert point_cloud2.read_points(cloud)["x"].tolist() == [1.0, 0.0]
+
+
+def small_cloud() -> PointCloud2:
+    cloud: PointCloud2 = point_cloud2.create_cloud_xyz32(Header(frame_id="base"), [(1.0, 2.0, 3.0)])
+    cloud.header.stamp.sec = 7
+    return cloud
+
+
+def test_a_cloud_keeps_its_stamp(buffer: Buffer) -> None:
+    cloud = small_cloud()
+    found = buffer.lookup_transform("map", "base", Time())
+    moved = do_transform_cloud(cloud, found)
+    assert (moved.header.frame_id, moved.header.stamp.sec) == ("map", 7)
+    plain = do_transform_cloud(cloud, found.transform)
+    assert (plain.header.frame_id, plain.header.stamp.sec) == ("base", 7)
+    assert plain.data == moved.data and cloud.header.frame_id == "base"
+    assert convert(cloud, PointCloud2) == cloud
+
+
+@pytest.mark.parametrize(
+    ("rotation", "expected"), [((0.0, 0.0, 2.0, 2.0), (-1.0, 1.0)), ((0.0, 0.0, 0.0, 0.0), (2.0, 2.0))]
+)
+def test_rotations_of_any_length_keep_the_scale(
+    rotation: tuple[float, ...], expected: tuple[float, float]
+) -> None:
+    found = TransformStamped()
+    found.transform.translation.x = 1.0
+    q = found.transform.rotation
+    q.x, q.y, q.z, q.w = rotation
+    pose = Pose(orientation=Quaternion(w=3.0))
+    pose.position.x, pose.position.y = 1.0, 2.0
+    moved = do_transform_pose(pose, found)
+    assert (moved.position.x, moved.position.y) == pytest.approx(expected)
+    turned = moved.orientation
+    assert math.hypot(turned.x, turned.y, turned.z, turned.w) == pytest.approx(1.0)
+    pose.orientation.w = -3.0  # the same rotation
+    assert do_transform_pose(pose, found) == moved and turned.w > 0
+    (point,) = point_cloud2.read_points_numpy(do_transform_cloud(small_cloud(), found))
+    assert point == pytest.approx((*expected, 3.0))
 
 
 def test_the_latest_common_time_compares_with_a_plain_time(buffer: Buffer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ from .. import actions
 from ..conditions import IfCondition, UnlessCondition
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..launch_description_sources.any_launch_description_source import AnyLaunchDescriptionSource
+from ..utilities.embedded import split_embedded
 from .entity import EmbeddedText, Entity, InvalidLaunchEntityError
 from .parameter_tags import parameters
 
@@ -56,18 +56,13 @@ def _pairs(entity: Entity, tag: str, first: str, second: str) -> list[tuple[Embe
 
 
 def _words(text: EmbeddedText | None) -> list[EmbeddedText]:
-    """Command line words; quotes and `$(…)` hold theirs together."""
+    """Command line words; quotes and `$(…)` hold theirs together. Raises InvalidLaunchEntityError."""
     if text is None:
         return []
-    words: list[str] = []
-    depth = 0
-    for word in shlex.split(text.text):
-        if depth > 0:
-            words[-1] += f" {word}"
-        else:
-            words.append(word)
-        depth += word.count("$(") - word.count(")")
-    return [EmbeddedText(word) for word in words]
+    try:
+        return [EmbeddedText(word) for word in split_embedded(text.text)]
+    except ValueError as error:
+        raise InvalidLaunchEntityError(f"'{text.text}' is no command line: {error}") from error
 
 
 def _arg(entity: Entity, options: Options) -> LaunchDescriptionEntity:

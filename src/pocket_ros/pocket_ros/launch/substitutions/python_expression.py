@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..some_substitutions_type import SomeSubstitutionsType
@@ -21,7 +22,9 @@ class PythonExpression(Substitution):
     """
 
     def __init__(
-        self, expression: SomeSubstitutionsType, python_modules: SomeSubstitutionsType = ("math",)
+        self,
+        expression: SomeSubstitutionsType,
+        python_modules: SomeSubstitutionsType | Sequence[SomeSubstitutionsType] = ("math",),
     ) -> None:
         self._expression = normalize_to_list_of_substitutions(expression)
         modules = [python_modules] if isinstance(python_modules, str | Substitution) else list(python_modules)
@@ -38,8 +41,9 @@ class PythonExpression(Substitution):
     def perform(self, context: LaunchContext) -> str:
         names: dict[str, object] = {}
         expression = perform_substitutions(context, self._expression)
-        for parts in self._modules:
-            module = importlib.import_module(perform_substitutions(context, parts))
+        listed = ",".join(perform_substitutions(context, parts) for parts in self._modules)
+        for name in filter(None, (name.strip() for name in listed.split(","))):
+            module = importlib.import_module(name)
             names[module.__name__] = module
             if module.__name__ == "math":
                 names.update(vars(module))

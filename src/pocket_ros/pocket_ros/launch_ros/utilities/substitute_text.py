@@ -4,39 +4,38 @@ package)` and others.
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...launch import substitutions as subs
+from ...launch.substitution import Substitution
+from ...launch.utilities.embedded import Call, Part, parse_embedded
 
 if TYPE_CHECKING:
     from ...launch.launch_context import LaunchContext
-    from ...launch.substitution import Substitution
 
-_INNERMOST = re.compile(r"\$\(([a-z][\w-]*)((?:[^()$]|\$(?!\())*)\)")
+Word = list[Substitution]
 
 
-def _package_share(name: str) -> Substitution:
+def _package_share(name: Word) -> Substitution:
     from ..substitutions import FindPackageShare
 
     return FindPackageShare(name)
 
 
-def _package_prefix(name: str) -> Substitution:
+def _package_prefix(name: Word) -> Substitution:
     from ..substitutions import FindPackagePrefix
 
     return FindPackagePrefix(name)
 
 
-def _executable(name: str, package: str) -> Substitution:
+def _executable(name: Word, package: Word) -> Substitution:
     from ..substitutions import ExecutableInPackage
 
     return ExecutableInPackage(name, package)
 
 
-def _parameter(name: str) -> Substitution:
+def _parameter(name: Word) -> Substitution:
     from ..substitutions import Parameter
 
     return Parameter(name)
@@ -49,7 +48,9 @@ _KNOWN: dict[str, Callable[..., Substitution]] = {
     "command": lambda command, on_stderr="fail": subs.Command(command, on_stderr=on_stderr),
     "dirname": lambda: subs.ThisLaunchFileDir(),
     "filename": lambda: subs.ThisLaunchFile(),
-    "eval": lambda *words: subs.PythonExpression(" ".join(words)),
+    "eval": lambda expression, modules=("math",): subs.PythonExpression(
+        expression, [modules] if isinstance(modules, list) else modules
+    ),
     "find-exec": lambda name: subs.FindExecutable(name=name),
     "find-pkg-share": _package_share,
     "find-pkg-prefix": _package_prefix,
@@ -70,21 +71,22 @@ _KNOWN: dict[str, Callable[..., Substitution]] = {
 
 
 def substitute_text(context: LaunchContext, text: str) -> str:
-    """The text with every `$(…)` replaced, innermost first.
+    """The text with every `$(…)` replaced; what they give is not looked at again.
 
-    Raises ValueError for a substitution that does not exist or gets the wrong number of words.
+    Raises ValueError for a substitution that does not exist, is badly written or has too few or many words.
     """
+    return "".join(part.perform(context) for part in _substitutions(parse_embedded(text)))
 
-    def replace(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in _KNOWN:
-            raise ValueError(f"unknown substitution '$({name} …)'; there are: {', '.join(sorted(_KNOWN))}")
-        try:
-            return _KNOWN[name](*shlex.split(match.group(2))).perform(context)
-        except TypeError as error:
-            raise ValueError(f"'{match.group(0)}' has the wrong number of words: {error}") from error
 
-    while True:
-        text, count = _INNERMOST.subn(replace, text)
-        if count == 0:
-            return text
+def _substitutions(parts: tuple[Part, ...]) -> list[Substitution]:
+    return [subs.TextSubstitution(text=part) if isinstance(part, str) else _made(part) for part in parts]
+
+
+def _made(call: Call) -> Substitution:
+    if call.name not in _KNOWN:
+        raise ValueError(f"unknown substitution '$({call.name} …)'; there are: {', '.join(sorted(_KNOWN))}")
+    words = [_substitutions(word) for word in call.words]
+    try:
+        return _KNOWN[call.name](*words)
+    except TypeError as error:
+        raise ValueError(f"'{call.source}' has the wrong number of words: {error}") from error
