@@ -182,3 +182,22 @@ def test_a_list_may_hold_texts_of_several_parts(monkeypatch: pytest.MonkeyPatch)
     assert found == {"names": ["ab", "c", "env"]}
     single = Parameter("names", [[EnvironmentVariable("PART")], "_v"], value_type=list[str])
     assert single.evaluate(context) == ("names", ["env", "_v"])
+
+
+def test_items_of_several_parts_are_read_as_yaml_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NINE", "9")
+    context, nine = LaunchContext(), EnvironmentVariable("NINE")
+    value = {
+        "numbers": [[nine], [nine, "1"], 3],
+        "floats": ([nine, ".5"], 2),
+        "flags": [True, [TextSubstitution(text="false")]],
+    }
+    (found,) = evaluate_parameters(context, normalize_parameters([value]))
+    assert found == {"numbers": [9, 91, 3], "floats": [9.5, 2.0], "flags": [True, False]}
+    assert [type(item) for item in found["numbers"]] == [int] * 3
+    assert Parameter("n", [[nine], [nine, "1"]], value_type=list[int]).evaluate(context)[1] == [9, 91]
+    assert Parameter("n", [[nine], "_v"], value_type=list[str]).evaluate(context)[1] == ["9", "_v"]
+    with pytest.raises(TypeError, match="items of one type"):
+        evaluate_parameters(context, normalize_parameters([{"mixed": [[nine], "text"]}]))
+    with pytest.raises(ValueError, match="Allowed value type"):
+        Parameter("n", [[nine], [nine]], value_type=list[bool]).evaluate(context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import yaml
@@ -72,6 +73,9 @@ class ParameterValue:
     def evaluate(self, context: LaunchContext) -> Any:
         """The value: a bool, a number, text, or a list of one of them."""
         value = self._value
+        if isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value):
+            items = _items_of_parts(context, value, (get_args(self._value_type) or (None,))[0])
+            return checked(_uniform(items), self._value_type)
         is_text = isinstance(value, str | Substitution)
         is_parts = isinstance(value, list | tuple) and any(isinstance(part, Substitution) for part in value)
         if is_text or is_parts:
@@ -110,10 +114,28 @@ def _evaluate_sequence(context: LaunchContext, items: list[Any]) -> Any:
             ]
             return text_to_value("".join(parts))
         return items
-    if items and all(isinstance(item, Substitution | str | list | tuple) for item in items):
-        # With a sequence among them each item is a text of its own: [["robot_", LaunchConfiguration("n")]].
-        return [perform_substitutions(context, normalize_to_list_of_substitutions(item)) for item in items]
-    values = [item.evaluate(context) if isinstance(item, ParameterValue) else item for item in items]
+    if any(isinstance(item, list | tuple) for item in items):
+        return _uniform(_items_of_parts(context, items))
+    return _uniform([item.evaluate(context) if isinstance(item, ParameterValue) else item for item in items])
+
+
+def _items_of_parts(context: LaunchContext, items: Iterable[Any], item_type: Any = None) -> list[Any]:
+    """With a sequence among them each item is of its own: [["robot_", LaunchConfiguration("n")], "b"].
+
+    What substitutions give is read as YAML, item by item, or as the type asked for.
+    """
+    values: list[Any] = []
+    for item in items:
+        if isinstance(item, list | tuple | Substitution):
+            text = perform_substitutions(context, normalize_to_list_of_substitutions(item))
+            values.append(text_to_value(text, item_type))
+        else:
+            values.append(item.evaluate(context) if isinstance(item, ParameterValue) else item)
+    return values
+
+
+def _uniform(values: list[Any]) -> list[Any]:
+    """The values, all of one type; int with float becomes float. Raises TypeError."""
     kinds = {type(v) for v in values}
     if kinds == {int, float}:
         return [float(v) for v in values]
