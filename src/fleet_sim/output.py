@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, missing_extra
 
 
 def part_of(path: str | Path) -> Path:
@@ -58,3 +59,13 @@ def check_target(path: str | Path) -> None:
         # Rights alone do not tell: the whole file system may be read-only.
         part.touch()
         part.unlink()
+
+
+def load_parquet(purpose: str) -> tuple[Any, Any]:
+    """Return pyarrow and pyarrow.parquet; raises MissingDependencyError, which says what `purpose` needs."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "parquet", purpose) from error
+    return pyarrow, pyarrow.parquet

@@ -29,8 +29,9 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
-def add_address(parser: argparse.ArgumentParser) -> None:
-    """Add the option that takes a cluster instead of processes of this machine."""
+def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the options that say how many processes work, which `what` are, and where."""
+    parser.add_argument("--processes", type=positive, metavar="N", help=f"{what} (default: one per processor)")
     parser.add_argument(
         "--address",
         metavar="ADDRESS",

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli.arguments import add_address, positive
+from fleet_sim.cli.arguments import add_workers, positive
+from fleet_sim.cli.progress import LENGTH, StatusLine, bar
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
@@ -23,11 +24,10 @@ def add(commands: Any) -> None:
     parser.add_argument("config", metavar="CONFIG", help="a YAML file with world, parameters and metric")
     parser.add_argument("--generations", type=positive, metavar="N", help="number of generations to search")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the search")
-    parser.add_argument("--processes", type=positive, metavar="N", help="worker processes (default: one per processor)")
     parser.add_argument(
         "--output", metavar="FILE", help="file for the best world (default: CONFIG.best.yaml in this folder)"
     )
-    add_address(parser)
+    add_workers(parser, "worker processes")
     parser.add_argument("--restart", action="store_true", help="start again instead of continuing from the log")
     parser.set_defaults(command=execute)
 
@@ -69,15 +69,15 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-class ProgressLine:
-    """One line with the progress of the search; on a terminal it is rewritten in place."""
+class ProgressLine(StatusLine):
+    """The line with the progress of the search."""
 
     def __init__(self, search: Search) -> None:
+        super().__init__()
         self._total = search.config.generations
         self._metric = search.config.metric
         self._begin = time.perf_counter()
         self._first: int | None = None
-        self._in_place = sys.stderr.isatty()
 
     def show(self, outcome: SearchOutcome) -> None:
         """Print the progress after a generation."""
@@ -89,18 +89,7 @@ class ProgressLine:
         share = outcome.generation / self._total
         per_generation = (time.perf_counter() - self._begin) / (outcome.generation - self._first)
         left = per_generation * (self._total - outcome.generation)
-        bar = "#" * round(20 * share) + "." * (20 - round(20 * share))
-        text = (
-            f"[{bar}] generation {outcome.generation}/{self._total}  best {self._metric} {outcome.best_value:.5g}"
-            f"  this {outcome.history[-1]:.5g}  {left:.0f} s left"
+        self.write(
+            f"{bar(round(LENGTH * share))} generation {outcome.generation}/{self._total}"
+            f"  best {self._metric} {outcome.best_value:.5g}  this {outcome.history[-1]:.5g}  {left:.0f} s left"
         )
-        if self._in_place:
-            # Padded, so that a longer line before it does not show at its end.
-            print(f"\r{text:<100}", end="", file=sys.stderr, flush=True)
-        else:
-            print(text, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """End the line."""
-        if self._in_place:
-            print(file=sys.stderr)

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli.arguments import add_address, positive
+from fleet_sim.cli.arguments import add_workers
+from fleet_sim.cli.progress import LENGTH, StatusLine, bar
 from fleet_sim.errors import MissingDependencyError
 from fleet_sim.paths import resolve_config
 
@@ -29,10 +30,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="keep the results of an earlier call and make the other runs"
     )
-    parser.add_argument(
-        "--processes", type=positive, metavar="N", help="runs at the same time (default: one per processor)"
-    )
-    add_address(parser)
+    add_workers(parser, "runs at the same time")
     parser.add_argument("--dry-run", action="store_true", help="only say which runs there would be")
     parser.set_defaults(command=execute)
 
@@ -99,11 +97,11 @@ def executor_of(args: argparse.Namespace, plan: SweepPlan) -> Executor:
     return LocalExecutor(processes, limits_of(plan))
 
 
-class SweepLine:
-    """One line with the progress of a sweep; on a terminal it is rewritten in place."""
+class SweepLine(StatusLine):
+    """The line with the progress of a sweep."""
 
     def __init__(self) -> None:
-        self._in_place = sys.stderr.isatty()
+        super().__init__()
         self._told = 0.0
 
     def show(self, progress: SweepProgress) -> None:
@@ -111,20 +109,12 @@ class SweepLine:
         done = progress.ended == progress.total
         if progress.seconds < self._told and not done:
             return
-        self._told = progress.seconds + (0.1 if self._in_place else 10.0)
+        self._told = progress.seconds + (0.1 if self.in_place else 10.0)
         share = progress.ended / progress.total
         rate = progress.new / progress.seconds if progress.seconds else 0.0
         left = (progress.total - progress.ended) / rate if rate else 0.0
-        bar = "#" * int(20 * share) + "." * (20 - int(20 * share))
         failed = f", {progress.failed} failed" if progress.failed else ""
-        text = f"[{bar}] {progress.ended}/{progress.total} runs{failed}  {rate:.3g} per second  {left:.0f} s left"
-        if self._in_place:
-            # Padded, so that a longer line before it does not show at its end.
-            print(f"\r{text:<100}", end="", file=sys.stderr, flush=True)
-        else:
-            print(text, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """End the line."""
-        if self._in_place:
-            print(file=sys.stderr)
+        self.write(
+            f"{bar(int(LENGTH * share))} {progress.ended}/{progress.total} runs{failed}"
+            f"  {rate:.3g} per second  {left:.0f} s left"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -114,21 +115,45 @@ class Attempts:
         return None
 
 
-class WorkCrew(Protocol):
+class WorkCrew(ABC):
     """Workers that do jobs of one kind. A context manager, at whose end they end."""
+
+    def __init__(self, count: int, limits: JobLimits) -> None:
+        self._count, self._limits = count, limits
 
     def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
         """Run `jobs` and yield how each ended, in the order in which they end: exactly once for each job.
 
         Jobs are taken from `jobs` when a worker is free. When the iterator is closed, what is being done is ended.
         """
+        attempts = Attempts(iter(jobs), self._limits)
+        try:
+            while self._fill(attempts):
+                yield from self._look(attempts)
+        finally:
+            self._drop()
 
+    @abstractmethod
+    def _fill(self, attempts: Attempts) -> bool:
+        """Give work to free workers; return whether anything is being done."""
+
+    @abstractmethod
+    def _look(self, attempts: Attempts) -> Iterator[Ended]:
+        """Wait until something ends, or for a moment; yield what ended."""
+
+    @abstractmethod
+    def _drop(self) -> None:
+        """End the workers that do something."""
+
+    @abstractmethod
     def close(self) -> None:
         """End the workers, with what they do."""
 
-    def __enter__(self) -> WorkCrew: ...
+    def __enter__(self) -> WorkCrew:
+        return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Executor(Protocol):

@@ -7,14 +7,14 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import wait
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, Job, JobLimits, WorkCrew
+from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, JobLimits, WorkCrew
 from fleet_sim.parallel.worker import memory_of, serve
 
 LOOK = 0.2
@@ -75,26 +75,16 @@ class _Worker:
         self.process.join()
 
 
-class _Processes:
+class _Processes(WorkCrew):
     """The processes and what they do."""
 
     def __init__(self, begin: Begin, count: int, limits: JobLimits) -> None:
+        super().__init__(count, limits)
         # Pickled once, and unpickled where an error can be told.
-        self._begin, self._count, self._limits = pickle.dumps(begin), count, limits
+        self._begin = pickle.dumps(begin)
         self._workers: list[_Worker] = []
 
-    def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
-        """Run `jobs` and yield how each ended, as they end."""
-        attempts = Attempts(iter(jobs), self._limits)
-        try:
-            while self._fill(attempts):
-                yield from self._look(attempts)
-        finally:
-            for worker in [worker for worker in self._workers if worker.attempt is not None]:
-                self._remove(worker)
-
     def _fill(self, attempts: Attempts) -> bool:
-        """Give work to all free workers; return whether anything is being done."""
         free = [worker for worker in self._workers if worker.attempt is None]
         while free or len(self._workers) < self._count:
             attempt = attempts.next()
@@ -107,7 +97,6 @@ class _Processes:
         return any(worker.attempt is not None for worker in self._workers)
 
     def _look(self, attempts: Attempts) -> Iterator[Ended]:
-        """Wait until something ends, or for a moment; yield what ended."""
         busy = [(worker, worker.attempt) for worker in self._workers if worker.attempt is not None]
         # The end of a process closes its pipe, so that pipes alone tell everything.
         ready = wait([worker.pipe for worker, _ in busy], LOOK if self._limits.any else None)
@@ -121,6 +110,10 @@ class _Processes:
                     self._remove(worker)
             if ended is not None:
                 yield ended
+
+    def _drop(self) -> None:
+        for worker in [worker for worker in self._workers if worker.attempt is not None]:
+            self._remove(worker)
 
     def _hear(self, worker: _Worker, attempt: Attempt, attempts: Attempts) -> Ended | None:
         """Take what a worker says, or that it is gone; return how its job ended, None where it did not."""
@@ -143,12 +136,6 @@ class _Processes:
         """End all workers."""
         for worker in list(self._workers):
             self._remove(worker)
-
-    def __enter__(self) -> _Processes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @contextmanager

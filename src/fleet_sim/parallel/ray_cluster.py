@@ -5,13 +5,13 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, missing_extra
-from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, Job, JobLimits, WorkCrew
+from fleet_sim.parallel.executor import ONE_THREAD, Answer, Attempt, Attempts, Begin, Ended, JobLimits, WorkCrew
 from fleet_sim.parallel.local import LOOK
 from fleet_sim.parallel.worker import answer_of, begun, memory_of
 
@@ -74,11 +74,12 @@ class _Actor:
     ready: bool = False
 
 
-class _Actors:
+class _Actors(WorkCrew):
     """The actors and what they do."""
 
     def __init__(self, ray: Any, begin: Begin, count: int, limits: JobLimits) -> None:
-        self._ray, self._count, self._limits = ray, count, limits
+        super().__init__(count, limits)
+        self._ray = ray
         # Two at a time, so that an actor answers about its memory while it does a job.
         options = {"num_cpus": 1, "max_restarts": 0, "max_concurrency": 2, "runtime_env": {"env_vars": ONE_THREAD}}
         self._desk = ray.remote(**options)(_Desk)
@@ -88,19 +89,7 @@ class _Actors:
         self._busy: dict[Any, tuple[_Actor, Attempt]] = {}
         self._looked = 0.0
 
-    def run(self, jobs: Iterable[Job]) -> Generator[Ended, None, None]:
-        """Run `jobs` and yield how each ended, as they end."""
-        attempts = Attempts(iter(jobs), self._limits)
-        try:
-            while self._fill(attempts):
-                yield from self._look(attempts)
-        finally:
-            for actor, _ in self._busy.values():
-                self._ray.kill(actor.handle)
-            self._busy.clear()
-
     def _fill(self, attempts: Attempts) -> bool:
-        """Give work to free actors; return whether anything is being done."""
         while len(self._busy) < self._count:
             attempt = attempts.next()
             if attempt is None:
@@ -114,7 +103,6 @@ class _Actors:
         return _Actor(handle, handle.memory.remote())
 
     def _look(self, attempts: Attempts) -> Iterator[Ended]:
-        """Wait until something ends, or for a moment; yield what ended."""
         ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=LOOK)
         for reference in ready:
             ended = self._take(reference, *self._busy.pop(reference), attempts)
@@ -124,6 +112,11 @@ class _Actors:
         if self._limits.any and time.monotonic() > self._looked + LOOK:
             self._looked = time.monotonic()
             yield from self._end_those_beyond(attempts)
+
+    def _drop(self) -> None:
+        for actor, _ in self._busy.values():
+            self._ray.kill(actor.handle)
+        self._busy.clear()
 
     def _take(self, reference: Any, actor: _Actor, attempt: Attempt, attempts: Attempts) -> Ended | None:
         """Take what a job ended with, or that its actor is gone; None where it is done again."""
@@ -161,12 +154,6 @@ class _Actors:
         for actor in self._free:
             self._ray.kill(actor.handle)
         self._free.clear()
-
-    def __enter__(self) -> _Actors:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _check_answers(address: str) -> None:

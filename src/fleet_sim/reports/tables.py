@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.output import replacing
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.output import load_parquet, replacing
 from fleet_sim.traffic.figures import Run
+
+PURPOSE = "writing tables in Parquet"
 
 
 def check_table(path: str | Path) -> None:
@@ -18,7 +20,7 @@ def check_table(path: str | Path) -> None:
     if suffix not in (".csv", ".parquet"):
         raise InvalidValueError(f"tables are written to files that end in .csv or .parquet, got {str(path)!r}")
     if suffix == ".parquet":
-        _pyarrow()
+        load_parquet(PURPOSE)
 
 
 def write_table(path: str | Path, runs: Sequence[Run]) -> None:
@@ -36,19 +38,10 @@ def write_table(path: str | Path, runs: Sequence[Run]) -> None:
         return
     columns: dict[str, list[Any]] = {"run": [run.title for run in runs]}
     columns.update({key: [run.figures.get(key) for run in runs] for key in keys})
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = load_parquet(PURPOSE)
     with replacing(path) as part:
         parquet.write_table(pyarrow.table(columns), part)
 
 
 def _text(value: float | None) -> str:
     return "" if value is None else f"{value:.10g}"
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise missing_extra("pyarrow", "parquet", "writing tables in Parquet") from error
-    return pyarrow, pyarrow.parquet

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import named
 from fleet_sim.sites.site import Site
@@ -92,7 +90,3 @@ class Building:
     def level(self, name: str) -> Level:
         """Return the level called `name`; raises UnknownNameError with the closest one."""
         return named("level", name, self.levels)
-
-    def level_at(self, height: float) -> Level:
-        """Return the level whose floor is the nearest to `height` in m."""
-        return self.levels[int(np.abs(np.array([level.elevation for level in self.levels]) - height).argmin())]

@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, unknown_name
-from fleet_sim.paths import is_file, resolve_config
+from fleet_sim.paths import beside, resolve_config
 from fleet_sim.settings import Checked, load_mapping, read, set_key, setting
 from fleet_sim.swarm.world import World_from_config
 from fleet_sim.swarm.world_source import load_world, world_in
@@ -104,15 +104,14 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
 
     The file of the world is beside the search's, or a shipped one.
     """
-    source, folder = "", Path()
+    source = ""
     if isinstance(config, (str, Path)):
-        source, folder, config = str(config), Path(config).parent, load_mapping(config)
+        source, config = str(config), load_mapping(config)
     settings = read(EvolveConfig, config, source=source)
     world = settings.world
     if isinstance(world, str):
         # Beside the search first: own files win over shipped ones of the same name.
-        beside = folder / world
-        world = load_world(beside if is_file(beside) else resolve_config(world))
+        world = load_world(resolve_config(beside(source, world)))
     if not isinstance(world, Mapping):
         raise ConfigError(f"must be a mapping or the name of a file, got {world!r}", source=source, path="world")
     if not settings.parameters:

@@ -7,8 +7,8 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.output import check_target, part_of, refusals, replacing
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.output import check_target, load_parquet, part_of, refusals, replacing
 from fleet_sim.settings import setting
 from fleet_sim.swarm.parameters import Configured, documented, file_setting
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
@@ -87,12 +87,7 @@ class _CsvSink:
 
 class _ParquetSink:
     def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError as error:
-            raise missing_extra("pyarrow", "parquet", "writing Parquet") from error
-        self._arrow: Any = pyarrow
+        self._arrow, _ = load_parquet("writing Parquet")
         self._path = path
         self._writer: Any = None
 

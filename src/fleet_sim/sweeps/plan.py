@@ -12,7 +12,7 @@ from typing import Any
 
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
-from fleet_sim.paths import is_file, resolve_config
+from fleet_sim.paths import beside, resolve_config
 from fleet_sim.settings import load_mapping, read, set_key
 from fleet_sim.sweeps.settings import Distribution, SweepConfig, Values, values_of
 
@@ -100,17 +100,16 @@ def load_sweep(config: str | Path | Mapping[str, Any]) -> SweepPlan:
 
     The file of the scenario is beside the sweep's, or a shipped one.
     """
-    source, folder = "", Path()
+    source = ""
     if isinstance(config, (str, Path)):
-        source, folder, config = str(config), Path(config).parent, load_mapping(config)
+        source, config = str(config), load_mapping(config)
     settings = read(SweepConfig, config, source=source)
     scenario, origin = settings.scenario, source
     if isinstance(scenario, str):
         # Beside the sweep first: own files win over shipped ones of the same name.
-        beside = folder / scenario
-        path = beside if is_file(beside) else resolve_config(scenario)
+        path = resolve_config(beside(source, scenario))
         # Absolute: workers may have another working directory.
-        scenario, origin = load_mapping(path), str(Path(path).absolute())
+        scenario, origin = load_mapping(path), str(path.absolute())
     if not isinstance(scenario, Mapping):
         raise ConfigError(f"must be a mapping or the name of a file, got {scenario!r}", source=source, path="scenario")
     given = {

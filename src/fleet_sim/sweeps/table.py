@@ -10,11 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import ConfigError, InvalidValueError, missing_extra
-from fleet_sim.output import replacing
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.output import load_parquet, replacing
 from fleet_sim.sweeps.journal import SweepJournal
 from fleet_sim.sweeps.plan import SweepPlan
 
+PURPOSE = "writing tables in Parquet"
 OWN = ("run", "seed", "status", "error")
 DONE, FAILED = "done", "failed"
 FORMAT = "fleet_sim sweep 1"
@@ -28,7 +29,7 @@ def check_table(path: str | Path) -> None:
     if suffix not in (".csv", ".parquet"):
         raise InvalidValueError(f"the table of a sweep is a file that ends in .parquet or .csv, got {str(path)!r}")
     if suffix == ".parquet":
-        _pyarrow()
+        load_parquet(PURPOSE)
 
 
 def write_table(path: str | Path, plan: SweepPlan, journal: SweepJournal) -> None:
@@ -100,7 +101,7 @@ def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str,
 
 
 def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]], plan: SweepPlan) -> None:
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = load_parquet(PURPOSE)
     kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
     about = {"format": FORMAT, "parameters": plan.names, "source": plan.source}
     schema = pyarrow.schema(
@@ -151,7 +152,7 @@ def read_table(path: str | Path) -> SweepTable:
 
 
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = load_parquet(PURPOSE)
     try:
         found: dict[str, list[Any]] = parquet.read_table(path).to_pydict()
     except (OSError, pyarrow.ArrowException) as error:
@@ -178,12 +179,3 @@ def _typed(texts: Sequence[str]) -> list[Any]:
         except ValueError:
             continue
     return list(texts)
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise missing_extra("pyarrow", "parquet", "writing tables in Parquet") from error
-    return pyarrow, pyarrow.parquet

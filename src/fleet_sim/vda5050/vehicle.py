@@ -39,6 +39,11 @@ class ActionEntry:
     left: float = 0.0
     stage: str = ""
 
+    def spend(self, dt: float) -> bool:
+        """Let `dt` s of the time that it takes pass; return whether none is left."""
+        self.left -= dt
+        return self.left <= 1e-9
+
 
 @saved
 @dataclass

@@ -32,8 +32,7 @@ class PickLoad(VehicleAction):
 
     def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
         """Take the object when the time has passed."""
-        entry.left -= dt
-        if entry.left > 1e-9:
+        if not entry.spend(dt):
             return
         found = self._found(vehicle, entry.action.parameters)
         if isinstance(found, str):
@@ -79,8 +78,7 @@ class DropLoad(VehicleAction):
 
     def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
         """Let the object go when the time has passed."""
-        entry.left -= dt
-        if entry.left > 1e-9:
+        if not entry.spend(dt):
             return
         wanted = entry.action.parameters.get("loadId")
         carried = [load for load in vehicle.agent.get_attached_objects() if wanted in (None, load.name)]

@@ -69,8 +69,7 @@ class DownloadMap(MapAction):
 
     def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
         """End after a while."""
-        entry.left -= dt
-        if entry.left > 1e-9:
+        if not entry.spend(dt):
             return
         given = entry.action.parameters
         wanted = given["mapId"], given["mapVersion"]

@@ -33,8 +33,7 @@ class WaitAtNode(VehicleAction):
 
     def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
         """Check whether the time has passed."""
-        entry.left -= dt
-        if entry.left <= 1e-9:
+        if entry.spend(dt):
             self.finish(entry)
 
 

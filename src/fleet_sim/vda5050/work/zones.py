@@ -7,7 +7,7 @@ from typing import ClassVar
 from fleet_sim.vda5050.faults import VehicleFault
 from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle
 from fleet_sim.vda5050.work.action import INSTANT, ActionParameter, VehicleAction
-from fleet_sim.vda5050.zones import BLOCKED
+from fleet_sim.vda5050.zones import BLOCKED, VehicleZoneSet
 
 
 class EnableZoneSet(VehicleAction):
@@ -20,8 +20,7 @@ class EnableZoneSet(VehicleAction):
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
         """Enable it."""
-        state, wanted = vehicle.state, entry.action.parameters["zoneSetId"]
-        chosen = next((item for item in state.zone_sets if item.zone_set_id == wanted), None)
+        state, chosen = vehicle.state, self._chosen(vehicle, entry)
         if chosen is None:
             self.fail(entry, "there is no such zone set on the vehicle")
         elif not vehicle.is_idle:
@@ -34,6 +33,10 @@ class EnableZoneSet(VehicleAction):
                     item.enabled = item is chosen
             self._look_around(vehicle)
             self.finish(entry)
+
+    def _chosen(self, vehicle: Vehicle, entry: ActionEntry) -> VehicleZoneSet | None:
+        wanted = entry.action.parameters["zoneSetId"]
+        return next((item for item in vehicle.state.zone_sets if item.zone_set_id == wanted), None)
 
     def _look_around(self, vehicle: Vehicle) -> None:
         vehicle.take_back("blocked_zone")
@@ -49,8 +52,7 @@ class DeleteZoneSet(EnableZoneSet):
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
         """Remove it."""
-        state, wanted = vehicle.state, entry.action.parameters["zoneSetId"]
-        chosen = next((item for item in state.zone_sets if item.zone_set_id == wanted), None)
+        state, chosen = vehicle.state, self._chosen(vehicle, entry)
         if chosen is None:
             self.fail(entry, "there is no such zone set on the vehicle")
         elif chosen.enabled:
