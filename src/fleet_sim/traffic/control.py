@@ -202,7 +202,8 @@ class TrafficControl:
         if len(apart):
             row = int(rows[apart[0]])
             raise InvalidValueError(f"no way leads {self._world.label(row)!r} to node {nodes[apart[0]]}")
-        fixed = np.flatnonzero(~np.isnan(headings) & (turning_speeds(self._world, rows) <= 0.0))
+        turned = np.flatnonzero(~np.isnan(headings))
+        fixed = turned[turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
         if len(fixed):
             raise InvalidValueError(f"{self._world.label(int(rows[fixed[0]]))!r} cannot turn to a heading")
         for row in self._world.actions.busy(rows).tolist():
