@@ -64,6 +64,31 @@ class Doors:
         """Return what `doors` are at present."""
         return modes_of(self._table, doors)
 
+    # ---- for robots on their way -----------------------------------------------------------------------------------
+
+    def opening_for_robots(self) -> Rows:
+        """Return the automatic doors; others open by commands only, and those of lifts where these stop."""
+        leaders = self.rows
+        return leaders[(self._table.automatic[leaders] > 0.0) & (self._table.lift[leaders] == NO_ROW)]
+
+    def parts_of(self, passage: int) -> Rows:
+        """Return the leaves of the door in the row `passage`."""
+        return self._leaves_of(np.array([passage]))
+
+    def poses_at(self, parts: Rows, opening: float) -> tuple[Floats, Floats]:
+        """Return positions (N, 3) and orientations (N, 4) of leaves of a door that is open by `opening`."""
+        positions, yaws = self._poses(parts, np.full(len(parts), opening))
+        return positions, quaternions.from_yaws(yaws)
+
+    def are_open(self, passages: Rows) -> Bools:
+        """Return which doors (N,) are open, wholly."""
+        return np.asarray(self._table.opening[passages] == 1.0)
+
+    def keep_open(self, passages: Rows) -> None:
+        """Let doors be open in the next step, and for as long as they stay so after the last robot."""
+        table, clock = self._table, self._world.clock
+        table.asked_until[passages] = clock.time + table.hold[passages] + 1.5 * clock.seconds(1)
+
     # ---- commands ----------------------------------------------------------------------------------------------------
 
     def move(self, order: MoveDoors) -> CommandAck:
@@ -157,6 +182,7 @@ class Doors:
         seen = doors[near]
         table.open_until[seen] = now + table.hold[seen]
         table.wanted[doors] = near | table.called[doors] | (now < table.open_until[doors])
+        table.wanted[doors] |= now < table.asked_until[doors]
 
     def _tell(self, doors: Rows, before: Floats) -> None:
         """Emit the events of doors that left an end, or came to one."""

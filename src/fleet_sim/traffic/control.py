@@ -152,6 +152,8 @@ class TrafficControl:
                 raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
             if node in held or np.count_nonzero(nodes == node) > 1:
                 raise refused(world, row, f"another robot has node {node}")
+            if floor.gates.is_in_swing(node):
+                raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where a door moves that is not open")
         floor.execution.stand(rows, nodes)
         floor.disturbances.enter(rows)
         self._floor = floor
@@ -278,6 +280,7 @@ class TrafficControl:
         floor.execution.hold_unfit(self.rule)
         self._disturb(floor)
         floor.look()
+        floor.ask()
         floor.timing.step(floor.blocked)
         arrived = floor.execution.advance(dt)
         if len(arrived):
