@@ -10,9 +10,10 @@ from fleet_sim.arrays import Bools
 from fleet_sim.equipment import DoorHandle, DoorMode, DoorSettings, build_door
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites import Grid, Site
-from fleet_sim.traffic import Traffic, offer_traffic
+from fleet_sim.traffic import Traffic, offer_routes, offer_traffic
 
 RADIUS = 0.3
+BODY = (fs.ShapeParams("cylinder", radius=RADIUS, height=0.4),) * 2
 KINDS = ("sliding", "double_sliding", "swing", "double_swing")
 
 
@@ -36,7 +37,7 @@ def with_door(robots: int, seed: int, **values: object) -> tuple[fs.MultiRobotSi
     agents = [
         sim.spawn(
             fs.AgentSpawnParams(
-                fs.ShapeParams("cylinder", radius=RADIUS, height=0.4),
+                *BODY,
                 initial_pose=fs.Pose((x, y, 0.2)),
                 controller={"type": "differential", "max_linear_vel": 1.0, "max_linear_accel": 1.0},
                 name=f"robot_{number}",
@@ -64,7 +65,7 @@ def least_gap(sim: fs.MultiRobotSimulationCore, robots: list[fs.Agent], leaves: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", (1, 2))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_robots_pass_a_door_both_ways(kind: str, seed: int) -> None:
     """All get to the other room, no leaf ever touches one, though somebody shuts the door at bad moments."""
     sim, traffic, door = with_door(6, seed, kind=kind, guarded=False)
@@ -113,7 +114,7 @@ def test_a_robot_in_the_swing_of_a_door_is_refused() -> None:
     with sim:
         robot = sim.spawn(
             fs.AgentSpawnParams(
-                fs.ShapeParams("cylinder", radius=RADIUS, height=0.4),
+                *BODY,
                 initial_pose=fs.Pose((4.5, 3.5, 0.2)),
                 controller={"type": "differential", "max_linear_vel": 1.0, "max_linear_accel": 1.0},
             )
@@ -121,3 +122,35 @@ def test_a_robot_in_the_swing_of_a_door_is_refused() -> None:
         with pytest.raises(InvalidValueError, match="where a door moves that is not open"):
             traffic.enroll(robot)
         assert not traffic.takes_part(robot) and door.mode is DoorMode.CLOSED
+
+
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_a_robot_on_a_route_passes_a_door(kind: str) -> None:
+    """It waits before the door, and the door for it; its way and the distance left are those of the whole route."""
+    params = fs.SimulationParams(gui=False, monitor=False, target_rtf=0, timestep=0.1)
+    with fs.MultiRobotSimulationCore(params) as sim:
+        offer_routes(sim, two_rooms())
+        settings = DoorSettings(
+            name="door", begin=(5.5, 2.0), end=(5.5, 5.0), kind=kind, automatic=0.1, time=2.0, guarded=False
+        )
+        door = build_door(sim, settings)
+        leaves = [sim.get_object("door"), *([sim.get_object("door_b")] if kind.startswith("double") else [])]
+        robot = sim.spawn(fs.AgentSpawnParams(*BODY, initial_pose=fs.Pose((1.5, 3.5, 0.2))))
+        move = fs.MoveTo(fs.Pose((9.5, 4.0, 0.2)), route=True)
+        robot.execute_action(move)
+        least, left, modes = np.inf, [], []
+        for _ in range(600):
+            sim.step_once()
+            least = min(least, least_gap(sim, [robot], leaves))
+            modes.append(door.mode)
+            if move.is_complete():
+                break
+            left.append(move.progress(robot)["distance_left"])
+            if robot.get_pose().x > 4.0:
+                door.close()
+        assert move.status is fs.ActionStatus.COMPLETED, move.error_message
+        assert np.all(np.diff([rest for rest in left if rest < 7.9]) <= 1e-9)
+        assert least > 0.0 and set(modes) >= {DoorMode.MOVING, DoorMode.OPEN}
+        for _ in range(60):
+            sim.step_once()
+        assert door.mode is DoorMode.CLOSED

@@ -22,5 +22,5 @@ class Passages(Protocol):
     def are_open(self, passages: Rows) -> Bools:
         """Return which of `passages` (P,) are open, wholly."""
 
-    def keep_open(self, passages: Rows) -> None:
-        """Open `passages` (P,), and keep them open in the next step, whatever they are told; asked in each step."""
+    def keep_open(self, passages: Rows, seconds: float = 0.0) -> None:
+        """Open `passages` (P,), and keep them open in the next step and for `seconds`, whatever they are told."""

@@ -84,10 +84,11 @@ class Doors:
         """Return which doors (N,) are open, wholly."""
         return np.asarray(self._table.opening[passages] == 1.0)
 
-    def keep_open(self, passages: Rows) -> None:
-        """Let doors be open in the next step, and for as long as they stay so after the last robot."""
+    def keep_open(self, passages: Rows, seconds: float = 0.0) -> None:
+        """Let doors be open in the next step and for `seconds`, and then as long as after any robot (`hold`)."""
         table, clock = self._table, self._world.clock
-        table.asked_until[passages] = clock.time + table.hold[passages] + 1.5 * clock.seconds(1)
+        until = clock.time + seconds + table.hold[passages] + 1.5 * clock.seconds(1)
+        table.asked_until[passages] = np.maximum(table.asked_until[passages], until)
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 

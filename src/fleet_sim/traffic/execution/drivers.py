@@ -68,5 +68,5 @@ class Stride(NamedTuple):
 
 def stride_of(count: int) -> Stride:
     """Return room for what a step of `count` robots finds out."""
-    numbers, passed = (np.empty(count) for _ in range(2)), np.empty(count, np.int64)
-    return Stride(*numbers, passed, np.empty(count, np.uint8), np.empty((count, 2)), np.empty(count, np.bool_))
+    tops, accels, passed = np.empty(count), np.empty(count), np.empty(count, np.int64)
+    return Stride(tops, accels, passed, np.empty(count, np.uint8), np.empty((count, 2)), np.empty(count, np.bool_))
