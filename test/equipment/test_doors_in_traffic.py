@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import fleet_sim as fs
 from fleet_sim.arrays import Bools
 from fleet_sim.equipment import DoorHandle, DoorMode, DoorSettings, build_door
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.sites import Grid, Site
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.sites import Grid, Site, write_site
 from fleet_sim.traffic import Traffic, offer_routes, offer_traffic
 
 RADIUS = 0.3
@@ -154,3 +156,18 @@ def test_a_robot_on_a_route_passes_a_door(kind: str) -> None:
         for _ in range(60):
             sim.step_once()
         assert door.mode is DoorMode.CLOSED
+
+
+def test_doors_of_a_scenario_are_there_before_its_traffic(tmp_path: Path) -> None:
+    """Wherever the file has them: a robot that was put into a doorway is refused, with the reason."""
+    write_site(two_rooms(), tmp_path / "rooms.yaml")
+    with pytest.raises(ConfigError, match=r"traffic: 'cart' .* where a door moves that is not open"):
+        fs.MultiRobotSimulationCore.from_dict(
+            {
+                "simulation": {"gui": False, "target_rtf": 0},
+                "site": {"map": str(tmp_path / "rooms.yaml")},
+                "robots": [{"name": "cart", "urdf_path": "diff_base", "pose": [5.5, 3.5, 0.0]}],
+                "traffic": {},
+                "doors": {"list": [{"name": "door", "begin": [5.5, 2.0], "end": [5.5, 5.0], "automatic": 0.2}]},
+            }
+        )

@@ -27,6 +27,7 @@ class Gates:
         self._version = -1
         self._passages: Rows = NO_ROWS
         self._inside: Bools = np.zeros((0, len(execution.open_mask)), np.bool_)
+        self._reached = self._inside
         self.shut: Bools = np.zeros(len(execution.open_mask), np.bool_)
         """Nodes (N,) that nobody may be granted, as a door there is not open."""
 
@@ -44,12 +45,12 @@ class Gates:
         return not np.array_equal(before, self.shut)
 
     def is_in_swing(self, node: int) -> bool:
-        """Return whether a door that is not open moves, or stands, at a node."""
+        """Return whether a door that is not open comes to a node when it opens, or stands there."""
         self._find()
         passages = self._world.routes.passages
         if passages is None:
             return False
-        return bool((self._inside[:, node] & ~passages.are_open(self._passages)).any())
+        return bool((self._reached[:, node] & ~passages.are_open(self._passages)).any())
 
     def _find(self) -> None:
         """Look for gates again where something was spawned or removed."""
@@ -60,8 +61,11 @@ class Gates:
         passages = world.routes.passages
         found = NO_ROWS if passages is None else passages.opening_for_robots()
         self._passages = found
-        swept = [self._obstacles.swept_by(row) for row in found.tolist()]
-        self._inside = np.array(swept, np.bool_).reshape(len(found), len(self.shut))
+        masks = [self._obstacles.swept_by(row) for row in found.tolist()]
+        shape = (len(found), len(self.shut))
+        swept, opened = (np.array([pair[side] for pair in masks], np.bool_).reshape(shape) for side in (0, 1))
+        # Where an open leaf stands is closed for ever, see CoveredNodes.
+        self._inside, self._reached = swept & ~opened, swept | opened
 
     def _nodes_in_use(self) -> AnyArray:
         """Return the nodes that robots hold, and those that they come to soon."""

@@ -129,11 +129,8 @@ class CoveredNodes:
             nodes.append(np.where(share < 0.5, pairs, pairs[:, ::-1]))
         return _sorted(np.concatenate(places), np.concatenate(nodes))
 
-    def swept_by(self, passage: int) -> Bools:
-        """Return the nodes (N,) that a passage that opens for robots takes while it is closed, or moves.
-
-        Not among them are those that it takes when it is open, which `look` has.
-        """
+    def swept_by(self, passage: int) -> tuple[Bools, Bools]:
+        """Return the nodes (N,) that a passage takes while it is closed, or moves; and those while it is open."""
         world, passages = self._world, self._world.routes.passages
         assert passages is not None
         parts = passages.parts_of(passage)
@@ -143,7 +140,7 @@ class CoveredNodes:
         swept: Bools = np.zeros(len(self._tracks.positions), np.bool_)
         for number in range(count):
             swept |= self.under(self._at(parts, number / count))
-        return np.asarray(swept & ~self.under(self._at(parts, 1.0)))
+        return swept, self.under(self._at(parts, 1.0))
 
     def _parts_of_passages(self) -> Rows:
         passages = self._world.routes.passages
