@@ -11,16 +11,13 @@ import numpy as np
 from fleet_sim.actions.base import Failure
 from fleet_sim.actions.routing import RoutedPath
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.collision.bounds import shape_arrays
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.passages import Passages
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.saved_classes import saved
-from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.aabbs import world_aabbs
 
 STEP = 0.05
 """Between two looks along a route, in m; a leaf is not nearer anywhere between them than half of it less."""
@@ -67,7 +64,7 @@ def legs_of(agent: Agent, way: RoutedPath) -> list[Leg] | Failure:
         parts = passages.parts_of(passage)
         if not _is_on_floor(world, row, parts):
             continue
-        if _near(world, passages, parts, 1.0, points, radius - ROOM).any():
+        if passages.reach(parts, 1.0, points, radius - ROOM).any():
             reason = f"the open leaf of door {world.label(passage)!r} is in the way"
             return Failure(f"{reason}; drive farther from its hinge, or let it slide", ActionCause.UNREACHABLE)
         near = np.flatnonzero(_swept(world, passages, parts, points, radius))
@@ -116,25 +113,7 @@ def _swept(world: World, passages: Passages, parts: Rows, points: Floats, radius
     count = max(4, math.ceil(math.pi * longest / max(radius, 0.1)))
     near: Bools = np.zeros(len(points), np.bool_)
     for number in range(count):
-        near |= _near(world, passages, parts, number / count, points, radius)
-    return near
-
-
-def _near(world: World, passages: Passages, parts: Rows, opening: float, points: Floats, radius: float) -> Bools:
-    """Return which points (K, 2) are nearer than `radius` to parts of a passage that is open by `opening`."""
-    shapes = shape_arrays(world, parts).at(*passages.poses_at(parts, opening))
-    near: Bools = np.zeros(len(points), np.bool_)
-    lower, upper = world_aabbs(*shapes)
-    for index in range(len(parts)):
-        middle, half = shapes.positions[index, :2], shapes.half_extents[index, :2]
-        # Leaves stand upright: seen from above they are boxes, turned by their yaw.
-        sine, cosine = trig.sin_cos_of(float(quaternions.yaws(shapes.orientations[index : index + 1])[0]))
-        close = np.flatnonzero(
-            ((points > lower[index, :2] - radius) & (points < upper[index, :2] + radius)).all(axis=1)
-        )
-        x, y = (points[close] - middle).T
-        beside = np.maximum(np.abs([x * cosine + y * sine, y * cosine - x * sine]) - half[:, None], 0.0)
-        near[close] |= beside[0] ** 2 + beside[1] ** 2 < radius * radius
+        near |= passages.reach(parts, number / count, points, radius)
     return near
 
 

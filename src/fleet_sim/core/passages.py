@@ -19,6 +19,9 @@ class Passages(Protocol):
     def poses_at(self, parts: Rows, opening: float) -> tuple[Floats, Floats]:
         """Return positions (K, 3) and orientations (K, 4) of parts of a passage that is open by 0 to 1."""
 
+    def reach(self, parts: Rows, opening: float, points: Floats, radius: float) -> Bools:
+        """Return which `points` (N, 2) are nearer than `radius` m to parts of a passage that is open by `opening`."""
+
     def are_open(self, passages: Rows) -> Bools:
         """Return which of `passages` (P,) are open, wholly."""
 

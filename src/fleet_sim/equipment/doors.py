@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.collision.bounds import shape_arrays
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
@@ -12,7 +13,7 @@ from fleet_sim.entities.recipients import Recipients
 from fleet_sim.equipment.door_columns import DoorColumns
 from fleet_sim.equipment.door_commands import MoveDoors
 from fleet_sim.equipment.door_settings import DoorMode
-from fleet_sim.equipment.doorway import obstructed_mask
+from fleet_sim.equipment.doorway import near_mask, obstructed_mask
 from fleet_sim.equipment.fittings import InFrame
 from fleet_sim.equipment.profile import approach
 from fleet_sim.spatial import quaternions
@@ -79,6 +80,11 @@ class Doors:
         """Return positions (N, 3) and orientations (N, 4) of leaves of a door that is open by `opening`."""
         positions, yaws = self._poses(parts, np.full(len(parts), opening))
         return positions, quaternions.from_yaws(yaws)
+
+    def reach(self, parts: Rows, opening: float, points: Floats, radius: float) -> Bools:
+        """Return which `points` (N, 2) are nearer than `radius` m to leaves of a door that is open by `opening`."""
+        shapes = shape_arrays(self._world, parts).at(*self.poses_at(parts, opening))
+        return near_mask(shapes, points, radius)
 
     def are_open(self, passages: Rows) -> Bools:
         """Return which doors (N,) are open, wholly."""

@@ -38,7 +38,7 @@ def give_way(
     choices: Links,
     stack: Links,
     ranks: Ints,
-    aways: Links,
+    remaining: Links,
     steps: Steps,
     rows: Ints,
     guides: Columns,
@@ -55,7 +55,7 @@ def give_way(
     width = links.shape[1] + 1
     depth, answer = 1, MOVED
     stack[0] = first
-    _sort_choices(links, now, then, standing, choices, ranks, aways, steps, rows, guides, key, swaps, first)
+    _sort_choices(links, now, then, standing, choices, ranks, remaining, steps, rows, guides, key, swaps, first)
     while depth > 0:
         robot = stack[depth - 1]
         own = choices[robot]
@@ -77,7 +77,7 @@ def give_way(
         if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
             other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
         if other != NOBODY:
-            _sort_choices(links, now, then, standing, choices, ranks, aways, steps, rows, guides, key, swaps, other)
+            _sort_choices(links, now, then, standing, choices, ranks, remaining, steps, rows, guides, key, swaps, other)
             stack[depth] = other
             depth += 1
             continue
@@ -88,8 +88,8 @@ def give_way(
 
 
 @compiled_step
-def look_ahead(links: Links, now: Ints, steps: Steps, rows: Ints, aways: Links) -> None:
-    """Write how far from its goal each robot is after each of its moves, waiting last, to `aways` (R, K + 1).
+def look_ahead(links: Links, now: Ints, steps: Steps, rows: Ints, remaining: Links) -> None:
+    """Write how far from its goal each robot is after each of its moves, waiting last, to `remaining` (R, K + 1).
 
     For all robots before the first one is planned: each look is at another end of a large table, and many of them are
     fetched at once where none waits for what is done with another.
@@ -99,10 +99,10 @@ def look_ahead(links: Links, now: Ints, steps: Steps, rows: Ints, aways: Links) 
         for column in range(links.shape[1]):
             node = links[begin, column]
             if row == OWN_PLACE:
-                aways[robot, column] = 1
+                remaining[robot, column] = 1
             elif node >= 0:
-                aways[robot, column] = steps[row, node]
-        aways[robot, links.shape[1]] = 0 if row == OWN_PLACE else steps[row, begin]
+                remaining[robot, column] = steps[row, node]
+        remaining[robot, links.shape[1]] = 0 if row == OWN_PLACE else steps[row, begin]
 
 
 @compiled_step
@@ -123,7 +123,7 @@ def _sort_choices(
     standing: Links,
     choices: Links,
     ranks: Ints,
-    aways: Links,
+    remaining: Links,
     steps: Steps,
     rows: Ints,
     guides: Columns,
@@ -142,7 +142,7 @@ def _sort_choices(
             continue
         taken = standing[node] >= 0 and node != begin
         crowded = crowded or taken
-        rank = _rank(np.int64(aways[robot, column]), taken and not swaps, _chance_bits(key, robot, node))
+        rank = _rank(np.int64(remaining[robot, column]), taken and not swaps, _chance_bits(key, robot, node))
         if len(guides) and guides[robot, begin] == column:
             rank = np.int64(-1)
         at = count

@@ -35,11 +35,11 @@ class PibtStep:
         network = self._network
         robots, width = len(problem), network.links.shape[1] + 1
         choices = np.zeros((robots, width + KEPT), np.int32)
-        stack, aways = np.empty(robots, np.int32), np.empty((robots, width), np.int32)
+        stack, remaining = np.empty(robots, np.int32), np.empty((robots, width), np.int32)
         claims = network.claims
         return (
             *(network.links, claims.begins, claims.ids, problem.bars, problem.passes, now.copy()),
-            *(self._standing, self._holding, choices, stack, np.empty(width, np.int64), aways),
+            *(self._standing, self._holding, choices, stack, np.empty(width, np.int64), remaining),
         )
 
 
@@ -56,7 +56,7 @@ def run_steps(
     choices: Links,
     stack: Links,
     ranks: Ints,
-    aways: Links,
+    remaining: Links,
     goals: Ints,
     steps: Steps,
     rows: Ints,
@@ -87,13 +87,13 @@ def run_steps(
             then[robot] = NOBODY
             standing[now[robot]] = robot
         order = np.argsort(urgency)
-        look_ahead(links, now, steps, rows, aways)
+        look_ahead(links, now, steps, rows, remaining)
         key = seed + np.uint64(number)
         for robot in order:
             if then[robot] == NOBODY:
                 give_way(
-                    links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, aways, steps,
-                    rows, guides, key, allow_rotations, swaps, robot,
+                    links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, remaining,
+                    steps, rows, guides, key, allow_rotations, swaps, robot,
                 )  # fmt: skip
         for robot in range(robots):
             let_go(links, begins, ids, now[robot], then[robot], holding, robot)
@@ -118,7 +118,7 @@ def next_places(
     choices: Links,
     stack: Links,
     ranks: Ints,
-    aways: Links,
+    remaining: Links,
     steps: Steps,
     rows: Ints,
     guides: Columns,
@@ -138,15 +138,15 @@ def next_places(
         standing[now[robot]] = robot
         then[robot] = NOBODY
         choices[robot, choices.shape[1] - KEPT + ON_STACK] = 0
-    look_ahead(links, now, steps, rows, aways)
+    look_ahead(links, now, steps, rows, remaining)
     sound = True
     for number in range(len(fixed)):
         sound = sound and _fix(links, begins, ids, bars, passes, now, then, holding, fixed[number])
     for robot in order:
         if sound and then[robot] == NOBODY:
             sound = give_way(
-                links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, aways, steps,
-                rows, guides, key, allow_rotations, swaps, robot,
+                links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, remaining,
+                steps, rows, guides, key, allow_rotations, swaps, robot,
             )  # fmt: skip
     # Fixed robots have asked nobody, so circles and swaps with them are found only now.
     if sound and len(fixed):
