@@ -26,7 +26,8 @@ class EntityIndex:
         self.names: list[str | None] = [None] * body.capacity
         """Names by row; None for an entity without a name and for a free row."""
         self._body = body
-        self._row_of_name: dict[str, int] = {}
+        # Made when a name is looked for: a fleet that is not asked for by name takes no memory for it.
+        self._known_names: dict[str, int] | None = None
         self._row_of_other_id: dict[int, int] = {}
         self._count = 0
 
@@ -87,7 +88,7 @@ class EntityIndex:
         if (
             len(known) == len(names) - names.count(None)
             and "" not in known
-            and self._row_of_name.keys().isdisjoint(known)
+            and (not self._count or self._row_of_name.keys().isdisjoint(known))
         ):
             return
         seen: set[str] = set()
@@ -115,7 +116,8 @@ class EntityIndex:
         for row, name in zip(rows.tolist(), names, strict=True):
             if name is not None:
                 self.names[row] = name
-                self._row_of_name[name] = row
+                if self._known_names is not None:
+                    self._known_names[name] = row
 
     def discard(self, rows: Rows) -> None:
         """Remove the entities in `rows`, each given once."""
@@ -126,8 +128,9 @@ class EntityIndex:
         for row in rows.tolist():
             name = self.names[row]
             if name is not None:
-                del self._row_of_name[name]
                 self.names[row] = None
+                if self._known_names is not None:
+                    del self._known_names[name]
 
     def rename(self, row: int, name: str | None) -> None:
         """Rename the entity in `row`; raises DuplicateNameError."""
@@ -141,7 +144,14 @@ class EntityIndex:
         self._count = len(rows)
         self._row_of_other_id.clear()
         self._note_other_ids(rows)
-        self._row_of_name = {name: row for row in rows.tolist() if (name := self.names[row]) is not None}
+        self._known_names = None
+
+    @property
+    def _row_of_name(self) -> dict[str, int]:
+        known = self._known_names
+        if known is None:
+            known = self._known_names = {name: row for row, name in enumerate(self.names) if name is not None}
+        return known
 
     def _row_with(self, object_id: int) -> int:
         """Return the row of the entity with `object_id`, NO_ROW if there is none."""

@@ -86,7 +86,7 @@ class HandleTable:
     def save(self) -> dict[str, Any]:
         """Return which rows have a handle, and the handles that were made, for a checkpoint."""
         return {
-            "made": {row: handle for row, handle in enumerate(self._made) if handle is not None},
+            "made": list(self._made),
             "unmade": self._unmade.copy(),
             "classes": list(self._classes),
         }
@@ -96,14 +96,12 @@ class HandleTable:
 
         A handle that was made since then stays the handle of its entity.
         """
-        before = self._made
-        self._made = [None] * len(before)
+        before, made = self._made, saved["made"]
+        self._made = [*made, *[None] * (len(before) - len(made))]
         unmade: AnyArray = saved["unmade"]
         numbers = np.array([0, *map(self._number, saved["classes"])], np.uint8)
         self._unmade[: len(unmade)] = numbers[unmade]
         self._unmade[len(unmade) :] = 0
-        for row, handle in saved["made"].items():
-            self[row] = handle
         for row in kept.tolist():
             if before[row] is not None and self._unmade[row]:
                 self[row] = before[row]

@@ -85,8 +85,9 @@ class WorldForms:
             if len(rows):
                 # A class of the user's own is refused by naming one of its entities.
                 numbers[rows] = _class_number(cls, self._world.handles[int(rows[0])])
-        made = handles["made"]
-        numbers[list(made)] = [_class_number(type(handle), handle) for handle in made.values()]
+        for row, handle in enumerate(handles["made"]):
+            if handle is not None:
+                numbers[row] = _class_number(type(handle), handle)
         return {"numbers": numbers, "classes": names}
 
     def of_classes(self, saved: Any, alive: Bools) -> dict[str, Any]:
@@ -98,11 +99,14 @@ class WorldForms:
             raise StateFileError("there is not one class of entities for each row")
         if ((numbers > 0) != alive).any() or int(numbers.max(initial=0)) > len(names):
             raise StateFileError("entities that live have one of the classes, and no others")
-        return {"made": {}, "unmade": numbers, "classes": [ENTITIES[name] for name in names]}
+        return {"made": [], "unmade": numbers, "classes": [ENTITIES[name] for name in names]}
 
-    def made(self, generations: Ints) -> dict[int, Handle]:
-        """Return the handles, by row, that were made for entities of the file with these `generations`."""
-        return {row: handle for (row, number), handle in self._made.items() if generations[row] == number}
+    def put_made(self, handles: dict[str, Any], generations: Ints) -> None:
+        """Add to `of_classes` the handles that were made since for its entities, which have these `generations`."""
+        handles["made"] = [None] * len(generations)
+        for (row, number), handle in self._made.items():
+            if generations[row] == number and handles["unmade"][row]:
+                handles["made"][row], handles["unmade"][row] = handle, 0
 
     # ---- models ------------------------------------------------------------------------------------------------------
 

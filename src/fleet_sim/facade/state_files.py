@@ -150,7 +150,7 @@ class StateFiles:
         parts = reader.read(values["parts"])
         self._sim.checkpoints.check_parts(parts)
         # What was read of the parts refers to entities, by handles that are from now on theirs.
-        saved["handles"]["made"] = self._forms.made(tables["body"]["generation"])
+        self._forms.put_made(saved["handles"], tables["body"]["generation"])
         whole = {"tables": tables, "names": names, "entity_events": {}, **saved}
         return self._sim.checkpoints.made(clock, whole, parts)
 
