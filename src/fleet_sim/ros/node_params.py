@@ -17,7 +17,7 @@ from fleet_sim.config.scenario import as_scenario, is_scenario, simulation_in, w
 from fleet_sim.config.view_params import ViewParams
 from fleet_sim.core.clock import Clock, Schedule
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import fill_scenario, spawn_entries
+from fleet_sim.entities.entries import fill_scenario, spawn_entry_rows
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.facade.run_inputs import InputRecorder
 from fleet_sim.gate.bounds import LONGEST_TIME
@@ -143,7 +143,7 @@ class NodeParameters:
             if self._robots:
                 grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
                 own = self._scenario.get("robots") or []
-                spawn_entries(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
+                spawn_entry_rows(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
                 # Who builds it again from its scenario gets these too.
                 sim.population.scenario = {**self._scenario, "robots": [*own, SIMPLE_ROBOT | grid]}
         except BaseException:
