@@ -126,6 +126,27 @@ def test_robots_are_where_the_simulation_says_and_a_click_sends_one(
     assert page.errors == []
 
 
+def test_a_click_on_an_upper_floor_is_where_it_looks(browser: Browser) -> None:
+    with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, target_rtf=0.0)) as sim:
+        box = ShapeParams("box", half_extents=(0.5, 0.4, 0.3), rgba_color=RED)
+        sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(0.0, 0.0, 3.3), name="upper", motion_mode="omnidirectional"))
+        # Seen through the floor above it.
+        below = sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(4.0, 5.0, 0.3), name="lower"))
+        goals: list[list[float]] = []
+        sim.inbox.on_apply.append(lambda command: goals.append(command.actions[0]["target_pose"][:3]))
+        view: Any = sim.view.show(port=0)
+        page = opened(browser, view)
+        try:
+            select(page, view, "upper", 0.0, 0.0, 3.5)
+            page.click(*pixel(view, 0.5, 1.5, 3.0))
+            until(lambda: goals or sim.step_once(), "it is sent")
+            assert goals[0] == pytest.approx([0.5, 1.5, 3.3], abs=0.05)
+            assert below.get_pose().z == pytest.approx(0.3) and page.errors == []
+        finally:
+            page.close()
+            view.close()
+
+
 def test_clicks_all_arrive_while_the_page_has_no_time(page: Page, view: Any, running: MultiRobotSimulationCore) -> None:
     select(page, view, "red", 0.0, 0.0, 0.5)
     page.shows("Click the floor to send it there")
