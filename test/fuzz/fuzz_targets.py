@@ -12,6 +12,7 @@ import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
 import fuzz_states
+import fuzz_vehicles
 import fuzz_worlds
 from fuzz_target import Target
 
@@ -30,9 +31,10 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "machine": fuzz_machine.machine_target,
     "scenario": fuzz_scenarios.scenario_target,
     "state": fuzz_states.states_target,
+    "vda5050": fuzz_vehicles.vehicles_target,
     "cdr": fuzz_ros.cdr_target,
     "node": fuzz_node.node_target,
 }
 
-NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "recording": "mcap", "xacro": "xacro"}
+NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "recording": "mcap", "vda5050": "paho", "xacro": "xacro"}
 """The module without which a target is left out."""
