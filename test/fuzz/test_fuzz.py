@@ -30,11 +30,34 @@ TARGETS = (
     "scenario",
     "state",
     "vda5050",
+    "mujoco",
+    "sweep",
+    "building",
     "cdr",
     "node",
 )
-NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "recording": "mcap", "vda5050": "paho", "xacro": "xacro"}
-MUTANTS = {"xacro": 3, "recording": 60, "cdr": 3000, "api": 10, "machine": 10, "scenario": 40, "state": 60, "vda5050": 60, "node": 100}
+NEEDS = {
+    "cdr": "rclpy",
+    "node": "pocket_ros",
+    "recording": "mcap",
+    "mujoco": "mujoco",
+    "vda5050": "paho",
+    "xacro": "xacro",
+}
+MUTANTS = {
+    "xacro": 3,
+    "recording": 60,
+    "cdr": 3000,
+    "api": 10,
+    "machine": 10,
+    "scenario": 40,
+    "state": 60,
+    "vda5050": 60,
+    "building": 20,
+    "mujoco": 100,
+    "sweep": 100,
+    "node": 100,
+}
 """How many a short run feeds; 300 of the others."""
 
 
