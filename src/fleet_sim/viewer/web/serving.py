@@ -74,7 +74,9 @@ def serve_guarded(handler: Any, host: Any, port: Any, **options: Any) -> Any:
         return made
 
     host.guards = True
-    return serve(handler, str(host), port, process_request=process_request, create_connection=connection, **options)
+    # It is called like a class, and nothing more.
+    options |= {"process_request": process_request, "create_connection": connection}
+    return serve(handler, str(host), port, **options)
 
 
 _replacing = Lock()
