@@ -32,7 +32,7 @@ from fleet_sim.ros.tf import TfTopic
 STANDARD: dict[str, type[Interface]] = {}
 # The package simulation_interfaces is not part of every ROS 2 distribution.
 with contextlib.suppress(ModuleNotFoundError):
-    from fleet_sim.ros.standard_services import StandardServices
+    from fleet_sim.ros.simulation.interface import StandardServices
 
     STANDARD = {"standard_services": StandardServices}
 
