@@ -100,6 +100,7 @@ class RosParams(UsedSettings):
     map_height: float | None = setting(
         None, unit="m", doc="Height at which /map is cut; null: the height of the first lidar, or 0.2 without one."
     )
+    robot_diagnostics: bool = setting(False, doc="Whether /diagnostics has a status of each robot.")
     rmf: RmfParams = setting(factory=RmfParams, doc="The topics of Open-RMF.")
     nav2: Nav2Params = setting(factory=Nav2Params, doc="The interface of Nav2 that each robot has.")
     rates: RateParams = setting(factory=RateParams, doc="Publishing rates of the interfaces.")
