@@ -199,6 +199,7 @@ PUBLIC = {
     "fleet_sim.envs.milling": "imported by its name, as PettingZoo's environments are",
     "fleet_sim.envs.stable_baselines": "imported by its name; it needs Stable-Baselines3",
     "fleet_sim.ros.launching": "for launch files, ours and others'",
+    "fleet_sim.ros.nav2.launching": "launch files import it",
 }
 
 

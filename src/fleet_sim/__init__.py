@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from fleet_sim.actions import Action as Action
+    from fleet_sim.actions import DriveByAction as DriveByAction
     from fleet_sim.actions import Drop as Drop
     from fleet_sim.actions import DropAction as DropAction
     from fleet_sim.actions import DropPhase as DropPhase
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from fleet_sim.actions import PickAction as PickAction
     from fleet_sim.actions import PickPhase as PickPhase
     from fleet_sim.actions import PoseAction as PoseAction
+    from fleet_sim.actions import TourAction as TourAction
     from fleet_sim.actions import TrajectoryCause as TrajectoryCause
+    from fleet_sim.actions import TurnAction as TurnAction
     from fleet_sim.actions import Until as Until
     from fleet_sim.actions import Wait as Wait
     from fleet_sim.actions import WaitAction as WaitAction

@@ -12,7 +12,20 @@ from typing import Any
 import pytest
 from small_world import BOX, build, pose
 
-from fleet_sim import AgentSpawnParams, Drop, MoveAction, MoveTo, Path, Pick, Pose, SimObjectSpawnParams, Wait
+from fleet_sim import (
+    AgentSpawnParams,
+    DriveByAction,
+    Drop,
+    MoveAction,
+    MoveTo,
+    Path,
+    Pick,
+    Pose,
+    SimObjectSpawnParams,
+    TourAction,
+    TurnAction,
+    Wait,
+)
 
 
 def carried_out(make: Callable[..., Any], settings: dict[str, Any]) -> Any:
@@ -45,6 +58,21 @@ ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
                           ("timeout", 0.2),
                           # It fails here, where there is no map; in test/traffic it drives around walls.
                           ("route", True))),
+    (MoveTo, "keep_height", True, {"target_pose": Pose((1, 1, 1))}),
+    (MoveAction, "keep_height", True, {"path": Path([Pose((1, 1, 1))])}),
+    (TourAction, "path", Path([Pose((0, 2, 0))]), {"path": Path(WAY)}),
+    (TourAction, "route", True, {"path": Path(WAY)}),
+    (TourAction, "skip_missed", True, {"path": Path([Pose((1e9, 0, 0)), *WAY])}),
+    (TourAction, "keep_height", True, {"path": Path([Pose((1, 1, 1))])}),
+    # There is no map: the first pose is missed, and the last is reached if it is driven to straight.
+    (TourAction, "straight_last", True, {"path": Path(WAY), "route": True, "skip_missed": True}),
+    (TourAction, "timeout", 0.2, {"path": Path(WAY)}),
+    (DriveByAction, "target", (0.5, 0.0, 0.0), {"target": (1.0, 0.0, 0.0), "speed": 0.5}),
+    (DriveByAction, "speed", 0.2, {"target": (1.0, 0.0, 0.0), "speed": 0.5}),
+    (DriveByAction, "timeout", 0.2, {"target": (1.0, 0.0, 0.0), "speed": 0.5}),
+    (TurnAction, "angle", 2.0, {"angle": 1.0}),
+    (TurnAction, "speed", 0.3, {"angle": 1.0}),
+    (TurnAction, "timeout", 0.2, {"angle": 1.0}),
     (Wait, "duration", 20.0, {"duration": 1.0}),
     (Wait, "action_type", "charging", {"duration": 1.0}),
     (Wait, "timeout", 0.2, {"duration": 1.0}),
@@ -86,7 +114,7 @@ ARM_PARAMETERS = (
 """Those that need an arm: actions/test_arm_pick.py."""
 
 
-@pytest.mark.parametrize("cls", [MoveTo, MoveAction, Wait, Pick, Drop])
+@pytest.mark.parametrize("cls", [MoveTo, MoveAction, Wait, Pick, Drop, TourAction, DriveByAction, TurnAction])
 def test_every_parameter_of_an_action_is_looked_at(cls: Any) -> None:
     swept = {name for swept, name, _, _ in ACTIONS if swept is cls}
     # Anything but true is refused.

@@ -31,7 +31,8 @@ objects:
 """
 READING = {
     *("list", "take_picture", "get_simulator_features", "get_entities", "get_entities_states", "get_entity_state"),
-    "get_simulation_state",
+    *("get_simulation_state", "get_entity_info", "get_entity_bounds", "get_named_poses", "get_named_pose_bounds"),
+    *("get_spawnables", "get_available_worlds", "get_current_world"),
 }
 ROOTS = {"arm", "amr", "fleet", "sim"}
 """First parts of the names of all that this scenario's node offers."""
@@ -65,9 +66,14 @@ def filled(request: Any) -> Any:
         request.command = FleetCommand(kind=FleetCommand.STOP, names=["amr"])
     if hasattr(request, "steps"):
         request.steps = 1
-    resource = getattr(request, "entity_resource", request)
-    if hasattr(resource, "uri"):
-        request.name, resource.uri = "new", "simple_cube"
+    if hasattr(request, "fail_on_unsupported_element"):
+        getattr(request, "world_resource", request).uri = "warehouse.yaml"
+    elif hasattr(request, "allow_renaming"):
+        request.name, getattr(request, "entity_resource", request).uri = "new", "simple_cube"
+    if hasattr(request, "spawn_requests"):
+        spawned = import_module("simulation_interfaces.msg").SpawnEntity(name="new")
+        spawned.entity_resource.uri = "simple_cube"
+        request.spawn_requests = [spawned]
     return request
 
 
@@ -95,7 +101,7 @@ def test_messages_spawn_nothing_where_that_is_not_allowed(tmp_path: Path, scenar
     with running(tmp_path / "node.log", "-p", f"config:={scenario}", "-p", "remote_spawn:=false") as (_, client):
         client.until(lambda: "/sim/spawn" in services(client), "the service")
         for name, kind in services(client).items():
-            if "spawn" in name:
+            if ("spawn" in name or name == "/sim/load_world") and name.rpartition("/")[2] not in READING:
                 service = service_type(kind)
                 assert "remote_spawn" in refused(client.call(service, name, filled(service.Request())))
         assert list(client.call(List, "/sim/list").names) == ["arm", "amr", "crate"]

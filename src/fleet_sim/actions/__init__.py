@@ -1,18 +1,21 @@
 """Actions of agents, one per file, and their scheduler, which wakes them by events."""
 
 from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop, DropAction, DropPhase
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.registry import ACTIONS, describe_action, parse_action_goal, register_action
+from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.actions.wait import Wait, WaitAction
 
 __all__ = [
     "ACTIONS",
     "Action",
+    "DriveByAction",
     "Drop",
     "DropAction",
     "DropPhase",
@@ -24,7 +27,9 @@ __all__ = [
     "PickAction",
     "PickPhase",
     "PoseAction",
+    "TourAction",
     "TrajectoryCause",
+    "TurnAction",
     "Until",
     "Wait",
     "WaitAction",

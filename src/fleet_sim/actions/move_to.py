@@ -22,7 +22,8 @@ def _read_direction(value: object) -> MovementDirection | None:
     return None if value is None else MovementDirection.parse(value)
 
 
-def _read_path(value: object) -> Path:
+def read_path(value: object) -> Path:
+    """Return a Path; raises InvalidValueError."""
     if isinstance(value, Path):
         return value
     if not isinstance(value, Sequence) or isinstance(value, str):
@@ -39,7 +40,7 @@ class MoveAction(DeclaredAction):
     traffic of a site is sent by the traffic: with a route only, and to nodes, within the tolerance.
     """
 
-    path: Path | Sequence[Pose] = setting(reader=_read_path, doc="Waypoints, world frame.")
+    path: Path | Sequence[Pose] = setting(reader=read_path, doc="Waypoints, world frame.")
     auto_approach: bool = setting(
         True,
         reader=checked_approach,
@@ -56,6 +57,9 @@ class MoveAction(DeclaredAction):
         RouteMode.NONE,
         reader=RouteMode.parse,
         doc="Between waypoints: none is straight; roadmap, grid and auto, or true, lead around the walls of the site.",
+    )
+    keep_height: bool = setting(
+        False, doc="Keep the robot's height, roll and pitch, as goals in a plane mean it; robots of navigation_2d do."
     )
 
     def __post_init__(self) -> None:
@@ -83,7 +87,7 @@ class MoveAction(DeclaredAction):
         if self.route is not RouteMode.NONE:
             return self._depart(agent)
         try:
-            agent.begin_path(self.path, self.final_orientation_align, self.direction, self.tolerance)
+            agent.begin_path(self._path(agent), self.final_orientation_align, self.direction, self.tolerance)
         except InvalidValueError as error:
             # As beyond the end of the world: what was asked for is wrong, and no code is.
             self.fail(str(error), ActionCause.INVALID_GOAL)
@@ -95,7 +99,7 @@ class MoveAction(DeclaredAction):
         # A robot that moves would leave the line to its first waypoint, and may meet a wall.
         if brakes(agent):
             return None
-        way = routed(agent, Path(self.path), RouteMode.parse(self.route))
+        way = routed(agent, self._path(agent), RouteMode.parse(self.route))
         if isinstance(way, Failure):
             self.fail(*way)
             return None
@@ -133,7 +137,7 @@ class MoveAction(DeclaredAction):
         elif self.direction is not None:
             failure = Failure("direction: in the traffic it is the robot's default", ActionCause.INVALID_GOAL)
         else:
-            failure = set_out(agent, Path(self.path), leg, self.final_orientation_align, self.tolerance)
+            failure = set_out(agent, self._path(agent), leg, self.final_orientation_align, self.tolerance)
         if failure is not None:
             self.fail(*failure)
             return None
@@ -181,15 +185,34 @@ class MoveAction(DeclaredAction):
         return distance_left(agent, first.way) + sum(leg.length for leg in others)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
-        """Return phase, duration, remaining distance (m, along the route or in a straight line) and waypoint."""
+        """Return phase, duration, remaining distance (m, along the route or in a straight line), waypoint, poses."""
         # Straight, as long as no route is known.
-        straight = agent.get_pose().distance_to(self.path[-1]) if len(self.path) else 0.0
+        straight = agent.get_pose().distance_to(self._path(agent)[-1]) if len(self.path) else 0.0
         return {
             "phase": "moving",
             "duration": self.get_duration(),
             "distance_left": self._distance_left(agent) if self._legs else straight,
             "waypoint": agent.current_waypoint_index if self._leg < 0 else self._leg,
+            "poses_left": self._poses_left(agent),
         }
+
+    def _path(self, agent: Agent) -> Path:
+        """Return the waypoints, at the robot's height where it is kept."""
+        if not self.keep_height:
+            return Path(self.path)
+        here = agent.get_pose()
+        return Path([Pose.from_euler(pose.x, pose.y, here.z, here.roll, here.pitch, pose.yaw) for pose in self.path])
+
+    def _poses_left(self, agent: Agent) -> int:
+        """Return how many poses of the path are still to be reached."""
+        if self._leg >= 0:
+            return len(self.path) - self._leg
+        # Who has arrived has no waypoints any more, until the action hears of it.
+        if agent.is_goal_reached():
+            return 0
+        if self._way is None:
+            return len(self.path) - (agent.current_waypoint_index if self.route is RouteMode.NONE else 0)
+        return int((self._way.ends >= agent.current_waypoint_index).sum())
 
 
 @dataclass(eq=False, repr=False, init=False)
@@ -209,8 +232,10 @@ class MoveTo(MoveAction):
         direction: MovementDirection | str | None = None,
         *,
         route: RouteMode | str | bool = RouteMode.NONE,
+        keep_height: bool = False,
         timeout: float | None = None,
     ) -> None:
+        self.keep_height = keep_height
         self.target_pose, self.tolerance, self.timeout = target_pose, tolerance, timeout
         self.route = route
         self.final_orientation_align, self.direction = final_orientation_align, direction

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from fleet_sim.actions.base import Action
+from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.target import target_text
+from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
 from fleet_sim.core.addresses import BodyId, ObjectId
@@ -38,6 +40,9 @@ ACTIONS = Registry(
         "joint": JointAction,
         "joint_trajectory": JointTrajectoryAction,
         "pose": PoseAction,
+        "tour": TourAction,
+        "drive_by": DriveByAction,
+        "turn": TurnAction,
     },
 )
 """Every action that can be made from its name and parameters."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.actions.base import Failure
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
 from fleet_sim.core.routes import NoRoute
 from fleet_sim.core.world import World
@@ -30,13 +30,15 @@ FASTEST = 100.0
 class RoutedPath(NamedTuple):
     """Waypoints around walls: `positions` (K, 3), `orientations` (K, 4), and what holds on the line to each.
 
-    `speed_limits` (K,) in m/s; `left` (K,) in m is the way from each waypoint to the last one.
+    `speed_limits` (K,) in m/s; `left` (K,) in m is the way from each waypoint to the last one. `ends`
+    are the numbers of the waypoints that are poses of the path asked for.
     """
 
     positions: Floats
     orientations: Floats
     speed_limits: Floats
     left: Floats
+    ends: Ints
 
 
 def brakes(agent: Agent) -> bool:
@@ -79,7 +81,8 @@ def routed(agent: Agent, path: Path, mode: RouteMode) -> RoutedPath | Failure:
     orientations[-1] = turns[-1]
     lengths = np.sqrt((steps[1:] ** 2).sum(axis=1))
     left = np.append(np.cumsum(lengths[::-1])[::-1], 0.0)
-    return RoutedPath(positions, orientations, np.concatenate(limits), left)
+    ends = np.cumsum([len(piece) for piece in pieces]) - 1
+    return RoutedPath(positions, orientations, np.concatenate(limits), left, ends)
 
 
 def follow(agent: Agent, way: RoutedPath, align_final: bool, direction: MovementDirection | None, tol: float) -> None:

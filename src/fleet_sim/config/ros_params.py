@@ -62,6 +62,25 @@ class RmfParams(UsedSettings):
 
 
 @dataclass
+class Nav2Params(UsedSettings):
+    """The interface of Nav2 that each robot has; rates are per second of simulation time."""
+
+    enabled: bool = setting(False, doc="Whether robots have all of it; without it they have navigate_to_pose only.")
+    initial_pose: Literal["ignore", "place"] = setting(
+        "ignore",
+        doc="What initialpose does: ignore tells the true pose, as localisation is perfect; place moves the robot.",
+    )
+    amcl_pose: float = setting(2.0, above=0, unit=RATE, doc="Rate of amcl_pose; also at each initialpose.")
+    costmaps: float = setting(1.0, above=0, unit=RATE, doc="Rate at which map and costmaps are checked; see docs.")
+    local_size: float = setting(3.0, above=0.1, high=100.0, unit="m", doc="Side of the local costmap.")
+    inflation: float = setting(0.55, low=0.0, high=10.0, unit="m", doc="Radius of the costs around obstacles.")
+    staging: float = setting(
+        0.7, low=0.0, high=10.0, unit="m", doc="Distance before a dock from which robots drive in."
+    )
+    turn_speed: float = setting(1.0, above=0, high=100.0, unit="rad/s", doc="Speed of the action spin.")
+
+
+@dataclass
 class RosParams(UsedSettings):
     """The `ros:` section of a scenario."""
 
@@ -81,7 +100,9 @@ class RosParams(UsedSettings):
     map_height: float | None = setting(
         None, unit="m", doc="Height at which /map is cut; null: the height of the first lidar, or 0.2 without one."
     )
+    robot_diagnostics: bool = setting(False, doc="Whether /diagnostics has a status of each robot.")
     rmf: RmfParams = setting(factory=RmfParams, doc="The topics of Open-RMF.")
+    nav2: Nav2Params = setting(factory=Nav2Params, doc="The interface of Nav2 that each robot has.")
     rates: RateParams = setting(factory=RateParams, doc="Publishing rates of the interfaces.")
 
     @classmethod

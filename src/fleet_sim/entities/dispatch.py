@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import singledispatchmethod
+from functools import partial, singledispatchmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +26,7 @@ from fleet_sim.entities.joint_command import set_joints
 from fleet_sim.entities.recipients import Recipients, shaped
 from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
+from fleet_sim.entities.world_command import LoadWorld, load_world
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_SPEED, LONGEST_TIME, check_extent, inside_mask
 from fleet_sim.spatial import quaternions
@@ -57,7 +58,7 @@ class FleetCommandDispatcher:
 
     def __init__(self, sim: Commanded) -> None:
         self._sim = sim
-        self._handlers: dict[type[Command], Handler] = {}
+        self._handlers: dict[type[Command], Handler] = {LoadWorld: partial(load_world, sim)}
         self.moments = Moments()
 
     def handle(self, cls: type[Command], handler: Handler) -> None:

@@ -16,6 +16,7 @@ from rclpy.task import Future
 
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Spawn
+from fleet_sim.entities.world_command import LoadWorld
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.permissions import Permissions
 from fleet_sim.ros.throttle import Throttle
@@ -111,7 +112,7 @@ class CommandGateway:
     def _admitted(self, command: Command) -> Command:
         """Return `command` marked as what other processes asked for; raises StateError where it is not allowed."""
         self.permissions.check(command)
-        return replace(command, remote=True) if isinstance(command, Spawn) else command
+        return replace(command, remote=True) if isinstance(command, (Spawn, LoadWorld)) else command
 
     # ---- services and actions ----------------------------------------------------------------------------------------
 

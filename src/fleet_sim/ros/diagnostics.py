@@ -6,9 +6,14 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
+from fleet_sim.battery.columns import BatteryColumns
+from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.world import World
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.roster import take_roster
 
 SLOW = 0.95
 """Share of the target real-time factor below which the status is a warning."""
@@ -21,7 +26,8 @@ MOST_NAMED = 20
 class DiagnosticsTopic(Interface):
     """Publishes real-time factor, step time, late steps, entities, collisions, faults and rejected commands.
 
-    What raised exceptions is named with their number, and what was switched off because of them.
+    With the setting `robot_diagnostics` each robot has a status, too: a warning where it stands before something or
+    has an empty battery. What raised exceptions is named with their number, and what was switched off because of it.
 
     `late_steps` counts steps that began more than one step length later than `target_rtf` requires, `worst_delay_ms` is
     the longest such delay, both since the run began.
@@ -67,9 +73,36 @@ class DiagnosticsTopic(Interface):
                 *(_value(f"switched off: {what}", number) for what, number in off.most_common(MOST_NAMED)),
             ],
         )
-        message = DiagnosticArray(status=[status])
+        message = DiagnosticArray(status=[status, *self._robots()])
         message.header.stamp = time_to_msg(now)
         self._publisher.publish(message)
+
+    def _robots(self) -> list[DiagnosticStatus]:
+        """Return a status of each robot, with its name as the hardware, where that is asked for."""
+        if not self.bridge.params.robot_diagnostics:
+            return []
+        world = self.bridge.sim.world
+        return [_robot(world, row) for row in take_roster(world).rows.tolist()]
+
+
+def _robot(world: World, row: int) -> DiagnosticStatus:
+    name, blocker = world.label(row), int(world.motion.blocked_by[row])
+    action = world.actions.current(row)
+    reason = f"stands before {world.label(blocker)}" if blocker != NO_ROW else ""
+    battery = world.tables.get("battery")
+    values = [
+        _value("mode", ControllerMode.from_code(int(world.motion.control[row])).value),
+        _value("action", "" if action is None else type(action).__name__),
+        _value("speed", f"{float((world.velocity[row] ** 2).sum()) ** 0.5:.3f}"),
+    ]
+    if isinstance(battery, BatteryColumns) and battery.present[row]:
+        charge = float(battery.energy[row] / battery.full_energy[row])
+        values.append(_value("battery", f"{charge:.3f}"))
+        reason = reason or ("its battery is empty" if charge <= 0.0 else "")
+    level = DiagnosticStatus.WARN if reason else DiagnosticStatus.OK
+    return DiagnosticStatus(
+        level=level, name=f"fleet_sim: {name}", message=reason or "ok", hardware_id=name, values=values
+    )
 
 
 def _value(key: str, value: object) -> KeyValue:

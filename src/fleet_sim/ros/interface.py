@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -48,6 +48,8 @@ class Bridge:
     """Where messages may have recordings written; empty: nowhere."""
     record_sensors: tuple[str, ...]
     """Kinds of sensors whose readings are in recordings."""
+    resting: set[str] = field(default_factory=set)
+    """Robots whose navigation was deactivated: their servers of Nav2 reject goals."""
 
     def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
         """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.

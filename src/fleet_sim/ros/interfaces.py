@@ -18,6 +18,7 @@ from fleet_sim.ros.joint_commands import JointCommandsTopic, JointTrajectoryTopi
 from fleet_sim.ros.joint_states import JointStatesTopic
 from fleet_sim.ros.link_frames import LinkFramesTopic
 from fleet_sim.ros.markers import MarkersTopic
+from fleet_sim.ros.nav2.interface import Nav2Interface
 from fleet_sim.ros.odom import OdomTopic
 from fleet_sim.ros.picture_service import PictureService
 from fleet_sim.ros.plan import PlanTopic
@@ -32,7 +33,7 @@ from fleet_sim.ros.tf import TfTopic
 STANDARD: dict[str, type[Interface]] = {}
 # The package simulation_interfaces is not part of every ROS 2 distribution.
 with contextlib.suppress(ModuleNotFoundError):
-    from fleet_sim.ros.standard_services import StandardServices
+    from fleet_sim.ros.simulation.interface import StandardServices
 
     STANDARD = {"standard_services": StandardServices}
 
@@ -60,6 +61,7 @@ BUILT_IN: dict[str, type[Interface]] = {
     "picture_service": PictureService,
     "record_service": RecordService,
     "rmf": RmfInterface,
+    "nav2": Nav2Interface,
     **SENSORS,
     **STANDARD,
 }

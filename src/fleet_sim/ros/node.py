@@ -83,7 +83,8 @@ class FleetSimNode(Node):
         # Before `begin_step` counts the waiting commands: what arrives here is applied in this same step.
         sim.pipeline.add(System("ros_receive", Phase.UPDATE, self._receive), before="begin_step")
         sim.pipeline.add(System("ros_publish", Phase.OBSERVE, self._publish))
-        sim.events.on("reset", self._on_reset)
+        for event in ("reset", "cleared", "world_loaded"):
+            sim.events.on(event, self._on_reset)
         self._settings.follow_changes(self._bridge.gateway, self._rates)
         self._watch_others()
         self._settings.keep(sim, self.get_namespace())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fleet_sim.core.commands import Command, Spawn
+from fleet_sim.entities.world_command import LoadWorld
 from fleet_sim.errors import StateError
 from fleet_sim.gate.folders import OperatorFolder
 
@@ -36,5 +37,5 @@ class Permissions:
     def check(self, command: Command) -> None:
         """Raise StateError where `command` is not allowed."""
         self.check_change()
-        if isinstance(command, Spawn) and not self.remote_spawn:
+        if isinstance(command, (Spawn, LoadWorld)) and not self.remote_spawn:
             raise StateError("messages may not spawn here (the node's parameter remote_spawn is false)")

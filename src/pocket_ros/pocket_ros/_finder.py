@@ -50,6 +50,7 @@ INTERFACE_PACKAGES = frozenset(
         "control_msgs",
         "diagnostic_msgs",
         "example_interfaces",
+        "geographic_msgs",
         "geometry_msgs",
         "lifecycle_msgs",
         "nav2_msgs",

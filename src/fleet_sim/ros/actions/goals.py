@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
@@ -120,12 +121,14 @@ class Goals:
         if self._open.pop(_key(handle), None) is not None:
             if outcome.success:
                 handle.succeed()
+                if goal.server.kind.succeeded is not None:
+                    goal.server.kind.succeeded(self._bridge, goal.robot)
             elif outcome.cause == Cause.CANCELED and handle.is_cancel_requested:
                 handle.canceled()
             else:
                 handle.abort()
             self._tell_when_ended()
-        return goal.server.kind.result(outcome)
+        return goal.server.kind.result(replace(outcome, request=handle.request))
 
     def _tell_when_ended(self) -> None:
         if self._ending is not None and not self._open:
@@ -156,7 +159,18 @@ class Goals:
             pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
             pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
             share = 1.0 - left / goal.farthest if goal.farthest > 0.0 else 0.0
-            told = Progress(str(progress["phase"]), pose, left, share, action.get_duration(), progress)
+            speed = float(np.sqrt((world.velocity[row] ** 2).sum()))
+            told = Progress(
+                str(progress["phase"]),
+                pose,
+                left,
+                share,
+                action.get_duration(),
+                progress,
+                action,
+                goal.handle.request,
+                speed,
+            )
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 
     def _command(self, goal: AcceptedGoal) -> ExecuteAction:

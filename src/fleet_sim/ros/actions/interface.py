@@ -9,7 +9,7 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.arrays import Rows
-from fleet_sim.errors import FleetSimError
+from fleet_sim.errors import FleetSimError, StateError
 from fleet_sim.ros.actions.goals import Goals
 from fleet_sim.ros.actions.kind import ActionKind, ArrivalReader
 from fleet_sim.ros.actions.kinds import KINDS
@@ -37,7 +37,7 @@ class ActionInterface(Interface):
         self._spinning = False
         # Only the goal checked last: rclpy accepts it right after the check, in the same turn of the executor.
         self._read: tuple[Any, Action | None] = (None, None)
-        self._kinds = KINDS.all().values()
+        self._kinds = [kind for kind in KINDS.all().values() if kind.asked_for(bridge.params)]
         for kind in (kind for kind in self._kinds if kind.per_fleet):
             self._serve(kind, f"fleet/{kind.name}", "")
         self._endpoints = Endpoints(bridge, "actions", self._serve_robot, self._destroy)
@@ -110,6 +110,8 @@ class ActionInterface(Interface):
         reader = ArrivalReader(self.bridge)
         try:
             self.bridge.gateway.permissions.check_change()
+            if kind.navigation and robot in self.bridge.resting:
+                raise StateError("navigation is not active; start it up by its lifecycle manager")
             action = kind.build(goal, reader)
         except FleetSimError as error:
             self.bridge.reject(f"goal of {name}", error)

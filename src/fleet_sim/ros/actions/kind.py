@@ -10,7 +10,9 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 
 from fleet_sim.actions.base import Action
+from fleet_sim.config.ros_params import RosParams
 from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import pose_from_msg, time_from_msg
 from fleet_sim.ros.interface import Bridge
@@ -35,9 +37,22 @@ class GoalReader:
         """Whether robots can be routed around walls: from the start of a simulation on, or never."""
         return self._bridge.sim.world.routes.known
 
+    @property
+    def params(self) -> RosParams:
+        """The settings of the node."""
+        return self._bridge.params
+
     def time(self, stamp: Time) -> float | None:
         """Return the simulation time of a stamp, None to start at once."""
         return start_time(self._bridge, stamp)
+
+    def station(self, name: str) -> Pose:
+        """Return the pose of a station of the scenario's site; raises InvalidValueError where there is none."""
+        try:
+            station = self._bridge.sim.get_manager("site").station(name)
+        except UnknownNameError as error:
+            raise InvalidValueError(f"dock_id: {error}") from error
+        return Pose.from_euler(station.x, station.y, 0.0, 0.0, 0.0, station.yaw)
 
 
 class ArrivalReader(GoalReader):
@@ -53,6 +68,12 @@ class ArrivalReader(GoalReader):
         if stamped.header.frame_id.removeprefix("/") not in ("", self._bridge.frames.map):
             self.is_final = False
         return pose_from_msg(stamped.pose)
+
+    def station(self, name: str) -> Pose:
+        """Return a placeholder."""
+        # The scenario, and its site with it, may be another one when the goal starts.
+        self.is_final = False
+        return Pose((0.0, 0.0, 0.0))
 
     def time(self, stamp: Time) -> float | None:
         """Return a placeholder time, None to start at once."""
@@ -75,6 +96,8 @@ class GoalOutcome:
     text: str
     duration: float = 0.0
     action: Action | None = None
+    request: Any = None
+    """The goal's message."""
 
     @property
     def success(self) -> bool:
@@ -93,9 +116,18 @@ class Progress:
     duration: float
     details: Mapping[str, Any] = field(default_factory=dict)
     """The feedback of the action itself."""
+    action: Action | None = None
+    request: Any = None
+    """The goal's message."""
+    speed: float = 0.0
+    """Of the robot, in m/s."""
 
 
 def _everyone(world: World, robot: str) -> bool:
+    return True
+
+
+def _always(params: RosParams) -> bool:
     return True
 
 
@@ -105,7 +137,8 @@ class ActionKind:
 
     `build(goal, reader)` raises FleetSimError if the goal is invalid. `result(outcome)` and
     `feedback(progress)` return messages. `per_fleet`: the goal names the robot, so one server can serve the fleet.
-    `serves(world, robot)` says which robots have it.
+    `serves(world, robot)` says which robots have it, `asked_for(params)` whether anybody has. Goals of `navigation` are
+    rejected while the navigation of their robot is deactivated. `succeeded(bridge, robot)` is called for each success.
     """
 
     name: str
@@ -115,6 +148,9 @@ class ActionKind:
     feedback: Callable[[Progress], Any]
     per_fleet: bool = True
     serves: Callable[[World, str], bool] = _everyone
+    asked_for: Callable[[RosParams], bool] = _always
+    navigation: bool = False
+    succeeded: Callable[[Bridge, str], None] | None = None
 
 
 def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -> ActionKind:

@@ -24,9 +24,14 @@ EXECUTE = own_kind("execute", Execute, _build)
 # Their message packages are optional.
 OPTIONAL: dict[str, ActionKind] = {}
 with contextlib.suppress(ImportError):
-    from fleet_sim.ros.actions.navigate_to_pose import NAVIGATE_TO_POSE
+    from fleet_sim.ros.nav2.navigate import FOLLOW_WAYPOINTS, NAVIGATE_THROUGH_POSES, NAVIGATE_TO_POSE
 
-    OPTIONAL["navigate_to_pose"] = NAVIGATE_TO_POSE
+    OPTIONAL |= {kind.name: kind for kind in (NAVIGATE_TO_POSE, NAVIGATE_THROUGH_POSES, FOLLOW_WAYPOINTS)}
+with contextlib.suppress(ImportError):
+    from fleet_sim.ros.nav2 import behaviors as b
+
+    for kind in (b.FOLLOW_PATH, b.SPIN, b.BACK_UP, b.DRIVE_ON_HEADING, b.WAIT, b.DOCK_ROBOT, b.UNDOCK_ROBOT):
+        OPTIONAL[kind.name] = kind
 with contextlib.suppress(ImportError):
     from fleet_sim.ros.actions.follow_joint_trajectory import FOLLOW_JOINT_TRAJECTORY
 

@@ -49,7 +49,7 @@ class MapTopic(Interface):
             return
         world, params = self.bridge.sim.world, self.bridge.params
         rows = immovable_rows(world)
-        height = self._height()
+        height = map_height(self.bridge)
         # As bytes, which are compared in one go.
         poses = world.position[rows].tobytes() + world.orientation[rows].tobytes()
         # Compared instead of the grid itself, which takes long to compute.
@@ -64,10 +64,11 @@ class MapTopic(Interface):
                 )
             self._publisher.publish(grid_to_msg(grid, self.bridge.frames.map, now))
 
-    def _height(self) -> float:
-        """Return the height in m at which the map is cut."""
-        if self.bridge.params.map_height is not None:
-            return float(self.bridge.params.map_height)
-        lidars = [sensor for sensor in self.bridge.sim.sensors.all if sensor.type == "lidar"]
-        # The first lidar: maps for lidars of several heights would be several maps.
-        return float(lidars[0].get_pose().position[2]) if lidars else HEIGHT
+
+def map_height(bridge: Bridge) -> float:
+    """Return the height in m at which the map is cut."""
+    if bridge.params.map_height is not None:
+        return float(bridge.params.map_height)
+    lidars = [sensor for sensor in bridge.sim.sensors.all if sensor.type == "lidar"]
+    # The first lidar: maps for lidars of several heights would be several maps.
+    return float(lidars[0].get_pose().position[2]) if lidars else HEIGHT

@@ -1,0 +1,362 @@
+"""Nav2 as its clients see it: what BasicNavigator calls, in its order, with ten robots in their namespaces."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from action_msgs.msg import GoalStatus
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from nav_msgs.msg import OccupancyGrid
+from nav_msgs.srv import GetMap
+from node_program import LATCHED, Client, NodeProcess, running
+from sensor_msgs.msg import BatteryState
+
+from fleet_sim.sites import Grid, Site, Station, StationKind, write_site
+
+action = pytest.importorskip("nav2_msgs.action")
+srv = pytest.importorskip("nav2_msgs.srv")
+lifecycle = pytest.importorskip("lifecycle_msgs.srv")
+
+SUCCEEDED, CANCELED, ABORTED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED
+FLEET = [f"robot_{i}" for i in range(10)]
+WALL = 6.0
+"""A wall along y at this x, with a gap at its upper end."""
+
+
+def hall() -> Site:
+    """Return a hall of 16 m by 14 m in cells of 0.1 m, with a wall in it and a dock."""
+    free = np.zeros((140, 160), bool)
+    free[5:-5, 5:-5] = True
+    free[30:-5, 58:62] = False
+    return Site("hall", Grid(free, 0.1), stations=(Station("home", StationKind.CHARGE, 14.0, 2.0, 0.0),))
+
+
+SCENARIO = {
+    "simulation": {"gui": False, "timestep": 0.05, "target_rtf": 10.0, "ignore_static_collision": False},
+    "site": "hall.yaml",
+    "robots": [
+        {
+            "name": "robot",
+            "grid": {"count": 10, "columns": 1, "spacing": [0.0, 1.0, 0.0]},
+            "pose": [2.0, 2.0, 0.15],
+            "shape": {"shape_type": "cylinder", "radius": 0.2, "height": 0.3},
+            "controller": {"type": "differential", "max_linear_vel": 2.0, "max_angular_vel": 3.0},
+            "battery": {"level": 0.5},
+        }
+    ],
+    "ros": {"nav2": {"enabled": True}, "groups": ["commands", "state", "actions"]},
+}
+
+
+def pose(x: float, y: float, frame: str = "map") -> PoseStamped:
+    stamped = PoseStamped()
+    stamped.header.frame_id = frame
+    stamped.pose.position.x, stamped.pose.position.y = x, y
+    return stamped
+
+
+class Navigator:
+    """Calls what BasicNavigator calls, in the namespace of one robot."""
+
+    def __init__(self, client: Client, robot: str) -> None:
+        self.client, self.robot = client, robot
+
+    def send(self, kind: str, name: str, /, **fields: Any) -> Any:
+        """Send a goal to an action; return it."""
+        interface = getattr(action, kind)
+        return self.client.send_goal(interface, f"/{self.robot}/{name}", interface.Goal(**fields))
+
+    def call(self, kind: Any, name: str, /, **fields: Any) -> Any:
+        """Return the response of a service."""
+        return self.client.call(kind, f"/{self.robot}/{name}", kind.Request(**fields))
+
+    def state(self, node: str) -> str:
+        """Return the label of a node's state."""
+        return str(self.call(lifecycle.GetState, f"{node}/get_state").current_state.label)
+
+    def drive(self, x: float, y: float) -> Any:
+        """Send the robot to a place."""
+        return self.send("NavigateToPose", "navigate_to_pose", pose=pose(x, y))
+
+    def manage(self, command: int) -> bool:
+        """Give a command to the lifecycle manager."""
+        name = "lifecycle_manager_navigation/manage_nodes"
+        return bool(self.call(srv.ManageLifecycleNodes, name, command=command).success)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NodeProcess, Client]]:
+    folder = tmp_path_factory.mktemp("nav2")
+    write_site(hall(), folder / "hall.yaml")
+    (folder / "scenario.yaml").write_text(yaml.safe_dump(SCENARIO))
+    with running(folder / "node.log", "-p", f"config:={folder / 'scenario.yaml'}") as both:
+        yield both
+
+
+@pytest.fixture
+def fleet(node: tuple[NodeProcess, Client]) -> list[Navigator]:
+    return [Navigator(node[1], robot) for robot in FLEET]
+
+
+def test_ten_robots_are_driven_in_their_namespaces(fleet: list[Navigator]) -> None:
+    client = fleet[0].client
+    for navigator in fleet[:2]:
+        assert navigator.state("amcl") == "active"
+        poses = client.listen(PoseWithCovarianceStamped, f"/{navigator.robot}/amcl_pose", LATCHED)
+        initial = PoseWithCovarianceStamped()
+        client.publisher(PoseWithCovarianceStamped, f"/{navigator.robot}/initialpose").publish(initial)
+        client.until(lambda poses=poses: poses, "amcl_pose")
+        # The true one: localisation is perfect, and where a client believes the robot to be moves nothing.
+        assert poses[-1].pose.pose.position.x == pytest.approx(2.0)
+        assert navigator.state("bt_navigator") == "active"
+    sent = [navigator.drive(4.0, 2.0 + i) for i, navigator in enumerate(fleet)]
+    for one in sent:
+        status, result = one.result()
+        assert (status, result.error_code, result.error_msg) == (SUCCEEDED, 0, "")
+    assert all(one.feedback for one in sent)
+    feedback = sent[0].feedback
+    assert feedback[0].distance_remaining > feedback[-1].distance_remaining
+    assert feedback[-1].navigation_time.sec + feedback[-1].navigation_time.nanosec > 0
+    # The height of the robot is its own, whatever the goal says.
+    assert feedback[-1].current_pose.pose.position.z == pytest.approx(0.15)
+
+
+def test_waypoints_and_poses_on_the_way(fleet: list[Navigator]) -> None:
+    robot = fleet[0]
+    goals = [pose(4.0, 1.5), pose(WALL, 2.0), pose(3.0, 1.5)]
+    sent = robot.send("FollowWaypoints", "follow_waypoints", poses=goals)
+    status, result = sent.result()
+    # The second one is in the wall: it is missed, and the robot goes on.
+    assert (status, [one.index for one in result.missed_waypoints]) == (SUCCEEDED, [1])
+    assert result.missed_waypoints[0].error_code == action.ComputePathToPose.Result.GOAL_OCCUPIED
+    assert [one.current_waypoint for one in sent.feedback] == sorted(one.current_waypoint for one in sent.feedback)
+    sent = robot.send("FollowWaypoints", "follow_waypoints", poses=goals[1:2])
+    assert sent.result()[0] == ABORTED
+    sent = robot.send("NavigateThroughPoses", "navigate_through_poses", poses=[pose(4.0, 1.5), pose(2.0, 1.5)])
+    assert sent.result()[0] == SUCCEEDED
+    left = [one.number_of_poses_remaining for one in sent.feedback]
+    assert left[0] == 2 and set(left) <= {1, 2} and left == sorted(left, reverse=True)
+    assert not robot.send("NavigateToPose", "navigate_to_pose", pose=pose(1.0, 1.0), behavior_tree="x").handle.accepted
+
+
+def test_behaviours_end_as_those_of_nav2(fleet: list[Navigator]) -> None:
+    robot = fleet[1]
+    sent = robot.send("Spin", "spin", target_yaw=1.57)
+    status, result = sent.result()
+    assert (status, result.error_code) == (SUCCEEDED, 0)
+    assert result.total_elapsed_time.sec + result.total_elapsed_time.nanosec > 0
+    robot.send("Spin", "spin", target_yaw=-1.57).result()
+    back = action.BackUp.Goal(speed=0.5)
+    back.target.x = 0.5
+    sent = robot.client.send_goal(action.BackUp, "/robot_1/backup", back)
+    assert sent.result()[0] == SUCCEEDED
+    traveled = [one.distance_traveled for one in sent.feedback]
+    assert traveled == sorted(traveled) and traveled[-1] <= 0.5 + 1e-3
+    ahead = action.DriveOnHeading.Goal(speed=0.5)
+    ahead.target.x = 0.5
+    assert robot.client.send_goal(action.DriveOnHeading, "/robot_1/drive_on_heading", ahead).result()[0] == SUCCEEDED
+    codes = action.DriveOnHeading.Result
+    ahead.target.y = 1.0
+    status, result = robot.client.send_goal(action.DriveOnHeading, "/robot_1/drive_on_heading", ahead).result()
+    assert (status, result.error_code) == (ABORTED, codes.INVALID_INPUT)
+    ahead.target.y, ahead.target.x, ahead.speed = 0.0, 1.0, 0.1
+    ahead.time_allowance.sec = 1
+    status, result = robot.client.send_goal(action.DriveOnHeading, "/robot_1/drive_on_heading", ahead).result()
+    assert (status, result.error_code) == (ABORTED, codes.TIMEOUT)
+    wait = action.Wait.Goal()
+    wait.time.sec = 2
+    sent = robot.client.send_goal(action.Wait, "/robot_1/wait", wait)
+    status, result = sent.result()
+    assert (status, result.total_elapsed_time.sec) == (SUCCEEDED, 2)
+    assert all(one.time_left.sec <= 2 for one in sent.feedback)
+
+
+def test_goals_are_cancelled_and_preempted(fleet: list[Navigator]) -> None:
+    robot = fleet[2]
+    sent = robot.drive(14.0, 12.0)
+    robot.client.until(lambda: sent.feedback, "motion")
+    sent.cancel()
+    status, result = sent.result()
+    assert (status, result.error_code) == (CANCELED, 0)
+    first = robot.drive(14.0, 12.0)
+    second = robot.drive(3.0, 4.0)
+    assert (first.result()[0], second.result()[0]) == (ABORTED, SUCCEEDED)
+    status, result = robot.send("NavigateToPose", "navigate_to_pose", pose=pose(1.0, 1.0, "moon")).result()
+    assert (status, result.error_code) == (ABORTED, action.ComputePathToPose.Result.TF_ERROR)
+    status, result = robot.drive(WALL, 2.0).result()
+    assert (status, result.error_code) == (ABORTED, action.ComputePathToPose.Result.GOAL_OCCUPIED)
+
+
+def test_paths_are_computed_and_followed(fleet: list[Navigator]) -> None:
+    robot, codes = fleet[3], action.ComputePathToPose.Result
+    status, result = robot.send("ComputePathToPose", "compute_path_to_pose", goal=pose(8.0, 5.0)).result()
+    points = [(one.pose.position.x, one.pose.position.y) for one in result.path.poses]
+    assert (status, result.error_code, points[-1]) == (SUCCEEDED, 0, (8.0, 5.0))
+    # Around the upper end of the wall, which leaves a gap there.
+    assert max(y for _, y in points) > 11.0
+    for fields, code in (
+        ({"goal": pose(40.0, 5.0)}, codes.GOAL_OUTSIDE_MAP),
+        ({"goal": pose(WALL, 5.0)}, codes.GOAL_OCCUPIED),
+        ({"goal": pose(8.0, 5.0), "start": pose(WALL, 5.0), "use_start": True}, codes.START_OCCUPIED),
+        ({"goal": pose(8.0, 5.0), "planner_id": "mine"}, codes.INVALID_PLANNER),
+        ({"goal": pose(8.0, 5.0, "moon")}, codes.TF_ERROR),
+    ):
+        status, result = robot.send("ComputePathToPose", "compute_path_to_pose", **fields).result()
+        assert (status, result.error_code) == (ABORTED, code), fields
+    kind = "ComputePathThroughPoses"
+    status, result = robot.send(kind, "compute_path_through_poses", goals=[]).result()
+    assert (status, result.error_code) == (ABORTED, action.ComputePathThroughPoses.Result.NO_VIAPOINTS_GIVEN)
+    goals = [pose(3.0, 4.5), pose(4.0, 5.5)]
+    status, result = robot.send(kind, "compute_path_through_poses", goals=goals).result()
+    assert status == SUCCEEDED
+    sent = robot.send("FollowPath", "follow_path", path=result.path)
+    assert sent.result()[0] == SUCCEEDED
+    assert any(one.speed > 0.0 for one in sent.feedback)
+    status, result = robot.send("FollowPath", "follow_path").result()
+    assert (status, result.error_code) == (ABORTED, action.FollowPath.Result.INVALID_PATH)
+
+
+def test_robots_dock_to_charge_and_leave(fleet: list[Navigator]) -> None:
+    robot = fleet[9]
+    states = robot.client.listen(BatteryState, f"/{robot.robot}/battery_state")
+    status, result = robot.send("DockRobot", "dock_robot", dock_id="nowhere").result()
+    assert (status, result.success, result.error_code) == (ABORTED, False, action.DockRobot.Result.DOCK_NOT_IN_DB)
+    sent = robot.send("DockRobot", "dock_robot", dock_id="home")
+    status, result = sent.result()
+    assert (status, result.success, result.error_code) == (SUCCEEDED, True, 0)
+    assert {one.state for one in sent.feedback} >= {action.DockRobot.Feedback.NAV_TO_STAGING_POSE}
+    charging = BatteryState.POWER_SUPPLY_STATUS_CHARGING
+    robot.client.until(lambda: states and states[-1].power_supply_status == charging, "charging")
+    assert robot.send("UndockRobot", "undock_robot").result()[1].success
+    robot.client.until(lambda: states[-1].power_supply_status != charging, "the end of charging")
+
+
+def test_maps_and_costmaps(fleet: list[Navigator]) -> None:
+    robot = fleet[4]
+    grid = robot.call(GetMap, "map_server/map").map
+    shown = robot.client.listen(OccupancyGrid, f"/{robot.robot}/global_costmap/costmap", LATCHED)
+    map_ = robot.client.listen(OccupancyGrid, f"/{robot.robot}/map", LATCHED)
+    robot.client.until(lambda: shown and map_, "both")
+    assert map_[-1].info.width == grid.info.width == shown[-1].info.width
+    found = robot.call(srv.GetCostmap, "global_costmap/get_costmap").map
+    costs = np.frombuffer(bytes(found.data), np.uint8).reshape(found.metadata.size_y, found.metadata.size_x)
+
+    def cost(x: float, y: float) -> int:
+        column = int((x - found.metadata.origin.position.x) / found.metadata.resolution)
+        line = int((y - found.metadata.origin.position.y) / found.metadata.resolution)
+        return int(costs[line, column])
+
+    # The wall, where a robot of 0.2 m would touch it, where it is only near, and where it is far.
+    assert [cost(WALL, 5.0), cost(WALL - 0.3, 5.0)] == [254, 253]
+    assert 0 < cost(WALL - 0.6, 5.0) < 253 and cost(3.0, 7.5) == 0
+    local = robot.call(srv.GetCostmap, "local_costmap/get_costmap").map
+    assert local.metadata.size_x * local.metadata.resolution == pytest.approx(3.0)
+    # The robots beside this one are in its local costmap.
+    assert 254 in bytes(local.data)
+    for name, kind in (
+        ("global_costmap/clear_entirely_global_costmap", srv.ClearEntireCostmap),
+        ("local_costmap/clear_entirely_local_costmap", srv.ClearEntireCostmap),
+        ("local_costmap/clear_costmap_except_region", srv.ClearCostmapExceptRegion),
+        ("local_costmap/clear_costmap_around_robot", srv.ClearCostmapAroundRobot),
+    ):
+        robot.call(kind, name)
+    refused = robot.call(srv.LoadMap, "map_server/load_map", map_url="/etc/passwd")
+    assert refused.result == srv.LoadMap.Response.RESULT_UNDEFINED_FAILURE
+
+
+def test_a_robot_that_was_shut_down_takes_no_goals(fleet: list[Navigator]) -> None:
+    robot, codes = fleet[5], srv.ManageLifecycleNodes.Request
+    sent = robot.drive(14.0, 12.0)
+    assert robot.manage(codes.SHUTDOWN)
+    assert sent.result()[0] == ABORTED
+    assert (robot.state("bt_navigator"), fleet[6].state("bt_navigator")) == ("inactive", "active")
+    assert not robot.drive(3.0, 7.0).handle.accepted
+    assert not robot.send("ComputePathToPose", "compute_path_to_pose", goal=pose(3.0, 7.0)).handle.accepted
+    assert robot.manage(codes.STARTUP) and robot.state("bt_navigator") == "active"
+    assert robot.drive(3.0, 7.0).result()[0] == SUCCEEDED
+    assert not robot.manage(200)
+
+
+PROGRAM = """
+import rclpy
+from geometry_msgs.msg import PoseStamped
+from nav2_simple_commander.robot_navigator import BasicNavigator, TaskResult
+
+rclpy.init()
+navigators = [BasicNavigator(namespace=f"robot_{i}") for i in range(10)]
+pose = PoseStamped()
+pose.header.frame_id = "map"
+pose.pose.orientation.w = 1.0
+for i, navigator in enumerate(navigators):
+    navigator.setInitialPose(pose)
+    navigator.waitUntilNav2Active()
+for i, navigator in enumerate(navigators):
+    pose.pose.position.x, pose.pose.position.y = 3.5, 2.0 + i
+    assert navigator.goToPose(pose)
+for navigator in navigators:
+    while not navigator.isTaskComplete():
+        pass
+    assert navigator.getResult() == TaskResult.SUCCEEDED
+print("all ten arrived")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("nav2_simple_commander") is None, reason="needs nav2_simple_commander on the path")
+def test_basic_navigator_drives_ten_robots(fleet: list[Navigator]) -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=280)
+    assert "all ten arrived" in done.stdout, done.stderr
+
+
+def test_the_settings_of_nav2_count(tmp_path: Path) -> None:
+    """Every setting with another value than in the tests above, where all have their defaults."""
+    write_site(hall(), tmp_path / "hall.yaml")
+    settings = {
+        **{"enabled": True, "initial_pose": "place", "amcl_pose": 0.1, "costmaps": 0.1, "local_size": 5.0},
+        **{"inflation": 0.0, "staging": 0.3, "turn_speed": 0.5},
+    }
+    robot_entry = {**SCENARIO["robots"][0], "grid": {"count": 1}}  # type: ignore[index]
+    content = {**SCENARIO, "robots": [robot_entry], "ros": {"nav2": settings, "robot_diagnostics": True}}
+    (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(content))
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as (_, client):
+        robot = Navigator(client, "robot_0")
+        told = client.listen(DiagnosticArray, "/diagnostics")
+        client.until(lambda: any(len(one.status) > 1 for one in told), "a status of the robot")
+        own = next(one for one in told[-1].status if one.hardware_id == "robot_0")
+        assert {one.key for one in own.values} == {"mode", "action", "speed", "battery"}
+        poses = client.listen(PoseWithCovarianceStamped, "/robot_0/amcl_pose", LATCHED)
+        initial = PoseWithCovarianceStamped()
+        initial.pose.pose.position.x, initial.pose.pose.position.y = 10.0, 5.0
+        client.publisher(PoseWithCovarianceStamped, "/robot_0/initialpose").publish(initial)
+        client.until(lambda: poses and poses[-1].pose.pose.position.x == 10.0, "the robot at its place")
+        assert poses[-1].pose.pose.position.z == pytest.approx(0.15)
+        local = robot.call(srv.GetCostmap, "local_costmap/get_costmap").map
+        assert local.metadata.size_x * local.metadata.resolution == pytest.approx(5.0)
+        assert set(bytes(robot.call(srv.GetCostmap, "global_costmap/get_costmap").map.data)) == {0, 253, 254}
+        shown = client.listen(OccupancyGrid, "/robot_0/local_costmap/costmap", LATCHED)
+        _, result = robot.send("Spin", "spin", target_yaw=3.0).result()
+        assert result.total_elapsed_time.sec >= 6
+        robot.send("Spin", "spin", target_yaw=-3.0).result()
+        assert robot.send("UndockRobot", "undock_robot").result()[0] == SUCCEEDED
+        before = len(poses)
+        client.until(lambda: len(poses) >= before + 2 and len(shown) >= 2, "poses and costmaps")
+        # Backed out by the distance of staging.
+        assert poses[-1].pose.pose.position.x == pytest.approx(9.7, abs=5e-3)
+
+        def gap(messages: list[Any]) -> float:
+            first, last = (one.header.stamp.sec + one.header.stamp.nanosec * 1e-9 for one in messages[-2:])
+            return last - first
+
+        # Of latched topics a slow reader may miss one, so it may be twice that.
+        for messages in (poses, shown):
+            assert gap(messages) >= 9.9 and math.remainder(gap(messages), 10.0) == pytest.approx(0.0, abs=0.1)
