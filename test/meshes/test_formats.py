@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import struct
 from pathlib import Path
 
@@ -90,6 +91,10 @@ def test_obj_without_its_materials_is_drawn_in_one_color(tmp_path: Path) -> None
     mesh = written(tmp_path, "square.obj", SQUARE_OBJ)
     assert all(part.material.rgba == (1.0, 1.0, 1.0, 1.0) for part in mesh.parts)
     assert "square.mtl are missing" in " ".join(mesh.notes)
+
+
+def test_obj_whose_faces_have_no_material_needs_no_library(tmp_path: Path) -> None:
+    assert written(tmp_path, "square.obj", re.sub("usemtl .*", "usemtl DefaultMaterial", SQUARE_OBJ)).notes == ()
 
 
 def test_what_a_picture_lacks_is_logged_by_who_draws(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
