@@ -270,21 +270,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         """The step, in order."""
         world, extensions = self.world, self.extensions
         events, checks = StepEvents(world), self.collisions.has_checks
-        update = Update(
-            world,
-            self.profiler,
-            self._mirror,
-            self.engine,
-            self.inbox,
-            self.dispatcher,
-            self.actions,
-            self.motion,
-            self.avoidance,
-            self.blocking,
-            events,
-            extensions,
-            CompiledCode(world, self.collisions, self.params.compiled_code),
-        )
+        update = self._update_phase(events)
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),
             System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.__len__),
@@ -311,6 +297,24 @@ class MultiRobotSimulationCore(DocumentedNames):
             System("post_step", Phase.OBSERVE, events.post_step, world.events.asking("post_step")),
         ):
             self.pipeline.add(system)
+
+    def _update_phase(self, events: StepEvents) -> Update:
+        """What phase 1 does with several parts."""
+        return Update(
+            self.world,
+            self.profiler,
+            self._mirror,
+            self.engine,
+            self.inbox,
+            self.dispatcher,
+            self.actions,
+            self.motion,
+            self.avoidance,
+            self.blocking,
+            events,
+            self.extensions,
+            CompiledCode(self.world, self.collisions, self.params.compiled_code),
+        )
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

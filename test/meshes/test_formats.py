@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import struct
 from pathlib import Path
 
@@ -92,14 +93,19 @@ def test_obj_without_its_materials_is_drawn_in_one_color(tmp_path: Path) -> None
     assert "square.mtl are missing" in " ".join(mesh.notes)
 
 
+def test_obj_whose_faces_have_no_material_needs_no_library(tmp_path: Path) -> None:
+    assert written(tmp_path, "square.obj", re.sub("usemtl .*", "usemtl DefaultMaterial", SQUARE_OBJ)).notes == ()
+
+
 def test_what_a_picture_lacks_is_logged_by_who_draws(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "square.obj"
     file.write_text(SQUARE_OBJ)
     with caplog.at_level(logging.WARNING):
         mesh_extents(str(file))
         assert caplog.text == "", "a box lacks nothing"
-        MeshStore().mesh(key_of(Geometry(ShapeKind.MESH, mesh_path=str(file))), 0)
-    assert "square.mtl are missing" in caplog.text
+        for _ in range(2):
+            MeshStore().mesh(key_of(Geometry(ShapeKind.MESH, mesh_path=str(file))), 0)
+    assert caplog.text.count("square.mtl are missing") == 1, "once, and not for every simulation"
 
 
 def test_a_texture_takes_the_place_of_the_color(tmp_path: Path) -> None:

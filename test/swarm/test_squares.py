@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -107,6 +108,27 @@ def test_any_number_of_agents(agents: int) -> None:
 
 
 METRICS = [name for name, cls in BUILT_IN.items() if issubclass(cls, CrowdMetric) and name == cls.__name__]
+
+
+def test_squares_without_compiled_code_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert_same(varied(crowd({"controller": BINARY, "sensors": [FOV], "stop_on_collision": True}), 3, VARIED), 40)
+
+
+def test_a_crowd_drives_the_same_with_and_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    agents = [{**AGENTS[name], "type": "MazeAgent", "agent_radius": 0.05} for name in ("breaks", "one static action")]
+    spawners = [{"type": "UniformAgentSpawner", "n": 80, "facing": "random", "agent": agent} for agent in agents]
+    config = {"size": [6, 6], "time_step": 0.1, "spawners": spawners}
+    states = []
+    for _ in range(2):
+        with World_from_config(config) as world:
+            world.evaluate(15)
+            states.append((world.columns.compiled, state(world)))
+        monkeypatch.setitem(sys.modules, "numba", None)
+    (fast, one), (slow, other) = states
+    assert fast
+    assert not slow
+    assert one == other
 
 
 def test_every_metric_of_a_crowd_has_the_history_of_the_world_alone() -> None:

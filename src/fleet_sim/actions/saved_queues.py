@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any
 
@@ -12,6 +12,15 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.saving.checks import check_row
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateFileError
+
+
+def with_parts(actions: Iterable[Action]) -> list[Action]:
+    """Return `actions`, and all that they are made of."""
+    found = list(actions)
+    # The list grows while it is walked: parts may have parts of their own.
+    for action in found:
+        found += action.parts()
+    return found
 
 
 def check_queues(world: World, saved: Mapping[str, Any]) -> None:

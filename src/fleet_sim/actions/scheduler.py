@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.actions.base import Action, Canceller, Until
 from fleet_sim.actions.columns import ARRIVAL, IDLE, JOINTS, OTHER, ActionColumns
 from fleet_sim.actions.registry import describe_action, parse_action_goal
-from fleet_sim.actions.saved_queues import check_queues
+from fleet_sim.actions.saved_queues import check_queues, with_parts
 from fleet_sim.actions.timers import ActionTimers
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
@@ -262,10 +262,7 @@ class ActionScheduler:
 
     def save(self) -> dict[str, Any]:
         """Return queues, running actions and their inner state."""
-        actions = [action for _, action in self._with_rows()]
-        # The list grows while it is walked: parts may have parts of their own.
-        for action in actions:
-            actions += action.parts()
+        actions = with_parts(action for _, action in self._with_rows())
         return {
             "queues": {row: list(queue) for row, queue in self._queues.items()},
             "running": dict(self._running),
@@ -283,9 +280,8 @@ class ActionScheduler:
         """Restore what `save` returned: the same action objects, in the state they had."""
         # Actions given since then will not run on, so they end here.
         kept = {id(action) for action, _ in saved["states"]}
-        for _, action in self._with_rows():
-            if id(action) not in kept:
-                action._end(ActionStatus.CANCELLED, "the simulation was reset", ActionCause.SHUTDOWN)
+        for action in (action for _, action in self._with_rows() if id(action) not in kept):
+            action._end(ActionStatus.CANCELLED, "the simulation was reset", ActionCause.SHUTDOWN)
         self._queues = {row: deque(queue) for row, queue in saved["queues"].items()}
         # In place: the timers read it.
         self._running.clear()

@@ -52,8 +52,7 @@ class BulletMirror:
 
         Raises InvalidValueError for an unknown policy.
         """
-        if policy not in get_args(PoseFlush):
-            raise InvalidValueError(f"pose_flush: expected one of {', '.join(get_args(PoseFlush))}, got {policy!r}")
+        _check_policy(policy)
         self.world = world
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
@@ -275,3 +274,8 @@ class BulletMirror:
         if self.live:
             self.client.connect()
             self._writer.make_missing(rows)
+
+
+def _check_policy(policy: str) -> None:
+    if policy not in get_args(PoseFlush):
+        raise InvalidValueError(f"pose_flush: expected one of {', '.join(get_args(PoseFlush))}, got {policy!r}")

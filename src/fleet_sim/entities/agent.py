@@ -131,7 +131,8 @@ class Agent(EndEffectorHandle, PowerHandle):
     ) -> None:
         """Drive with a body twist (m/s, rad/s); acceleration limits apply when it starts and ends.
 
-        After `timeout` s of simulation time (None: the agent's own, 0: never) the robot slows down to a stop.
+        A differential base follows `vx` and `wz` alone, as on ROS topics. After `timeout` s of simulation time (None:
+        the agent's own, 0: never) the robot slows down to a stop.
         """
         self.require_mobile()
         linear = as_floats((vx, vy, vz), (3,), "linear velocity")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, as_float, as_floats
+from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core import commands as c
 from fleet_sim.core.acknowledgement import CommandAck
@@ -23,12 +23,12 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.attach_command import attach
 from fleet_sim.entities.joint_command import set_joints
-from fleet_sim.entities.recipients import Recipients, shaped
+from fleet_sim.entities.recipients import Recipients, keep_sane, shaped
 from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
 from fleet_sim.entities.world_command import LoadWorld, load_world
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.gate.bounds import LARGEST_SPEED, LONGEST_TIME, check_extent, inside_mask
+from fleet_sim.gate.bounds import LONGEST_TIME, check_extent
 from fleet_sim.spatial import quaternions
 
 
@@ -132,7 +132,7 @@ class FleetCommandDispatcher:
         timeout = (
             None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         )
-        linear, angular = _sane(to, linear[to.indices], angular[to.indices])
+        linear, angular = keep_sane(to, linear[to.indices], angular[to.indices])
         self._pre_empt_base(to, "a velocity was commanded")
         if len(to.rows):
             drive.start_velocities(self._world, to.rows, linear, angular, timeout)
@@ -286,18 +286,3 @@ class FleetCommandDispatcher:
             drive.stop(world, to.rows, stay=stay)
             # Stop is for the whole robot: its joints stop, too.
             hold_joints(world, world.joints.slots(world.robots, to.rows))
-
-
-def _sane(to: Recipients, linear: Floats, angular: Floats) -> tuple[Floats, Floats]:
-    """Reject those of `to` whose velocity is no number or too large; return the velocities (K, 3) of the others."""
-    # The usual case. Looking at rows of three numbers takes several times as long as looking at all of them.
-    # Of a number that is none, comparisons are false.
-    if np.abs(linear).max(initial=0.0) <= LARGEST_SPEED and np.abs(angular).max(initial=0.0) <= LARGEST_SPEED:
-        return linear, angular
-    good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
-    # `keep` drops the others from the recipients, so the arrays must be cut by the same mask.
-    to.keep(good_mask, "velocity is not finite")
-    linear, angular = linear[good_mask], angular[good_mask]
-    bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)
-    to.keep(bounded_mask, f"velocity is beyond {LARGEST_SPEED:g} m/s or rad/s")
-    return linear[bounded_mask], angular[bounded_mask]

@@ -12,7 +12,7 @@ from fleet_sim.core.addresses import NamedRows
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.gate.bounds import beyond, inside_mask
+from fleet_sim.gate.bounds import LARGEST_SPEED, beyond, inside_mask
 from fleet_sim.spatial import quaternions
 
 
@@ -138,3 +138,18 @@ def shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:
     if array.shape != shape:
         raise InvalidValueError(f"{what}: expected shape {shape}, got {array.shape}")
     return array
+
+
+def keep_sane(to: Recipients, linear: Floats, angular: Floats) -> tuple[Floats, Floats]:
+    """Reject those of `to` whose velocity is no number or too large; return the velocities (K, 3) of the others."""
+    # The usual case. Looking at rows of three numbers takes several times as long as looking at all of them.
+    # Of a number that is none, comparisons are false.
+    if np.abs(linear).max(initial=0.0) <= LARGEST_SPEED and np.abs(angular).max(initial=0.0) <= LARGEST_SPEED:
+        return linear, angular
+    good_mask: Bools = np.logical_and(np.isfinite(linear).all(axis=1), np.isfinite(angular).all(axis=1))
+    # `keep` drops the others from the recipients, so the arrays must be cut by the same mask.
+    to.keep(good_mask, "velocity is not finite")
+    linear, angular = linear[good_mask], angular[good_mask]
+    bounded_mask: Bools = inside_mask(linear, LARGEST_SPEED) & inside_mask(angular, LARGEST_SPEED)
+    to.keep(bounded_mask, f"velocity is beyond {LARGEST_SPEED:g} m/s or rad/s")
+    return linear[bounded_mask], angular[bounded_mask]

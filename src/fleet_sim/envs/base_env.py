@@ -173,7 +173,9 @@ class BaseGymEnv(gym.Env[Any, Any]):
         camera.eye, camera.target = np.array(eye_position, np.float64), np.array(target_position, np.float64)
         camera.up = camera.up if up_vector is None else np.array(up_vector, np.float64)
         camera.fov, camera.near, camera.far = fov, near_plane, far_plane
-        camera.width, camera.height = render_width or camera.width, render_height or camera.height
+        # 0 is refused with the rest of what no picture can have.
+        camera.width = camera.width if render_width is None else render_width
+        camera.height = camera.height if render_height is None else render_height
         camera.compute_view_and_projection_matrix()
 
     def _camera(self) -> Camera:

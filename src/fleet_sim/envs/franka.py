@@ -8,12 +8,13 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import Bytes, Floats, as_floats
+from fleet_sim.arrays import Bytes, Floats, as_float, as_floats, as_whole
 from fleet_sim.config.modes import EngineChoice
 from fleet_sim.envs.base_env import Config, picture_spaces
 from fleet_sim.envs.franka_base import FrankaBaseEnv
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.models import load_robot_model, resolve_urdf
+from fleet_sim.sensors.render.optics import MAX_SIDE
 
 VELOCITY_LIMIT = 2.0
 """Largest joint velocity of an action, in rad/s or m/s."""
@@ -117,13 +118,14 @@ class Franka2Env(FrankaBaseEnv):
         engine: EngineChoice | None = None,
     ) -> None:
         # Checked here: below, 0 would be an empty space, and a negative one no error.
-        if min(da, dv) <= 0.0 or min(downsample_height, downsample_width) < 1:
+        self.da, self.dv = as_float(da, "da in rad", low=1e-6), as_float(dv, "dv in m", low=1e-6)
+        self.downsample_height = as_whole(downsample_height, "downsample_height")
+        self.downsample_width = as_whole(downsample_width, "downsample_width")
+        if max(self.downsample_height, self.downsample_width) > MAX_SIDE:
             raise InvalidValueError(
-                f"da, dv and the size of the image must be positive, got {da}, {dv}, "
+                f"downsampled images have at most {MAX_SIDE} pixels a side, got "
                 f"{downsample_height} x {downsample_width}"
             )
-        self.da, self.dv = da, dv
-        self.downsample_height, self.downsample_width = downsample_height, downsample_width
         super().__init__(config_file, render_mode, max_steps, engine)
 
     def set_space_attributes(self) -> None:

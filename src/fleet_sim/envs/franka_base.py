@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fleet_sim.arrays import as_whole
 from fleet_sim.config.modes import EngineChoice
 from fleet_sim.core.contacts import Contact
 from fleet_sim.core.schema import NO_ROW
@@ -43,7 +44,7 @@ class FrankaBaseEnv(BaseGymEnv):
         max_steps: int = 200,
         engine: EngineChoice | None = None,
     ) -> None:
-        self.max_steps = max_steps
+        self.max_steps = as_whole(max_steps, "max_steps")
         self.steps = 0
         self.completed_grabs = 0
         self.grabs_before_termination = 1

@@ -167,6 +167,15 @@ def is_installed() -> bool:
     return find_spec("numba") is not None
 
 
+def is_usable() -> bool:
+    """Return whether kernels can be compiled: numba is installed, and knows this NumPy. Loads numba."""
+    try:
+        check_installed()
+    except MissingDependencyError:
+        return False
+    return True
+
+
 def check_installed() -> None:
     """Load numba; raises MissingDependencyError naming the extra, or what numba cannot be used with."""
     _numba()

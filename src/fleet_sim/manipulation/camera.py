@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats, as_floats
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError, UnknownNameError
+from fleet_sim.errors import FleetSimError, InvalidValueError, MissingDependencyError, StateError, UnknownNameError
 from fleet_sim.geometry import Pose
 from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import RENDER_MODES, SIM_MODES, PictureSettings
@@ -58,6 +58,7 @@ class Camera:
         self.sim_mode = _checked_mode(sim_mode)
         self._sensor: Sensor | None = None
         self._name = _free_name(self.sim)
+        self._mounted: tuple[CameraSensorParams, Agent | None] | None = None
         self._moved = True
         self.reset()
 
@@ -103,11 +104,7 @@ class Camera:
 
     def _mount(self, agent: Agent | None, link: int | str, position: Floats, orientation: Floats) -> None:
         lens = self._lens
-        # The pose of a sensor is fixed when it is added, so a camera that is moved is a new one.
-        if self._sensor is not None:
-            self.sim.remove_sensor(self._sensor)
-        self._place = agent, link, Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist())
-        self._moved = True
+        place = agent, link, Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist())
         params = CameraSensorParams(
             name=self._name,
             rate=None,
@@ -119,9 +116,19 @@ class Camera:
             frame="optical",
             renderer="tiny" if self.sim_mode == "cpu-headless" else "auto",
             link=link,
-            pose=self._place[2],
+            pose=place[2],
         )
-        self._sensor = self.sim.add_sensor(params, agent)
+        # The pose of a sensor is fixed when it is added, so a camera that is moved is a new one.
+        if self._sensor is not None:
+            self.sim.remove_sensor(self._sensor)
+        try:
+            self._sensor = self.sim.add_sensor(params, agent)
+        except FleetSimError:
+            # It stays where it was, so that a refused move leaves a camera that works.
+            if self._mounted is not None:
+                self._sensor = self.sim.add_sensor(*self._mounted)
+            raise
+        self._place, self._mounted, self._moved = place, (params, agent), True
 
     @property
     def _lens(self) -> Intrinsics:

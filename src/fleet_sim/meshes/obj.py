@@ -13,11 +13,14 @@ from fleet_sim.meshes.materials import read_mtl
 from fleet_sim.meshes.mesh import Material, Mesh, Part, fans
 from fleet_sim.meshes.mesh_format import MeshFormat
 from fleet_sim.meshes.obj_lines import Lines, read_corners
+from fleet_sim.paths import is_file
 
 _FACE = re.compile(rb"^[ \t]*f[ \t][^\r\n]*", re.MULTILINE)
 _TABLES = {"v": 3, "vt": 2, "vn": 3}
 """How many numbers per line are used, for positions, texture coordinates and normals."""
 _LARGEST_KEY = 2**62
+_NO_MATERIAL = frozenset({"", "None", "DefaultMaterial"})
+"""What programs write for faces without a material: Blender None, Assimp DefaultMaterial."""
 
 
 def _read(data: bytes, file: Path) -> Mesh:
@@ -30,13 +33,16 @@ def _read(data: bytes, file: Path) -> Mesh:
     triangles = fans(counts)
     line_of = np.repeat(faces, np.maximum(counts - 2, 0))
 
+    used = dict(_by_material(line_of, lines.names("usemtl")))
     notes: list[str] = []
     materials: dict[str, Material] = {}
     for _, library in lines.names("mtllib"):
-        materials |= read_mtl(file.parent / library, notes)
+        # A library that no face needs may be missing: nothing of the picture is lost.
+        if not _NO_MATERIAL.issuperset(used) or is_file(file.parent / library):
+            materials |= read_mtl(file.parent / library, notes)
     parts = [
         _part(corners[triangles[chosen].reshape(-1)], tables, materials.get(name, Material()))
-        for name, chosen in _by_material(line_of, lines.names("usemtl"))
+        for name, chosen in used.items()
     ]
     return Mesh(tuple(parts), tuple(notes))
 

@@ -24,8 +24,10 @@ class MotionSystem:
 
     name = "motion"
 
-    def __init__(self) -> None:
+    def __init__(self, among: Rows | None = None) -> None:
+        """`among` are the rows, ascending, that can move at all, where these are few; each is left to its own law."""
         keep_freed_memory()
+        self._among = among
         self._compiled: CompiledLaws | None = None
 
     def run(self, world: World, dt: float) -> Rows:
@@ -45,6 +47,8 @@ class MotionSystem:
 
     def advance(self, world: World, dt: float) -> Rows:
         """Move agents by one step; return the rows at the end of their paths, in ascending order."""
+        if self._among is not None:
+            return self._advance(world, self._among[world.motion.control.take(self._among) != IDLE], dt)
         if not world.compiled:
             return self._advance(world, world.motion.control.nonzero()[0], dt)
         if self._compiled is None:

@@ -10,6 +10,7 @@ from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core import steering
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.agents import Group
+from fleet_sim.swarm.compiled_agents import give_freely
 
 INF = float("inf")
 
@@ -28,6 +29,8 @@ def drive(group: Group, actions: object) -> Rows:
     if len(group.rows) <= FEW:
         return _drive_few(group, twists.tolist())
     columns, swarm = group.columns, group.swarm
+    if columns.compiled and give_freely(columns, group.rows, twists, swarm.halted):
+        return group.rows
     # Controllers are user code and may have removed agents.
     driven_mask = ~(np.isnan(twists[:, 0]) | np.isnan(twists[:, 1])) & columns.alive[group.rows]
     driven_mask &= columns.motion.law[group.rows] != 0

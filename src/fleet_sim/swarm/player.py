@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from fleet_sim.arrays import as_whole
+from fleet_sim.arrays import as_float, as_whole
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.controllers.human import HumanController
 from fleet_sim.swarm.recorders import GifRecorder
@@ -78,11 +78,16 @@ class Player:
         self.window = window
         self.steps_per_frame = as_whole(steps_per_frame, "step_size")
         self.paused = paused
-        self.frame_rate = frame_rate
+        self.frame_rate = as_float(frame_rate, "framerate_limit", low=1e-3)
         self.slower = 0
         self.selected: list[SwarmAgent] = []
         self.shows_metrics = True
-        self._gif = gif
+        duration, every, shown = gif
+        self._gif = (
+            as_whole(duration, "save_duration"),
+            as_whole(every, "save_every_ith_frame"),
+            as_whole(shown, "save_time_per_frame"),
+        )
         self._recorder: GifRecorder | None = None
         self._counted_from = 0
         self._keys = {
@@ -104,7 +109,7 @@ class Player:
 
     def run(self, steps: int | None = None) -> str:
         """Run until the world stops, `steps` are made or the window is closed; return why: stopped, steps or closed."""
-        last = None if steps is None else self.world.steps + steps
+        last = None if steps is None else self.world.steps + as_whole(steps, "steps", low=0)
         while True:
             # Measured from here, so that handling events and drawing count as part of a frame.
             begin = time.perf_counter()

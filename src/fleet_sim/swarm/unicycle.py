@@ -17,6 +17,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.components import gather, scatter, vector_index
 from fleet_sim.spatial.quaternions import wrapped
+from fleet_sim.swarm.compiled_agents import follow_freely
 
 IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 INF = float("inf")
@@ -45,6 +46,8 @@ class UnicycleLaw:
                 for row in few:
                     _follow_command(world, row, dt)
                 return NO_ROWS
+        elif world.compiled and world.in_step and follow_freely(world, rows, dt):
+            return NO_ROWS
         return move_by_control(world, rows, dt, follow_commands, differential.follow_poses)
 
 

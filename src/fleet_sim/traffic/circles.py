@@ -73,6 +73,16 @@ def find_circles(paths: Ints, step: int, standing: Ints, marks: Ints) -> int:
 
 
 @compiled
+def _do_two_swap(now: Ints, then: Ints, standing: Links | Ints) -> bool:
+    """Return whether two robots take each other's nodes."""
+    for robot in range(len(now)):
+        other = standing[then[robot]]
+        if other >= 0 and other != robot and then[other] == now[robot]:
+            return True
+    return False
+
+
+@compiled
 def are_in_order(
     links: Links,
     begins: Ints,
@@ -89,11 +99,7 @@ def are_in_order(
     """
     robots = len(now)
     if allow_rotations:
-        for robot in range(robots):
-            other = standing[then[robot]]
-            if other >= 0 and other != robot and then[other] == now[robot]:
-                return False
-        return True
+        return not _do_two_swap(now, then, standing)
     # How many nodes each robot waits for; who needs a robot's node is who holds it.
     needs = np.zeros(robots, np.int64)
     ready = np.empty(robots, np.int64)

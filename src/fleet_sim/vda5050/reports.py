@@ -41,13 +41,19 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
         "errors": [fault.values(third) for fault in state.faults],
         "information": [],
         "safetyState": {"eStop": "NONE", "fieldViolation": False},
+        **_zone_values(vehicle),
+    }
+
+
+def _zone_values(vehicle: Vehicle) -> dict[str, Any]:
+    return {
         "zoneSets": [
             {
                 "zoneSetId": item.zone_set_id,
                 "mapId": item.map_id,
                 "zoneSetStatus": "ENABLED" if item.enabled else "DISABLED",
             }
-            for item in state.zone_sets
+            for item in vehicle.state.zone_sets
         ],
         "zoneRequests": [
             {
@@ -57,7 +63,7 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
                 "zoneSetId": item.zone_set_id,
                 "requestStatus": item.status,
             }
-            for item in state.requests
+            for item in vehicle.state.requests
         ],
     }
 

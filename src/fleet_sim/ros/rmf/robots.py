@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from rmf_fleet_msgs.msg import Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState
 
+from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.rmf.commands import FollowWaypoints, PauseSlotcar, SetSlotcarMode
 from fleet_sim.rmf.slotcars import Slotcars
@@ -74,16 +75,12 @@ class RobotTopics:
             return
         table = slotcars.table
         requests = np.maximum(table.mode_request[rows], table.pause_request[rows]).tolist()
-        battery = world.tables.get("battery")
-        charges = np.ones(len(rows))
-        if isinstance(battery, FeatureColumns):
-            charges = _charges(battery, rows)
         columns = zip(
             rows.tolist(),
             slotcars.level_names(rows),
             slotcars.shown_modes(rows),
             requests,
-            charges.tolist(),
+            _charges(world.tables.get("battery"), rows).tolist(),
             world.position[rows, :2].tolist(),
             quaternions.yaws(world.orientation[rows]).tolist(),
             table.sequence[rows].tolist(),
@@ -131,9 +128,12 @@ class RobotTopics:
         )
 
 
-def _charges(battery: Any, rows: Any) -> Any:
+def _charges(battery: object, rows: Rows) -> Floats:
     """Return the states of charge (N,) of `rows`, 1 without a battery."""
-    have = battery.present[rows]
     charges = np.ones(len(rows))
-    charges[have] = battery.energy[rows[have]] / battery.full_energy[rows[have]]
+    if isinstance(battery, FeatureColumns):
+        # The names of a feature that is not imported here.
+        table: Any = battery
+        have = table.present[rows]
+        charges[have] = table.energy[rows[have]] / table.full_energy[rows[have]]
     return charges

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
 from fleet_sim.swarm.near_pairs import Bodies, all_pairs
 from fleet_sim.swarm.separation import separate
 from fleet_sim.swarm.squares.board import Board
+from fleet_sim.swarm.squares.compiled_squares import mark_near, mark_outside
 
 
 class ApartInSquares:
@@ -28,8 +29,8 @@ class ApartInSquares:
         self._squares = reach * reach * (1.0 + 1e-9)
         width, height = board.config.size
         # As in `separation.py`: a disc wider than the world is kept in its middle.
-        self._low_x, self._low_y = np.minimum(self._radii, 0.5 * width), np.minimum(self._radii, 0.5 * height)
-        self._high_x, self._high_y = width - self._low_x, height - self._low_y
+        self._low = np.stack((np.minimum(self._radii, 0.5 * width), np.minimum(self._radii, 0.5 * height)))
+        self._high = np.stack((width - self._low[0], height - self._low[1]))
         self._movers: dict[int, _Movers] = {}
 
     def keep_apart(self, movers: Rows) -> None:
@@ -41,7 +42,7 @@ class ApartInSquares:
         known = self._movers.get(id(movers))
         if known is None or known.rows is not movers:
             known = self._movers[id(movers)] = self._about(movers)
-        squares = self._busy_mask(known).nonzero()[0]
+        squares = self._busy(known)
         if not len(squares):
             return
         rows = self._rows[squares].reshape(-1)
@@ -59,8 +60,22 @@ class ApartInSquares:
         movable_mask = moving_mask[self._rows] & ~self._board.swarm.grounded[self._rows]
         # Of the first world. Worlds alike have the same ones.
         ones = movable_mask[0]
-        pairs = ones[self._first] | ones[self._second]
-        return _Movers(movers, movable_mask, pairs.nonzero()[0], ones.nonzero()[0])
+        pairs = (ones[self._first] | ones[self._second]).nonzero()[0]
+        reach = np.ascontiguousarray(self._squares.take(pairs, axis=1))
+        mask = np.zeros(len(self._rows), np.bool_)
+        return _Movers(
+            movers, movable_mask, ones.nonzero()[0], self._first.take(pairs), self._second.take(pairs), reach, mask
+        )
+
+    def _busy(self, about: _Movers) -> Rows:
+        """Return the squares in which there may be something to do."""
+        if not self._board.columns.compiled or self._board.polygons:
+            return self._busy_mask(about).nonzero()[0]
+        position, rows, mask = self._board.columns.position, self._rows, about.busy_mask
+        found = mark_near(position, rows, about.first, about.second, about.reach, mask)
+        if self._board.config.collide_walls:
+            found = mark_outside(position, rows, about.ones, self._low, self._high, mask)
+        return mask.nonzero()[0] if found else NO_ROWS
 
     def _busy_mask(self, about: _Movers) -> Bools:
         """Return in which squares (S,) somebody may overlap another one or the border, or there are polygons."""
@@ -69,25 +84,30 @@ class ApartInSquares:
             return np.ones(len(self._rows), np.bool_)
         flat = board.columns.position.reshape(-1)
         x, y = flat.take(3 * self._rows), flat.take(3 * self._rows + 1)
-        pairs, ones = about.pairs, about.ones
-        first, second = self._first.take(pairs), self._second.take(pairs)
+        ones, first, second = about.ones, about.first, about.second
         away_x = x.take(first, axis=1) - x.take(second, axis=1)
         away_y = y.take(first, axis=1) - y.take(second, axis=1)
         away_x *= away_x
         away_y *= away_y
         away_x += away_y
-        busy_mask: Bools = np.asarray((away_x <= self._squares.take(pairs, axis=1)).any(axis=1))
+        busy_mask: Bools = np.asarray((away_x <= about.reach).any(axis=1))
         if board.config.collide_walls:
-            for place, low, high in ((x, self._low_x, self._high_x), (y, self._low_y, self._high_y)):
+            for place, low, high in ((x, self._low[0], self._high[0]), (y, self._low[1], self._high[1])):
                 outside_mask = (place < low) | (place > high)
                 busy_mask |= outside_mask.take(ones, axis=1).any(axis=1)
         return busy_mask
 
 
 class _Movers(NamedTuple):
-    """Who moves: rows, which of the bodies may be pushed (S, C), and the pairs and bodies (C,) that have to be seen."""
+    """Who moves: rows, and which of the bodies may be pushed (S, C); the bodies (C,) and pairs (P,) to be looked at.
+
+    Pairs have the squared distances `reach` (S, P). `busy_mask` (S,) is written in each step.
+    """
 
     rows: Rows
     movable_mask: Bools
-    pairs: Rows
     ones: Rows
+    first: Rows
+    second: Rows
+    reach: Floats
+    busy_mask: Bools

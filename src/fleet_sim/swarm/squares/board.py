@@ -16,6 +16,7 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.columns import ColumnTable, part_tables, stack_tables
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateError
+from fleet_sim.kernels import is_usable
 from fleet_sim.swarm.agent_config import Team
 from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
 from fleet_sim.swarm.swarm_state import SwarmState
@@ -44,6 +45,8 @@ class Board(SwarmState):
         self.swarm = self.columns.add_table("swarm", SwarmColumns)
         for whole, parts in self._tables():
             stack_tables(whole, parts)
+        # A search makes many steps of many worlds, so loading compiled code pays from the first one on.
+        self.columns.compiled = all(world.sim.params.compiled_code != "never" for world in worlds) and is_usable()
         # Poses are written for all squares at once, and each world tells its engine later, as after any step.
         self.columns.in_step = True
         self._everyone = self.rows_of([world.everyone.rows for world in worlds])

@@ -32,7 +32,6 @@ class BoardStepper:
         for world in worlds:
             world.begin_steps()
         self._board = Board(worlds)
-        self._motion = MotionSystem()
         self._apart = ApartInSquares(self._board)
         self._finite = FiniteSquares(self._board, worlds)
         self._together: list[BoardGroup] = []
@@ -44,6 +43,7 @@ class BoardStepper:
         rows = [group.rows for group in self._together]
         rows += [self._board.rows_of([group.rows for group in groups]) for groups in self._each]
         self._movers = np.concatenate([NO_ROWS, *rows])
+        self._motion = MotionSystem(np.unique(self._movers))
         self._traced = any(getattr(group.config, "trace_length", 0) for group in worlds[0].groups)
         self._told = 0
 

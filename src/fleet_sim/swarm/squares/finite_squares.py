@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.facade.finite import LARGEST, PERIOD
 from fleet_sim.swarm.squares.board import Board
+from fleet_sim.swarm.squares.compiled_squares import is_tame
 from fleet_sim.swarm.world import RectangularWorld
 
 
@@ -25,6 +26,10 @@ class FiniteSquares:
     def run(self, tell: Callable[[], None]) -> None:
         """Look at all poses; before a world's own guard mends one, `tell` lets the worlds know which step it is."""
         columns, squares = self._board.columns, self._board.squares
+        whole = columns.position, columns.orientation
+        tame = columns.compiled and is_tame(*whole, self._board.capacity, self._top, LARGEST)
+        if tame and columns.clock.tick % PERIOD:
+            return
         positions = columns.position.reshape(squares, -1, 3)[:, : self._top]
         orientations = columns.orientation.reshape(squares, -1, 4)[:, : self._top]
         # As in the guard of one world: a sum and a largest number are spoilt by a single broken one.

@@ -75,11 +75,19 @@ def improve(
             continue
         for number in range(planned):
             hold(board, paths, group[number], rotate, NOBODY)
-        for number in range(len(group)):
-            robot = group[number]
-            paths[robot], costs[robot] = old_paths[number], old_costs[number]
-            hold(board, paths, robot, rotate, robot)
+        _put_back(board, paths, costs, group, old_paths, old_costs, rotate)
     return saved
+
+
+@compiled
+def _put_back(
+    board: HeldSteps, paths: Ints, costs: Ints, group: Ints, old_paths: Ints, old_costs: Ints, rotate: bool
+) -> None:
+    """Give the robots of `group` the paths that they had."""
+    for number in range(len(group)):
+        robot = group[number]
+        paths[robot], costs[robot] = old_paths[number], old_costs[number]
+        hold(board, paths, robot, rotate, robot)
 
 
 @compiled

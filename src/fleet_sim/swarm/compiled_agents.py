@@ -1,0 +1,106 @@
+"""Unicycles of many agents by compiled code, with the bits of `commands` and `unicycle`.
+
+Each function does all rows or none: it returns False, with everything as it was, where one needs the way of arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.world import World
+from fleet_sim.kernels import compiled_step
+from fleet_sim.kernels.turns import heading, sin_cos
+from fleet_sim.motion.compiled_rows import BodyArrays, bodies_of, quaternion_of, touch
+
+_IDLE, _VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
+
+
+class Driving(NamedTuple):
+    """Columns of motion that unicycles read and write."""
+
+    control: Bytes
+    law: Bytes
+    path_length: Ints
+    waypoint: Ints
+    reached: Bools
+    command_timeout: Floats
+    command_linear: Floats
+    command_angular: Floats
+    command_expiry: Ints
+    axis_limited: Bools
+    linear_limit: Floats
+    linear_accel: Floats
+    angular_limit: Floats
+    angular_accel: Floats
+    body_linear: Floats
+    body_angular: Floats
+
+
+def driving_of(world: World) -> Driving:
+    """Return the columns of `world`; a table that grows gets others."""
+    return Driving(*(getattr(world.motion, name) for name in Driving._fields))
+
+
+def follow_freely(world: World, rows: Rows, dt: float) -> bool:
+    """Do what `unicycle.follow_commands` does, where all of `rows` follow commands without any limit."""
+    return _follow(rows, dt, world.clock.tick, bodies_of(world), driving_of(world))
+
+
+def give_freely(world: World, rows: Rows, twists: Floats, halted: Bools) -> bool:
+    """Command `rows` to drive at `twists` (N, 2), where all may drive and none has a path or a timeout."""
+    return _give(rows, twists, halted, world.alive, driving_of(world))
+
+
+@compiled_step
+def _follow(rows: Rows, dt: float, tick: int, bodies: BodyArrays, driving: Driving) -> bool:
+    for row in rows:
+        if driving.control[row] != _VELOCITY or 0 <= driving.command_expiry[row] <= tick or driving.axis_limited[row]:
+            return False
+        if not driving.linear_limit[row] == driving.linear_accel[row] == math.inf:
+            return False
+        if not driving.angular_limit[row] == driving.angular_accel[row] == math.inf:
+            return False
+    for row in rows:
+        speed, turn = driving.command_linear[row, 0], driving.command_angular[row, 2]
+        before = heading(quaternion_of(bodies.orientation, row))
+        after = before + turn * dt
+        sine, cosine = sin_cos(before + turn * (0.5 * dt))
+        bodies.position[row, 0] += speed * dt * cosine
+        bodies.position[row, 1] += speed * dt * sine
+        bodies.orientation[row, 0] = bodies.orientation[row, 1] = 0.0
+        bodies.orientation[row, 2], bodies.orientation[row, 3] = sin_cos(0.5 * after)
+        sine, cosine = sin_cos(after)
+        bodies.velocity[row, 0], bodies.velocity[row, 1] = speed * cosine, speed * sine
+        bodies.angular_velocity[row, 2] = driving.body_angular[row, 2] = turn
+        driving.body_linear[row, 0] = speed
+        # All components, as another law may have left some of the others.
+        bodies.velocity[row, 2] = bodies.angular_velocity[row, 0] = bodies.angular_velocity[row, 1] = 0.0
+        driving.body_linear[row, 1] = driving.body_linear[row, 2] = 0.0
+        driving.body_angular[row, 0] = driving.body_angular[row, 1] = 0.0
+        if speed != 0.0 or turn != 0.0:
+            touch(bodies, row)
+        else:
+            driving.control[row], driving.command_expiry[row] = _IDLE, -1
+    return True
+
+
+@compiled_step
+def _give(rows: Rows, twists: Floats, halted: Bools, alive: Bools, driving: Driving) -> bool:
+    for number, row in enumerate(rows):
+        # NaN leaves an agent to other commands; halted ones rest.
+        if math.isnan(twists[number, 0]) or math.isnan(twists[number, 1]) or halted[row] or not alive[row]:
+            return False
+        if driving.law[row] == 0 or driving.path_length[row] != 0 or driving.command_timeout[row] != 0.0:
+            return False
+    for number, row in enumerate(rows):
+        driving.waypoint[row] = 0
+        driving.command_linear[row, 0], driving.command_angular[row, 2] = twists[number, 0], twists[number, 1]
+        driving.command_linear[row, 1] = driving.command_linear[row, 2] = 0.0
+        driving.command_angular[row, 0] = driving.command_angular[row, 1] = 0.0
+        driving.command_expiry[row] = -1
+        driving.reached[row] = False
+        driving.control[row] = _VELOCITY
+    return True
