@@ -69,8 +69,10 @@ def scatter_worlds(
     start = Start(*(np.empty((worlds, *rest)) for rest in ((obstacles, 2), (robots, 2), (robots,), (robots, 2))))
     place_worlds(draws, size, distance, start, used)
     for stream, count in zip(streams, used.tolist(), strict=True):
+        generator = stream.bit_generator
+        assert isinstance(generator, np.random.PCG64)
         # A period of the stream, less what was not used, is back.
-        stream.bit_generator.advance((1 << 128) - (most - max(count, 0)))
+        generator.advance((1 << 128) - (most - max(count, 0)))
     return start, np.flatnonzero(used < 0)
 
 

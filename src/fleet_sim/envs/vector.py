@@ -130,7 +130,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         by_world = mask.reshape(task.shape)
         # Robots that share a world with others still in an episode are placed between them; only an empty world gets
         # new obstacles.
-        whole_mask = by_world.all(axis=1)
+        whole_mask: Bools = np.asarray(by_world.all(axis=1), np.bool_)
         whole = np.flatnonzero(whole_mask)
         task.reset_worlds(whole, [self._streams[world] for world in whole.tolist()])
         for world, robot in np.argwhere(by_world & ~whole_mask[:, None]).tolist():

@@ -9,6 +9,7 @@ from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.schema import MotionColumns
 from fleet_sim.core.world import World
 from fleet_sim.motion import differential
+from fleet_sim.motion.compiled_rows import bodies_of, steering_of, twists_of
 from fleet_sim.motion.law import move_by_control
 from fleet_sim.motion.laws import register_motion_law
 from fleet_sim.motion.limits import clipped
@@ -17,6 +18,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.components import gather, scatter, vector_index
 from fleet_sim.spatial.quaternions import wrapped
+from fleet_sim.swarm.compiled_unicycle import follow_freely
 
 IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 INF = float("inf")
@@ -51,6 +53,8 @@ class UnicycleLaw:
 def follow_commands(world: World, rows: Rows, dt: float) -> None:
     """Move `rows` one step by their velocity commands; one at rest with a command of zero becomes idle."""
     motion = world.motion
+    if world.compiled and _follow_compiled(world, rows, dt):
+        return
     expire_commands(world, rows)
     index = vector_index(rows)
     along, _, about = index
@@ -80,6 +84,18 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
         return
     world.touch(rows[moved_mask])
     _end_commands(motion, rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))])
+
+
+def _follow_compiled(world: World, rows: Rows, dt: float) -> bool:
+    """Move `rows` by compiled code where all drive without limits; return whether they do."""
+    # Told before they are moved: who does not move keeps its command of zero until then.
+    motion = world.motion
+    moved_mask = (motion.command_linear[rows, 0] != 0.0) | (motion.command_angular[rows, 2] != 0.0)
+    tables = bodies_of(world), steering_of(world), twists_of(world)
+    moved = follow_freely(rows, world.clock.tick, dt, *tables)
+    if moved >= 0:
+        world.touch(rows if moved == len(rows) else rows[moved_mask])
+    return moved >= 0
 
 
 def _end_commands(motion: MotionColumns, rows: Rows) -> None:
