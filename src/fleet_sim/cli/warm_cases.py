@@ -22,17 +22,19 @@ def _lidars_and_contacts() -> None:
     """Robots made of links touch in a hall of triangles, between discs, boxes and walls that lidars see."""
     import fleet_sim as fs
 
-    corners = [(x, y, z) for z in (0, 2) for x, y in ((-5, -3), (5, -3), (5, 3), (-5, 3))]
-    sides = [(a, (a + 1) % 4, a + 4) for a in range(4)] + [((a + 1) % 4, (a + 1) % 4 + 4, a + 4) for a in range(4)]
+    corners = tuple((x, y, z) for z in (0.0, 2.0) for x, y in ((-5.0, -3.0), (5.0, -3.0), (5.0, 3.0), (-5.0, 3.0)))
+    sides = tuple((a, (a + 1) % 4, a + 4) for a in range(4))
+    sides += tuple(((a + 1) % 4, (a + 1) % 4 + 4, a + 4) for a in range(4))
+    tips = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     params = fs.SimulationParams(gui=False, target_rtf=0, compiled_code="always", ignore_static_collision=False)
     with fs.MultiRobotSimulationCore(params) as sim:
         hall = fs.ShapeParams("mesh", vertices=corners, indices=sides, concave=True)
         sim.spawn(fs.SimObjectSpawnParams(hall, hall, pickable=False))
-        tetrahedron = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+        faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
         things = (
             fs.ShapeParams("cylinder", radius=0.25, height=0.4),
             fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.2)),
-            fs.ShapeParams("mesh", vertices=[(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], indices=tetrahedron),
+            fs.ShapeParams("mesh", vertices=tips, indices=faces),
         )
         for index, thing in enumerate(things):
             for y in (0.0, 0.3):

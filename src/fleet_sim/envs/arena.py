@@ -22,7 +22,7 @@ from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
-from fleet_sim.envs.compiled_observations import Moving, Squares
+from fleet_sim.envs.compiled_observations import ArenaRows, Moving
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
@@ -186,9 +186,9 @@ class Arena:
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
-    def squares(self) -> Squares:
+    def squares(self) -> ArenaRows:
         """Return who is where, for kernels."""
-        return Squares(self.robot_rows, self.obstacle_rows, self.active, self.origins)
+        return ArenaRows(self.robot_rows, self.obstacle_rows, self.active, self.origins)
 
     def moving(self) -> Moving:
         """Return the columns that robots move in, for kernels."""

@@ -16,7 +16,7 @@ LIMIT = 2.0
 """Observed values beyond it, on either side, are observed as it."""
 
 
-class Squares(NamedTuple):
+class ArenaRows(NamedTuple):
     """W worlds: rows of their robots (W, R) and obstacles (W, O), who is in an episode, and their middles (W, 2)."""
 
     robots: Rows
@@ -45,7 +45,7 @@ class Scales(NamedTuple):
     closing: float
 
 
-class Near(NamedTuple):
+class NearestOthers(NamedTuple):
     """Room for the nearest others of a robot: their gaps and numbers, (K,) each."""
 
     gaps: Floats
@@ -54,13 +54,13 @@ class Near(NamedTuple):
 
 @compiled_step
 def write_observations(
-    squares: Squares,
+    squares: ArenaRows,
     moving: Moving,
     goals: Floats,
     scales: Scales,
     radii: tuple[float, float],
     skipped: int,
-    near: Near,
+    near: NearestOthers,
     out: npt.NDArray[np.float32],
 ) -> None:
     """Write own parts and neighbours of all robots to `out` (W, R, 5 + `skipped` + 5 K), which is 0.
@@ -103,7 +103,7 @@ def write_observations(
 
 @inlined
 def _find_near(
-    squares: Squares,
+    squares: ArenaRows,
     moving: Moving,
     world: int,
     robot: int,
@@ -111,7 +111,7 @@ def _find_near(
     y: float,
     radii: tuple[float, float],
     reach: float,
-    near: Near,
+    near: NearestOthers,
 ) -> int:
     """Write the nearest others of a robot to `near`, nearest first, those at one distance in order; return how many."""
     robots, most = squares.robots.shape[1], len(near.gaps)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.envs.scattering import Start, can_rewind, random_headings, scatter_points, scatter_worlds
+from fleet_sim.envs.scattering import Beginnings, can_rewind, random_headings, scatter_points, scatter_worlds
 from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
 from fleet_sim.spatial import trigonometry as trig
 
@@ -31,7 +31,7 @@ class NavigationTask(ArenaTask[NavigationParams]):
         # A goal may be where a robot starts, but not in an obstacle nor at another goal.
         goals = scatter_points(rng, robots, size, self.spacing, obstacles)
         headings = random_headings(rng, robots)
-        self._begin(np.array([world]), Start(obstacles[None], points[None], headings[None], goals[None]))
+        self._begin(np.array([world]), Beginnings(obstacles[None], points[None], headings[None], goals[None]))
 
     def reset_worlds(self, worlds: Ints, streams: Sequence[np.random.Generator]) -> None:
         """Reset `worlds` (K,), each with its own of `streams`; the same as one by one."""
@@ -44,10 +44,10 @@ class NavigationTask(ArenaTask[NavigationParams]):
             self._begin(worlds, start)
             return
         done = np.setdiff1d(np.arange(len(worlds)), left)
-        self._begin(worlds[done], Start(*(values[done] for values in start)))
+        self._begin(worlds[done], Beginnings(*(values[done] for values in start)))
         super().reset_worlds(worlds[left], [streams[index] for index in left.tolist()])
 
-    def _begin(self, worlds: Ints, start: Start) -> None:
+    def _begin(self, worlds: Ints, start: Beginnings) -> None:
         """Begin the episodes of `worlds` (K,), in ascending order."""
         mask = np.zeros(self.shape, np.bool_)
         mask[worlds] = True

@@ -41,7 +41,7 @@ def random_headings(rng: np.random.Generator, count: int) -> Floats:
     return _TURN * rng.random(count) - np.pi
 
 
-class Start(NamedTuple):
+class Beginnings(NamedTuple):
     """How episodes of K worlds begin: obstacles (K, O, 2), robots (K, R, 2), their headings (K, R), goals (K, R, 2)."""
 
     obstacles: Floats
@@ -57,7 +57,7 @@ def can_rewind(streams: Sequence[np.random.Generator]) -> bool:
 
 def scatter_worlds(
     streams: Sequence[np.random.Generator], robots: int, obstacles: int, size: float, distance: float
-) -> tuple[Start, Ints]:
+) -> tuple[Beginnings, Ints]:
     """Return how a world for each of `streams` (K,) begins, and which of them had too little room to be so quick.
 
     Streams are afterwards where drawing number by number leaves them; those of the second part are where they were.
@@ -66,7 +66,7 @@ def scatter_worlds(
     draws, used = np.empty((worlds, most)), np.empty(worlds, np.int64)
     for world, stream in enumerate(streams):
         stream.random(out=draws[world])
-    start = Start(*(np.empty((worlds, *rest)) for rest in ((obstacles, 2), (robots, 2), (robots,), (robots, 2))))
+    start = Beginnings(*(np.empty((worlds, *rest)) for rest in ((obstacles, 2), (robots, 2), (robots,), (robots, 2))))
     place_worlds(draws, size, distance, start, used)
     for stream, count in zip(streams, used.tolist(), strict=True):
         generator = stream.bit_generator
@@ -77,7 +77,7 @@ def scatter_worlds(
 
 
 @compiled_step
-def place_worlds(draws: Floats, size: float, distance: float, start: Start, used: Ints) -> None:
+def place_worlds(draws: Floats, size: float, distance: float, start: Beginnings, used: Ints) -> None:
     """Fill `start` from `draws` (K, D) in [0, 1), and `used` (K,): how many each took, -1 where all are too few."""
     robots = start.robots.shape[1]
     for world in range(len(draws)):

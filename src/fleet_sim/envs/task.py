@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind
-from fleet_sim.envs.compiled_observations import LIMIT, Near, Scales, write_observations
+from fleet_sim.envs.compiled_observations import LIMIT, NearestOthers, Scales, write_observations
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
 from fleet_sim.errors import ConfigError
@@ -161,7 +161,7 @@ class ArenaTask(Generic[ParamsT]):
         seen: Observations = np.zeros((*self.shape, self.observation_size(params)), np.float32)
         scales = Scales(params.arena_size, params.max_speed, params.max_turn, params.reach, 2.0 * params.max_speed)
         radii = 2.0 * arena.kind.radius, OBSTACLE_RADIUS + arena.kind.radius
-        near = Near(np.empty(count), np.empty(count, np.int64))
+        near = NearestOthers(np.empty(count), np.empty(count, np.int64))
         write_observations(arena.squares(), arena.moving(), self.goals, scales, radii, self.extra_size, near, seen)
         if self.extra_size:
             seen[..., OWN_SIZE : OWN_SIZE + self.extra_size] = np.clip(self.extra(), -LIMIT, LIMIT)

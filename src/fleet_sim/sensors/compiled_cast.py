@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Ints
 from fleet_sim.sensors import compiled_lanes as lanes
 from fleet_sim.sensors.fans import Fan, Hits, Stations
-from fleet_sim.sensors.nearby import Grid, grids_of
+from fleet_sim.sensors.nearby import CircleGrid, grids_of
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments
 from fleet_sim.spatial import trigonometry as trig
 
@@ -36,7 +36,7 @@ def cast_compiled(stations: Stations, fan: Fan, outlines: Outlines) -> Hits:
 
 def _in_grids(
     stations: Stations, fan: Fan, outlines: Discs | Polygons | Segments
-) -> Iterator[tuple[lanes.Circles, Grid, Ints]]:
+) -> Iterator[tuple[lanes.Circles, CircleGrid, Ints]]:
     """Yield the circles around outlines, grids to find them in, and room for the numbers of those near a sensor."""
     if len(outlines.rows):
         circles = lanes.Circles(*(getattr(outlines, name) for name in lanes.Circles._fields))

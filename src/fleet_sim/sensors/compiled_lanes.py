@@ -15,7 +15,7 @@ from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import atan2
 from fleet_sim.sensors.fans import SLACK, TURN, Fan, Stations
-from fleet_sim.sensors.nearby import Grid
+from fleet_sim.sensors.nearby import CircleGrid
 from fleet_sim.sensors.outlines import Walls
 
 EDGE_ON = 1e-9
@@ -36,7 +36,7 @@ class Circles(NamedTuple):
 
 
 @inlined
-def _near(stations: Stations, sensor: int, reach: float, circles: Circles, grid: Grid, near: Ints) -> int:
+def _near(stations: Stations, sensor: int, reach: float, circles: Circles, grid: CircleGrid, near: Ints) -> int:
     """Write the circles that a sensor can see into `near` (N,), and return how many there are."""
     x, y, z, own = stations.x[sensor], stations.y[sensor], stations.z[sensor], stations.rows[sensor]
     # As in `nearby`: clipped past either end, no column is left for a point beside the grid.
@@ -65,7 +65,7 @@ def draw_discs(
     circles: Circles,
     z: Floats,
     balls: Ints,
-    grid: Grid,
+    grid: CircleGrid,
     directions: Directions,
     near: Ints,
     ranges: Floats,
@@ -104,7 +104,7 @@ def draw_polygons(
     first: Ints,
     sizes: Ints,
     corners: Floats,
-    grid: Grid,
+    grid: CircleGrid,
     directions: Directions,
     near: Ints,
     ranges: Floats,
@@ -140,7 +140,7 @@ def draw_lines(
     circles: Circles,
     starts: Floats,
     ends: Floats,
-    grid: Grid,
+    grid: CircleGrid,
     directions: Directions,
     near: Ints,
     ranges: Floats,

@@ -16,7 +16,7 @@ _BLOCK = 1 << 16
 Pairs = tuple[Ints, Ints, Floats]
 
 
-class Grid(NamedTuple):
+class CircleGrid(NamedTuple):
     """Circles in a grid of `columns` and `lines` of square cells, from the corner `x`, `y` on.
 
     `order` are the numbers of the circles, sorted by `cells`, which are counted line by line. No circle that is in
@@ -101,7 +101,7 @@ def _in_grid(points_x: Floats, points_y: Floats, reach: float, x: Floats, y: Flo
     return points[kept], circles[kept], np.sqrt(squares[kept])
 
 
-def grids_of(points: int, reach: float, x: Floats, y: Floats, radii: Floats) -> list[Grid]:
+def grids_of(points: int, reach: float, x: Floats, y: Floats, radii: Floats) -> list[CircleGrid]:
     """Return grids in which compiled code finds what `pairs_in_reach` finds for a number of `points`, and no more.
 
     All circles are in one cell where comparing all is faster, and so are those that are far larger than the others.
@@ -114,11 +114,11 @@ def grids_of(points: int, reach: float, x: Floats, y: Floats, radii: Floats) -> 
     return [*grids, _one_cell(large)] if len(large) else grids
 
 
-def _one_cell(numbers: Ints) -> Grid:
-    return Grid(numbers, np.zeros(len(numbers), np.int64), 0.0, 0.0, np.inf, 1, 1, 0.0)
+def _one_cell(numbers: Ints) -> CircleGrid:
+    return CircleGrid(numbers, np.zeros(len(numbers), np.int64), 0.0, 0.0, np.inf, 1, 1, 0.0)
 
 
-def _grid_of(reach: float, x: Floats, y: Floats, radii: Floats, numbers: Ints) -> Grid:
+def _grid_of(reach: float, x: Floats, y: Floats, radii: Floats, numbers: Ints) -> CircleGrid:
     """Return the grid of circles, at least one, that have `numbers`."""
     furthest = reach + float(radii.max())
     cell = 0.5 * furthest
@@ -128,7 +128,7 @@ def _grid_of(reach: float, x: Floats, y: Floats, radii: Floats, numbers: Ints) -
     # Numbered row by row: neighbouring cells of one row are consecutive, so two searches find all their circles.
     cells = ((y - low_y) / cell).astype(np.int64) * columns + ((x - low_x) / cell).astype(np.int64)
     order = np.argsort(cells, kind="stable")
-    return Grid(numbers[order], cells[order], low_x, low_y, cell, columns, lines, furthest)
+    return CircleGrid(numbers[order], cells[order], low_x, low_y, cell, columns, lines, furthest)
 
 
 def ragged_range(starts: Ints, counts: Ints) -> Ints:
