@@ -48,18 +48,22 @@ def candidate_pairs(
     ignore_static: bool = True,
     cell_size: float | None = None,
     multi_cell_threshold: float = DEFAULT_MULTI_CELL_THRESHOLD,
+    compiled: bool = False,
 ) -> Ints:
     """Return the pairs of rows whose boxes are within `margin`: (M, 2), i < j, each once, sorted.
 
     lower, upper (N, 3) are box corners, infinite for planes; a row with NaN pairs with nothing. Rows outside
     `active_mask` are left out. Two static rows never pair; a static and a moving row pair unless
     `ignore_static`. With `cell_size` None, `auto_cell_size` of the rows taking part is used.
+    With `compiled`, compiled code finds the same.
     """
     phase = BroadPhase(
         mode=SpatialHashCellSizeMode.AUTO_ADAPTIVE if cell_size is None else SpatialHashCellSizeMode.CONSTANT,
         cell_size=cell_size,
         multi_cell_threshold=multi_cell_threshold,
     )
+    if compiled:
+        phase.use_kernels()
     return phase.pairs(
         lower,
         upper,

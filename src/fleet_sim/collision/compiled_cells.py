@@ -18,6 +18,8 @@ from fleet_sim.kernels import compiled_step, inlined
 _MOST_OF_A_CELL = 0.999
 _CELLS_PER_BOX = 8
 _MIN_CELLS = 4096
+# Cells may become so many times larger to fit into the table.
+_MOST_GROWTH = 8.0
 OTHER_SIZES = -1
 """Returned where the boxes are larger than cells, far apart, or no numbers."""
 
@@ -57,8 +59,11 @@ def small_pairs(
         return OTHER_SIZES
     inverse = 1.0 / size
     # A column on each side and a strip above stay empty, so that each box has all neighbours.
-    if ((high_x - low_x) * inverse + 4.0) * ((high_y - low_y) * inverse + 3.0) > len(table.begins) - 3:
-        return OTHER_SIZES
+    while ((high_x - low_x) * inverse + 4.0) * ((high_y - low_y) * inverse + 3.0) > len(table.begins) - 3:
+        # Many small worlds side by side, for which there are too few cells: larger ones are still fewer than boxes.
+        inverse *= 0.5
+        if inverse * size * _MOST_GROWTH < 1.0:
+            return OTHER_SIZES
     columns, strips = int((high_x - low_x) * inverse) + 3, int((high_y - low_y) * inverse) + 2
     _sort(lower, upper, movers, low_x, low_y, inverse, columns, columns * strips, table)
     return int(_pairs_of_cells(lower, upper, margin, len(movers), columns, table, out))

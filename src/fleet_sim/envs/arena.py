@@ -22,6 +22,7 @@ from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
+from fleet_sim.envs.compiled_observations import ArenaRows, Moving
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
@@ -132,11 +133,11 @@ class Arena:
         steering.halt(self.world, rows)
         self.active[mask] = True
 
-    def place_obstacles(self, world: int, positions: Floats) -> None:
-        """Put the obstacles of `world` at `positions` (O, 2)."""
-        rows = self.obstacle_rows[world]
+    def place_obstacles(self, worlds: Ints | int, positions: Floats) -> None:
+        """Put the obstacles of `worlds` (K,) at `positions` (K, O, 2); of one world, at (O, 2)."""
+        rows = self.obstacle_rows[worlds].reshape(-1)
         turns = np.tile([0.0, 0.0, 0.0, 1.0], (len(rows), 1))
-        self._place(rows, positions + self.origins[world], turns)
+        self._place(rows, (positions + self.origins[worlds][..., None, :]).reshape(-1, 2), turns)
 
     def park(self, mask: Bools) -> None:
         """Move the robots of `mask` (W, R) below the floor and make them inactive."""
@@ -185,6 +186,17 @@ class Arena:
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
+    def squares(self) -> ArenaRows:
+        """Return who is where, for kernels."""
+        return ArenaRows(self.robot_rows, self.obstacle_rows, self.active, self.origins)
+
+    def moving(self) -> Moving:
+        """Return the columns that robots move in, for kernels."""
+        world = self.world
+        return Moving(
+            world.position, world.orientation, world.velocity, world.motion.body_linear, world.motion.body_angular
+        )
+
     @property
     def positions(self) -> Floats:
         """Positions of the robots (W, R, 2), each in the frame of its world."""
@@ -231,24 +243,3 @@ def _origins(worlds: int, pitch: float) -> Floats:
     columns = math.ceil(math.sqrt(worlds))
     index: Ints = np.arange(worlds)
     return pitch * np.stack([index % columns, index // columns], axis=1).astype(np.float64)
-
-
-def scatter_points(rng: np.random.Generator, count: int, size: float, distance: float, taken: Floats) -> Floats:
-    """Return `count` points (N, 2) in a square of side `size` around 0, at least `distance` m apart and from `taken`.
-
-    If there is no room left, the distance is reduced step by step, so that the function always returns.
-    """
-    # Rejection sampling. After 200 misses in a row the squared distance shrinks by a fifth.
-    points = np.empty((len(taken) + count, 2))
-    points[: len(taken)] = taken
-    have, limit, tries = len(taken), distance * distance, 0
-    while have < len(points):
-        point = rng.uniform(-0.5 * size, 0.5 * size, 2)
-        offsets = points[:have] - point
-        if not have or (offsets[:, 0] ** 2 + offsets[:, 1] ** 2).min() >= limit:
-            points[have] = point
-            have += 1
-            tries = 0
-        elif (tries := tries + 1) >= 200:
-            limit, tries = 0.8 * limit, 0
-    return points[len(taken) :]

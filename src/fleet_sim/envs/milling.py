@@ -13,10 +13,10 @@ import numpy as np
 from gymnasium.utils import seeding
 
 from fleet_sim.arrays import Floats
-from fleet_sim.envs.arena import scatter_points
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.episode import RENDER_MODES, Rendered, begun
 from fleet_sim.envs.observations import Observations
+from fleet_sim.envs.scattering import scatter_points
 from fleet_sim.envs.single import check_render_mode
 from fleet_sim.envs.spaces import SpaceBook
 from fleet_sim.errors import missing_extra

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleet_sim.arrays import Bools, Floats
+from fleet_sim.spatial import trigonometry as trig
 
 Observations = npt.NDArray[np.float32]
 
@@ -20,7 +21,7 @@ NEIGHBOUR_SIZE = 5
 
 def to_body(offsets: Floats, headings: Floats) -> Floats:
     """Return `offsets` (..., 2) of the world frame in the frames of robots with `headings` (...)."""
-    cosines, sines = np.cos(headings), np.sin(headings)
+    sines, cosines = trig.sin_cos(headings)
     # In one array: two would have to be stacked afterwards.
     out = np.empty(np.broadcast_shapes(offsets.shape, (*headings.shape, 2)))
     out[..., 0] = cosines * offsets[..., 0] + sines * offsets[..., 1]
@@ -41,7 +42,7 @@ def own_part(
     `scales` are the divisors of distances, speeds and angular velocities.
     """
     ahead = to_body(targets - positions, headings)
-    distances = np.hypot(ahead[..., 0], ahead[..., 1])
+    distances = trig.hypot(ahead[..., 0], ahead[..., 1])
     # At the target the direction has no meaning, but must be a number.
     safe = np.maximum(distances, 1e-9)
     length, speed, turn = scales
@@ -75,7 +76,7 @@ def neighbour_part(
     if not used:
         return found.reshape(worlds, robots, -1)
     offsets = others[:, None, :, :] - positions[:, :, None, :]
-    gaps = np.hypot(offsets[..., 0], offsets[..., 1]) - radii
+    gaps = trig.hypot(offsets[..., 0], offsets[..., 1]) - radii
     gaps = np.where(present & (gaps < reach), gaps, np.inf)
     # A stable sort: neighbours at equal distance are ordered by index, so equal states give equal observations.
     nearest = np.argsort(gaps, axis=2, kind="stable")[:, :, :used]

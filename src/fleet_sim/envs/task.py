@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats
+from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind
+from fleet_sim.envs.compiled_observations import LIMIT, NearestOthers, Scales, write_observations
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass
@@ -98,6 +101,11 @@ class ArenaTask(Generic[ParamsT]):
         """Reset `world`; all random numbers come from `rng`."""
         raise NotImplementedError
 
+    def reset_worlds(self, worlds: Ints, streams: Sequence[np.random.Generator]) -> None:
+        """Reset `worlds` (K,), each with its own of `streams`, as `reset_world` does."""
+        for world, rng in zip(worlds.tolist(), streams, strict=True):
+            self.reset_world(world, rng)
+
     def after_step(self, progress: Floats, touching: Bools) -> StepOutcome:
         """Return the result of a step, from `progress` (W, R) in m towards the goals and the `touching` mask (W, R)."""
         raise NotImplementedError
@@ -122,7 +130,7 @@ class ArenaTask(Generic[ParamsT]):
     def measure(self) -> None:
         """Update the distances to the goals."""
         offsets = self.goals - self.arena.positions
-        self.distances = np.hypot(offsets[..., 0], offsets[..., 1])
+        self.distances = trig.hypot(offsets[..., 0], offsets[..., 1])
 
     def simple_actions(self) -> Floats:
         """Return actions (W, R, 2) of a simple rule: turn towards the goal, and drive while it is ahead."""
@@ -135,12 +143,28 @@ class ArenaTask(Generic[ParamsT]):
 
     def observe(self) -> Observations:
         """Return the observations (W, R, `observation_size`), all values within [-2, 2]."""
+        if self.arena.world.compiled:
+            return self._observe_compiled()
         params, arena = self.params, self.arena
         positions, headings = arena.positions, arena.headings
         scales = (params.arena_size, params.max_speed, params.max_turn)
         own = own_part(self.goals, positions, headings, arena.speeds, arena.turns, scales)
         near = self._near(positions, headings)
-        seen: Observations = np.clip(np.concatenate([own, self.extra(), near], axis=2), -2.0, 2.0).astype(np.float32)
+        seen: Observations = np.clip(np.concatenate([own, self.extra(), near], axis=2), -LIMIT, LIMIT).astype(
+            np.float32
+        )
+        return seen
+
+    def _observe_compiled(self) -> Observations:
+        params, arena = self.params, self.arena
+        count = min(params.neighbours, self.shape[1] + arena.obstacle_rows.shape[1])
+        seen: Observations = np.zeros((*self.shape, self.observation_size(params)), np.float32)
+        scales = Scales(params.arena_size, params.max_speed, params.max_turn, params.reach, 2.0 * params.max_speed)
+        radii = 2.0 * arena.kind.radius, OBSTACLE_RADIUS + arena.kind.radius
+        near = NearestOthers(np.empty(count), np.empty(count, np.int64))
+        write_observations(arena.squares(), arena.moving(), self.goals, scales, radii, self.extra_size, near, seen)
+        if self.extra_size:
+            seen[..., OWN_SIZE : OWN_SIZE + self.extra_size] = np.clip(self.extra(), -LIMIT, LIMIT)
         return seen
 
     def _near(self, positions: Floats, headings: Floats) -> Floats:

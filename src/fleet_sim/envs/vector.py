@@ -128,14 +128,13 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         """Begin new episodes for the robots of `mask`; a world whose robots all begin is reset as a whole."""
         task = self._task
         by_world = mask.reshape(task.shape)
-        for world in np.flatnonzero(by_world.any(axis=1)).tolist():
-            if by_world[world].all():
-                # Robots that share a world with others still in an episode are placed between them; only an empty world
-                # gets new obstacles.
-                task.reset_world(world, self._streams[world])
-            else:
-                for robot in np.flatnonzero(by_world[world]).tolist():
-                    task.reset_robot(world, robot, self._streams[world])
+        # Robots that share a world with others still in an episode are placed between them; only an empty world gets
+        # new obstacles.
+        whole_mask: Bools = np.asarray(by_world.all(axis=1), np.bool_)
+        whole = np.flatnonzero(whole_mask)
+        task.reset_worlds(whole, [self._streams[world] for world in whole.tolist()])
+        for world, robot in np.argwhere(by_world & ~whole_mask[:, None]).tolist():
+            task.reset_robot(world, robot, self._streams[world])
         self._steps[mask] = 0
         self._ended[mask] = False
 

@@ -13,8 +13,9 @@ from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import spawn_many
-from fleet_sim.envs.arena import PARKING_HEIGHT, ROBOT_HEIGHT, scatter_points
+from fleet_sim.envs.arena import PARKING_HEIGHT, ROBOT_HEIGHT
 from fleet_sim.envs.drawing import ArenaCanvas
+from fleet_sim.envs.scattering import scatter_points
 from fleet_sim.envs.task import ArenaTask, StepOutcome, TaskParams
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import setting

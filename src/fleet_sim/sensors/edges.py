@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.sensors.compiled_lanes import draw_edge_rays
-from fleet_sim.sensors.fans import Drawing, lanes_of, spans_of
+from fleet_sim.sensors.compiled_lanes import EDGE_ON
+from fleet_sim.sensors.fans import TURN, Drawing, lanes_of
 from fleet_sim.sensors.outlines import Segments
 from fleet_sim.spatial import trigonometry as trig
-
-EDGE_ON = 1e-9
-"""Twice the area in m2 of the triangle of a sensor and an edge, up to which the edge is seen edge-on."""
-_TURN = 2.0 * np.pi
 
 
 def draw_segments(drawing: Drawing, segments: Segments, sensors: Ints, shapes: Ints) -> None:
@@ -37,14 +33,10 @@ def draw_edges(
     from_a, from_b = trig.arctan2(ay, ax), trig.arctan2(by, bx)
     sweeps = from_b - from_a
     # An edge covers less than half a turn, so the shorter way round is the right one.
-    sweeps -= _TURN * np.round(sweeps / _TURN)
+    sweeps -= TURN * np.round(sweeps / TURN)
     # Facing edges run clockwise as seen from upright sensors, but counter-clockwise from those upside down; cuts of
     # surfaces run either way.
     begins = np.where(sweeps < 0.0, from_b, from_a)
-    if drawing.by_kernels:
-        spans, bases = spans_of(drawing.fan, begins, np.abs(sweeps)), sensors * drawing.fan.rays
-        draw_edge_rays(*spans, bases, crossed, ex, ey, *drawing.directions, drawing.ranges)
-        return
     lengths = np.sqrt(ex * ex + ey * ey) if drawing.details else ex
     for lanes in lanes_of(drawing, sensors, begins, np.abs(sweeps)):
         pairs = lanes.pairs

@@ -14,8 +14,8 @@ from fleet_sim.spatial import trigonometry as trig
 NOTHING = -1
 _LANES = 1 << 14
 """Rays computed at once, few enough to stay in the processor's cache."""
-_TURN = 2.0 * np.pi
-_SLACK = 1e-9
+TURN = 2.0 * np.pi
+SLACK = 1e-9
 """Tolerance, in steps between rays, by which an outline is drawn beyond the angles it covers."""
 
 
@@ -71,14 +71,12 @@ class Hits(NamedTuple):
 class Drawing:
     """The ranges drawn so far, (N * M,), and with `details` the data to tell afterwards which outline is in front."""
 
-    def __init__(self, stations: Stations, fan: Fan, *, details: bool, compiled: bool = False) -> None:
-        """With `compiled`, compiled code draws where there are no details."""
+    def __init__(self, stations: Stations, fan: Fan, *, details: bool) -> None:
         self.stations = stations
         self.fan = fan
         self.ranges = np.full(len(stations.x) * fan.rays, np.inf)
         self.directions = trig.sin_cos(fan.angles)[::-1]
         self.details = details
-        self.by_kernels = compiled and not details
         self._kept: list[tuple[Ints, Floats, Rows, Floats]] = []
 
     def draw(self, places: Ints, ranges: Floats, rows: Rows | None = None, cosines: Floats | None = None) -> None:
@@ -120,18 +118,19 @@ def spans_of(fan: Fan, begins: Floats, widths: Floats) -> tuple[Ints, Ints, Ints
     """
     begins = begins - fan.first
     # Counted from the first ray, in [0, 2 pi): dividing by the step then gives ray numbers.
-    begins -= _TURN * np.floor(begins / _TURN)
+    begins -= TURN * np.floor(begins / TURN)
     low = begins / fan.step
     high = (begins + widths) / fan.step
-    turn = _TURN / fan.step
+    turn = TURN / fan.step
     # What goes on beyond a full turn is drawn again one turn earlier.
-    again = np.flatnonzero(high >= turn - _SLACK)
+    again = np.flatnonzero(high >= turn - SLACK)
     pairs = np.concatenate((np.arange(len(begins)), again))
     # The slack lets both edges at a corner draw the ray through it, so that no ray slips between them. The minimum of
     # ranges makes drawing twice harmless.
-    starts = np.concatenate((np.ceil(low - _SLACK), np.ceil(low[again] - turn - _SLACK)))
-    ends = np.concatenate((np.floor(high + _SLACK), np.floor(high[again] - turn + _SLACK)))
-    starts = np.maximum(starts, 0.0).astype(np.int64)
+    starts = np.concatenate((np.ceil(low - SLACK), np.ceil(low[again] - turn - SLACK)))
+    ends = np.concatenate((np.floor(high + SLACK), np.floor(high[again] - turn + SLACK)))
+    # Clipped before they become integers: where steps are tiny, no integer is as large.
+    starts = np.clip(starts, 0.0, float(fan.rays)).astype(np.int64)
     counts = np.minimum(ends, fan.rays - 1.0).astype(np.int64) - starts + 1
     kept = np.flatnonzero(counts > 0)
     return pairs[kept], starts[kept], counts[kept]

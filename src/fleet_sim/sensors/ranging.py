@@ -92,4 +92,6 @@ def measured(batch: Batch, distances: Floats, params: RangingParams) -> Floats:
     # The limits apply to the noisy range, since that is what a device compares.
     near_mask = ranges < params.range_min
     far_mask = ranges > params.range_max
-    return np.where(near_mask, -np.inf, np.where(far_mask, np.inf, ranges))
+    limited = np.where(far_mask, np.inf, ranges)
+    # Hardly anything is so near: looking is less than copying once more.
+    return np.where(near_mask, -np.inf, limited) if near_mask.any() else limited

@@ -12,9 +12,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.sensors.compiled_lanes import draw_disc_rays
-from fleet_sim.sensors.edges import EDGE_ON, draw_edges, draw_segments
-from fleet_sim.sensors.fans import Drawing, Fan, Hits, Stations, lanes_of, spans_of
+from fleet_sim.sensors.compiled_cast import cast_compiled
+from fleet_sim.sensors.compiled_lanes import EDGE_ON
+from fleet_sim.sensors.edges import draw_edges, draw_segments
+from fleet_sim.sensors.fans import Drawing, Fan, Hits, Stations, lanes_of
 from fleet_sim.sensors.horizon import Horizon
 from fleet_sim.sensors.nearby import pairs_in_reach, ragged_range
 from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments, Walls
@@ -34,9 +35,12 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
     """Return the hits of the rays of `fan` from each of `stations`.
 
     A sensor does not see what it is inside of, nor the outlines of its own entity. With `details` the result
-    also has the entities hit and the angles of incidence. With `compiled`, compiled code draws; hits are the same.
+    also has the entities hit and the angles of incidence. With `compiled`, compiled code draws what needs no details;
+    hits are the same.
     """
-    drawing = Drawing(stations, fan, details=details, compiled=compiled)
+    if compiled and not details:
+        return cast_compiled(stations, fan, outlines)
+    drawing = Drawing(stations, fan, details=details)
     # Walls come first: the horizon of the second shell then knows what they hide.
     _draw_walls(drawing, outlines.walls)
     sights = [
@@ -126,10 +130,6 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
     halves = trig.arcsin(np.sqrt(squares / distances.take(outside)))
     begins, widths = trig.arctan2(y, x) - halves, 2.0 * halves
-    if drawing.by_kernels:
-        spans, bases = spans_of(drawing.fan, begins, widths), sensors * drawing.fan.rays
-        draw_disc_rays(*spans, bases, x, y, squares, *drawing.directions, drawing.ranges)
-        return
     owners = discs.rows.take(shapes)
     for lanes in lanes_of(drawing, sensors, begins, widths):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)

@@ -252,8 +252,13 @@ class SensorSystem:
         """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
         groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
         for sensor in sensors:
-            group = self._group_of(sensor)
-            groups.setdefault(id(group), (group, []))[1].append(sensor)
+            group = self._homes.get(sensor)
+            if group is None or sensor.index < 0:
+                group = self._group_of(sensor)
+            known = groups.get(id(group))
+            if known is None:
+                known = groups[id(group)] = (group, [])
+            known[1].append(sensor)
         return list(groups.values())
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------

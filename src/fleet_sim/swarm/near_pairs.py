@@ -28,8 +28,11 @@ class Bodies(NamedTuple):
     movable_mask: Bools
 
 
-def near_pairs(bodies: Bodies) -> Pairs:
-    """Return the indices of pairs of bodies that may come to overlap in this step, and of which one may move."""
+def near_pairs(bodies: Bodies, *, compiled: bool = False) -> Pairs:
+    """Return the indices of pairs of bodies that may come to overlap in this step, and of which one may move.
+
+    With `compiled`, compiled code finds the same.
+    """
     movable = bodies.movable_mask.nonzero()[0]
     # With few bodies a list of all pairs, kept from step to step, is cheaper than sorting boxes.
     if len(bodies.rows) <= FEW:
@@ -49,7 +52,10 @@ def near_pairs(bodies: Bodies) -> Pairs:
     # Flat boxes: all agents are in one plane, so z stays 0 for all.
     lower[:, :2] = bodies.centres - bodies.radii[:, None]
     upper[:, :2] = bodies.centres + bodies.radii[:, None]
-    pairs = candidate_pairs(lower, upper, margin=margin, static_mask=~bodies.movable_mask, ignore_static=False)
+    static_mask = ~bodies.movable_mask
+    pairs = candidate_pairs(
+        lower, upper, margin=margin, static_mask=static_mask, ignore_static=False, compiled=compiled
+    )
     return pairs[:, 0], pairs[:, 1]
 
 

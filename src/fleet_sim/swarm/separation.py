@@ -45,7 +45,7 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     moving_mask[movers] = True
     movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
     bodies = Bodies(rows, columns.position[rows, :2], swarm.agent_radius[rows], movable_mask)
-    pairs = near_pairs(bodies)
+    pairs = near_pairs(bodies, compiled=columns.compiled)
     if len(pairs[0]) or world.config.collide_walls or world.polygons:
         separate(world, bodies, pairs)
 

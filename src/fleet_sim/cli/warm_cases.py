@@ -1,0 +1,79 @@
+"""What `fleet-sim warm` runs besides the shipped scenarios: what compiled code does that none of them needs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+STEPS = 5
+CASES: dict[str, Callable[[], None]] = {}
+"""By name, a small run of each."""
+
+
+def _case(name: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    def keep(run: Callable[[], None]) -> Callable[[], None]:
+        CASES[name] = run
+        return run
+
+    return keep
+
+
+@_case("lidars and contacts")
+def _lidars_and_contacts() -> None:
+    """Robots made of links touch in a hall of triangles, between discs, boxes and walls that lidars see."""
+    import fleet_sim as fs
+
+    corners = tuple((x, y, z) for z in (0.0, 2.0) for x, y in ((-5.0, -3.0), (5.0, -3.0), (5.0, 3.0), (-5.0, 3.0)))
+    sides = tuple((a, (a + 1) % 4, a + 4) for a in range(4))
+    sides += tuple(((a + 1) % 4, (a + 1) % 4 + 4, a + 4) for a in range(4))
+    tips = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    params = fs.SimulationParams(gui=False, target_rtf=0, compiled_code="always", ignore_static_collision=False)
+    with fs.MultiRobotSimulationCore(params) as sim:
+        hall = fs.ShapeParams("mesh", vertices=corners, indices=sides, concave=True)
+        sim.spawn(fs.SimObjectSpawnParams(hall, hall, pickable=False))
+        faces = ((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))
+        things = (
+            fs.ShapeParams("cylinder", radius=0.25, height=0.4),
+            fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.2)),
+            fs.ShapeParams("mesh", vertices=tips, indices=faces),
+        )
+        for index, thing in enumerate(things):
+            for y in (0.0, 0.3):
+                sim.spawn(fs.SimObjectSpawnParams(None, thing, fs.Pose.from_xyz(float(index), y, 0.2)))
+        for x in (-4.9, -4.6):
+            robot = sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", initial_pose=fs.Pose.from_xyz(x, 0.0, 0.0)))
+            robot.set_velocity(0.5, 0.0, 0.0, 0.5)
+            sim.add_sensor("lidar", robot, name="eyes", pose=[0.0, 0.0, 0.25]).on_reading(lambda sensor, reading: None)
+        for _ in range(STEPS):
+            sim.step_once()
+
+
+@_case("many worlds")
+def _many_worlds() -> None:
+    """Environments side by side; raises ModuleNotFoundError without Gymnasium."""
+    import numpy as np
+
+    from fleet_sim.envs.vector import NavigationVectorEnv
+    from fleet_sim.facade.compiled_code import MANY
+
+    worlds = NavigationVectorEnv(MANY, max_steps=STEPS)
+    worlds.reset(seed=0)
+    for _ in range(2 * STEPS):
+        worlds.step(np.zeros((MANY, 2), np.float32))
+    worlds.close()
+
+
+@_case("flocks")
+def _flocks() -> None:
+    """A swarm of boids, large enough for compiled code."""
+    import numpy as np
+
+    from fleet_sim.facade.compiled_code import MANY
+    from fleet_sim.swarm.world import RectangularWorld
+
+    world = RectangularWorld({"size": [8.0, 8.0], "time_step": 0.05})
+    world.setup()
+    places = np.random.default_rng(0).uniform(0.0, 8.0, (MANY, 2))
+    spec = {"type": "MazeAgent", "agent_radius": 0.1, "controller": {"type": "BoidsController"}, "sensors": []}
+    world.spawn_many(world.recipe(spec), places, np.zeros(MANY))
+    for _ in range(STEPS):
+        world.step()

@@ -1,0 +1,149 @@
+"""Observations of arenas by compiled code, with the bits of `observations`: one pass over the robots of all worlds."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.kernels.turns import heading, sin_cos
+
+LIMIT = 2.0
+"""Observed values beyond it, on either side, are observed as it."""
+
+
+class ArenaRows(NamedTuple):
+    """W worlds: rows of their robots (W, R) and obstacles (W, O), who is in an episode, and their middles (W, 2)."""
+
+    robots: Rows
+    obstacles: Rows
+    active: Bools
+    origins: Floats
+
+
+class Moving(NamedTuple):
+    """Columns of all rows: poses, velocities in the world's frame, and forward speeds and turns in the body's."""
+
+    position: Floats
+    orientation: Floats
+    velocity: Floats
+    body_linear: Floats
+    body_angular: Floats
+
+
+class Scales(NamedTuple):
+    """What observed values are divided by: distances, speeds, turns, distances of neighbours, and their speeds."""
+
+    length: float
+    speed: float
+    turn: float
+    reach: float
+    closing: float
+
+
+class NearestOthers(NamedTuple):
+    """Room for the nearest others of a robot: their gaps and numbers, (K,) each."""
+
+    gaps: Floats
+    numbers: Ints
+
+
+@compiled_step
+def write_observations(
+    squares: ArenaRows,
+    moving: Moving,
+    goals: Floats,
+    scales: Scales,
+    radii: tuple[float, float],
+    skipped: int,
+    near: NearestOthers,
+    out: npt.NDArray[np.float32],
+) -> None:
+    """Write own parts and neighbours of all robots to `out` (W, R, 5 + `skipped` + 5 K), which is 0.
+
+    `goals` are (W, R, 2), in the frames of the worlds; `radii` those of a robot and another one, and of a robot and an
+    obstacle, added.
+    """
+    worlds, robots = squares.robots.shape
+    for world in range(worlds):
+        at_x, at_y = squares.origins[world, 0], squares.origins[world, 1]
+        for robot in range(robots):
+            row = squares.robots[world, robot]
+            turned = moving.orientation[row]
+            sine, cosine = sin_cos(heading((turned[0], turned[1], turned[2], turned[3])))
+            x, y = moving.position[row, 0] - at_x, moving.position[row, 1] - at_y
+            seen = out[world, robot]
+            ahead, aside = _in_body(goals[world, robot, 0] - x, goals[world, robot, 1] - y, cosine, sine)
+            distance = math.sqrt(ahead * ahead + aside * aside)
+            safe = distance if distance > 1e-9 or distance != distance else 1e-9
+            seen[0], seen[1] = _limited(distance / scales.length), _limited(ahead / safe)
+            seen[2], seen[3] = _limited(aside / safe), _limited(moving.body_linear[row, 0] / scales.speed)
+            seen[4] = _limited(moving.body_angular[row, 2] / scales.turn)
+            first = 5 + skipped
+            count = _find_near(squares, moving, world, robot, x, y, radii, scales.reach, near)
+            for place in range(count):
+                number = near.numbers[place]
+                is_robot = number < robots
+                other = squares.robots[world, number] if is_robot else squares.obstacles[world, number - robots]
+                across, along = moving.position[other, 0] - at_x - x, moving.position[other, 1] - at_y - y
+                ahead, aside = _in_body(across, along, cosine, sine)
+                seen[first], seen[first + 1] = _limited(ahead / scales.reach), _limited(aside / scales.reach)
+                # Obstacles stand, whatever their columns say.
+                faster_x = (moving.velocity[other, 0] if is_robot else 0.0) - moving.velocity[row, 0]
+                faster_y = (moving.velocity[other, 1] if is_robot else 0.0) - moving.velocity[row, 1]
+                ahead, aside = _in_body(faster_x, faster_y, cosine, sine)
+                seen[first + 2], seen[first + 3] = _limited(ahead / scales.closing), _limited(aside / scales.closing)
+                seen[first + 4] = _limited(1.0 - near.gaps[place] / scales.reach)
+                first += 5
+
+
+@inlined
+def _find_near(
+    squares: ArenaRows,
+    moving: Moving,
+    world: int,
+    robot: int,
+    x: float,
+    y: float,
+    radii: tuple[float, float],
+    reach: float,
+    near: NearestOthers,
+) -> int:
+    """Write the nearest others of a robot to `near`, nearest first, those at one distance in order; return how many."""
+    robots, most = squares.robots.shape[1], len(near.gaps)
+    found = 0
+    for number in range(robots + squares.obstacles.shape[1]):
+        if number < robots:
+            # Parked robots and the robot itself are no neighbours.
+            if number == robot or not squares.active[world, number]:
+                continue
+            other, radius = squares.robots[world, number], radii[0]
+        else:
+            other, radius = squares.obstacles[world, number - robots], radii[1]
+        across = moving.position[other, 0] - squares.origins[world, 0] - x
+        along = moving.position[other, 1] - squares.origins[world, 1] - y
+        gap = math.sqrt(across * across + along * along) - radius
+        if not gap < reach or (found == most and (most == 0 or not gap < near.gaps[most - 1])):
+            continue
+        place = min(found, most - 1)
+        found = min(found + 1, most)
+        while place > 0 and gap < near.gaps[place - 1]:
+            near.gaps[place], near.numbers[place] = near.gaps[place - 1], near.numbers[place - 1]
+            place -= 1
+        near.gaps[place], near.numbers[place] = gap, number
+    return found
+
+
+@inlined
+def _in_body(across: float, along: float, cosine: float, sine: float) -> tuple[float, float]:
+    return cosine * across + sine * along, cosine * along - sine * across
+
+
+@inlined
+def _limited(value: float) -> float:
+    # As `np.clip`: what is no number stays that.
+    return -LIMIT if value < -LIMIT else LIMIT if value > LIMIT else value

@@ -1,0 +1,45 @@
+"""Casting the rays of level sensors by compiled code: what the kernels of `compiled_lanes` are called with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fleet_sim.arrays import Ints
+from fleet_sim.sensors import compiled_lanes as lanes
+from fleet_sim.sensors.fans import Fan, Hits, Stations
+from fleet_sim.sensors.nearby import CircleGrid, grids_of
+from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments
+from fleet_sim.spatial import trigonometry as trig
+
+
+def cast_compiled(stations: Stations, fan: Fan, outlines: Outlines) -> Hits:
+    """Return the ranges of the rays of `fan` from each of `stations`, those of `raster.cast` without details."""
+    ranges = np.full(len(stations.x) * fan.rays, np.inf)
+    sines, cosines = trig.sin_cos(fan.angles)
+    directions = cosines, sines
+    lanes.draw_walls(stations, fan, outlines.walls, directions, ranges)
+    discs, polygons, segments = outlines.discs, outlines.polygons, outlines.segments
+    for circles, grid, near in _in_grids(stations, fan, discs):
+        balls = discs.ball_mask.astype(np.int64)
+        lanes.draw_discs(stations, fan, circles, discs.z, balls, grid, directions, near, ranges)
+    for circles, grid, near in _in_grids(stations, fan, polygons):
+        forms = polygons.first, polygons.sizes, np.ascontiguousarray(polygons.corners)
+        lanes.draw_polygons(stations, fan, circles, *forms, grid, directions, near, ranges)
+    for circles, grid, near in _in_grids(stations, fan, segments):
+        ends = np.ascontiguousarray(segments.starts), np.ascontiguousarray(segments.ends)
+        lanes.draw_lines(stations, fan, circles, *ends, grid, directions, near, ranges)
+    lanes.drop_beyond(ranges, fan.reach)
+    return Hits(ranges.reshape(len(stations.x), fan.rays), None, None)
+
+
+def _in_grids(
+    stations: Stations, fan: Fan, outlines: Discs | Polygons | Segments
+) -> Iterator[tuple[lanes.Circles, CircleGrid, Ints]]:
+    """Yield the circles around outlines, grids to find them in, and room for the numbers of those near a sensor."""
+    if len(outlines.rows):
+        circles = lanes.Circles(*(getattr(outlines, name) for name in lanes.Circles._fields))
+        near = np.empty(len(outlines.rows), np.int64)
+        for grid in grids_of(len(stations.x), fan.reach, outlines.x, outlines.y, outlines.radii):
+            yield circles, grid, near
