@@ -33,8 +33,8 @@ in contact distances; below which share of the top speed it is slow. This leads 
 class Crowd(NamedTuple):
     """Bodies (N,), and the neighbours of each: `other[begin[n]:begin[n + 1]]`. Those `steered` plan.
 
-    SI units, world frame. `v`, `w` are speeds along and about the body, `yaw` the direction of the end that leads, `tx`,
-    `ty` waypoints.
+    SI units, world frame. `v`, `w` are speeds along and about the body, `yaw` the direction of the end that leads,
+    `tx`, `ty` waypoints.
     """
 
     steered: Bools
