@@ -21,7 +21,7 @@ AUDIT_READY := $(AUDIT_VENV)/.ready
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 
 .DEFAULT_GOAL := help
-.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
+.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints test-pythons bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ test-constraints:  ## Verify the versions in constraints.txt, in a virtual envir
 	$(MAKE) --no-print-directory install VENV=$(CONSTRAINED_VENV) CONSTRAINTS=constraints.txt
 	$(CONSTRAINED_VENV)/bin/fleet-sim verify
 	$(CONSTRAINED_VENV)/bin/python -m pytest -q -m "not slow" $(CONTRACTS) $(ARGS)
+
+test-pythons:  ## Run the tests on each Python from 3.10 to 3.14 that is found (PYTHONS="3.12 3.14": on these)
+	.ci/pythons $(PYTHONS)
 
 bench: $(READY) $(PEER_READY)  ## Compare with pybullet-fleet, side by side on this machine (ARGS=--quick: a minute)
 	$(RUN)python bench/run.py --peer $(PEER_VENV)/bin/python $(ARGS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fleet_sim import MultiRobotSimulationCore
-from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.errors import ConfigError, InvalidValueError, closest
 from fleet_sim.swarm import World_from_config
 
 
@@ -74,3 +74,19 @@ def test_a_wrong_value_of_a_swarm_is_found_by_its_keys() -> None:
     assert caught.value.source == "world.yaml"
     assert caught.value.path.startswith("objects[0]")
     assert "objects" not in caught.value.message
+
+
+def test_names_of_a_large_fleet_are_compared_with_those_that_begin_alike() -> None:
+    fleet = [f"robot_{number}" for number in range(100_000)]
+    compared = list[int]()
+
+    class Name(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            compared.append(1)
+            return super().__len__()
+
+    assert closest("robot_4711x", [*map(Name, fleet), "cart"]) == "robot_4711"
+    assert len(compared) < 10_000, "each of the others costs no time"
+    assert closest("crat", ["robot_1", "cart"]) == "cart"

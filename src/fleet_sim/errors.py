@@ -7,11 +7,15 @@ reached, a cancelled action) are data and never raised; these classes are for mi
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 LONGEST_SHOWN = 200
 """Characters of a given value in a message."""
+
+MOST_COMPARED = 1000
+"""Known names that a wrong one is compared with."""
 
 LONGEST_MESSAGE = 4000
 """Characters of a message; of a longer one, which repeats what was given, the middle is left out."""
@@ -104,7 +108,11 @@ def closest(given: str, known: Iterable[str]) -> str | None:
     if len(given) > LONGEST_SHOWN:
         # Nothing is like a long text, and finding that out would take long.
         return None
-    close = difflib.get_close_matches(given, sorted(known), n=1, cutoff=0.6)
+    names = sorted(known)
+    # Those that begin alike are neighbours; to compare all names of a large fleet would take a second.
+    at = bisect_left(names, given)
+    near = names[max(0, at - MOST_COMPARED // 2) :][:MOST_COMPARED]
+    close = difflib.get_close_matches(given, near, n=1, cutoff=0.6)
     return close[0] if close else None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from arms import FINGERS
@@ -9,6 +11,7 @@ from small_world import MakeSim
 
 from fleet_sim import (
     Agent,
+    AgentSpawnParams,
     InvalidValueError,
     MultiRobotSimulationCore,
     Pose,
@@ -18,6 +21,7 @@ from fleet_sim import (
     StateError,
     UnknownNameError,
 )
+from fleet_sim.paths import data_file
 
 CUBE = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 BALL = ShapeParams("sphere", radius=0.1)
@@ -172,3 +176,21 @@ def test_a_pile_goes_on_bit_by_bit_from_any_moment(make_sim: MakeSim) -> None:
         for later in range(tick, min(tick + 30, 120)):
             sim.step_once()
             assert sim.state_hash() == hashes[later], f"from {tick}, at {later}"
+
+
+def test_a_robot_that_becomes_unstable_leaves_no_broken_numbers_and_no_files(
+    make_sim: MakeSim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A finger whose body is 100 km away from its joint: one of the engines makes no numbers of that.
+    text = data_file("urdf", "arm6.urdf").read_text().replace('xyz="0 -0.01 0.035"', 'xyz="0 -0.01 1e5"')
+    file = tmp_path / "arm.urdf"
+    file.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    sim = make_sim(physics=True)
+    sim.spawn(AgentSpawnParams(urdf_path=str(file), mass=1.0))
+    ball = spawn(sim, "ball", BALL, 0.0, 50.0, 9.0)
+    for _ in range(5):
+        sim.step_once()
+        assert 0.0 < ball.get_pose().position[2] <= 9.0
+        assert np.isfinite(sim.world.joints.position).all() and np.isfinite(sim.world.half_extents).all()
+    assert list(tmp_path.iterdir()) == [file], "no engine writes files where it runs"

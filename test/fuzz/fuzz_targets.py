@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import fuzz_api
+import fuzz_engines
 import fuzz_files
 import fuzz_machine
 import fuzz_node
@@ -12,6 +13,8 @@ import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
 import fuzz_states
+import fuzz_sweeps
+import fuzz_vehicles
 import fuzz_worlds
 from fuzz_target import Target
 
@@ -30,9 +33,20 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "machine": fuzz_machine.machine_target,
     "scenario": fuzz_scenarios.scenario_target,
     "state": fuzz_states.states_target,
+    "vda5050": fuzz_vehicles.vehicles_target,
+    "mujoco": fuzz_engines.mujoco_target,
+    "sweep": fuzz_sweeps.sweep_target,
+    "building": fuzz_sweeps.building_target,
     "cdr": fuzz_ros.cdr_target,
     "node": fuzz_node.node_target,
 }
 
-NEEDS = {"cdr": "rclpy", "node": "pocket_ros", "recording": "mcap", "xacro": "xacro"}
+NEEDS = {
+    "cdr": "rclpy",
+    "node": "pocket_ros",
+    "recording": "mcap",
+    "mujoco": "mujoco",
+    "vda5050": "paho",
+    "xacro": "xacro",
+}
 """The module without which a target is left out."""

@@ -11,6 +11,7 @@ pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import Pose as PoseMsg
 
+from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.ros import conversions as conv
@@ -58,3 +59,9 @@ def test_a_zero_quaternion_is_refused() -> None:
     message.orientation.w = 0.0
     with pytest.raises(InvalidValueError, match="zero"):
         conv.pose_from_msg(message)
+
+
+def test_a_name_as_long_as_a_message_is_not_sent_back_whole() -> None:
+    ack = CommandAck(rejected={"x" * 100_000: "unknown robot", "cart": "unknown robot"})
+    told = conv.ack_to_msg(ack, 0)
+    assert [len(name) for name in told.rejected] == [203, 4] and len(told.reasons) == 2

@@ -94,3 +94,24 @@ def test_a_soak_writes_figures_table_and_plot(tmp_path: Path) -> None:
     assert "| operations |" in done.stdout
     assert (tmp_path / "soak.csv").read_text().count("\n") == 2
     assert (tmp_path / "soak.png").stat().st_size > 1000
+
+
+def test_figures_are_put_into_the_documents(soak: ModuleType, tmp_path: Path) -> None:
+    import soak_document
+    from soak_figures import Table
+
+    with (tmp_path / "soak.csv").open("w", newline="") as file:
+        table = Table(file)
+        for row in rows_of(soak):
+            table.add(row)
+    page = tmp_path / "docs" / "reliability.md"
+    page.parent.joinpath("images").mkdir(parents=True)
+    page.write_text(f"before\n{soak_document.BEGIN}old figures\n{soak_document.END}\nafter\n", encoding="utf-8")
+    soak_document.document(tmp_path / "soak.csv", tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old figures" not in text
+    assert "120 minutes. Its verdict: flat, nothing grows." in text and "| its slope, MB/h |" in text
+    assert (tmp_path / "docs" / "images" / "soak.png").stat().st_size > 1000
+    page.write_text("without marks", encoding="utf-8")
+    with pytest.raises(ValueError, match="no lines"):
+        soak_document.document(tmp_path / "soak.csv", tmp_path)

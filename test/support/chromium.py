@@ -64,6 +64,8 @@ class Browser:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = self._pages[session] = Page(self, session, target)
+        # Pages behind others are drawn, too.
+        page.call("Emulation.setFocusEmulationEnabled", enabled=True)
         for domain in ("Page", "Runtime", "Log"):
             page.call(f"{domain}.enable")
         page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -131,8 +133,11 @@ class Page:
         self.call("Page.navigate", url=url)
 
     def reload(self) -> None:
-        """Load the page again."""
+        """Load the page again; returns when what was there is gone."""
+        self.run("window.isOld = true")
         self.call("Page.reload")
+        # While it is exchanged there may be nothing that could answer.
+        self.wait_for("!window.isOld && !!document.body")
 
     def close(self) -> None:
         """Close the page."""
@@ -182,10 +187,14 @@ class Page:
         )
         self.run(script % json.dumps(list(clicks)))
 
+    def point_at(self, x: float, y: float) -> None:
+        """Move the mouse to a pixel, from beside it."""
+        for away in (1.0, 0.0):
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + away, y=y)
+
     def drag(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
-        """Drag from a pixel to another."""
+        """Drag from a pixel, at which the mouse is, to another."""
         held = {"button": "left", "buttons": 1, "clickCount": 1}
-        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=begin[0], y=begin[1])
         self.call("Input.dispatchMouseEvent", type="mousePressed", x=begin[0], y=begin[1], **held)
         for share in (0.25, 0.5, 0.75, 1.0):
             x, y = (b + share * (e - b) for b, e in zip(begin, end, strict=True))

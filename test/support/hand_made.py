@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.traffic.columns import TrafficColumns
-from fleet_sim.traffic.execution.drivers import Drivers, Limits
+from fleet_sim.traffic.execution.drivers import Drivers, Limits, stride_of
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
 from fleet_sim.traffic.execution.law import advance
 from fleet_sim.traffic.execution.tracks import tracks_of
@@ -74,6 +74,7 @@ class Runs:
             self.graph.rounds,
             self.drivers,
             self.limits,
+            stride_of(len(self.rows)),
         )
         return self.table.place.copy()
 

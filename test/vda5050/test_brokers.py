@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import shutil
+import socket
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -141,3 +144,55 @@ def test_users_and_certificates_are_asked_for(tmp_path: Path) -> None:
                 assert not session.link.wait_online(1, 1.0)
     finally:
         broker.stop()
+
+
+CONNACK = b"\x20\x02\x00\x00"
+BROKEN = (
+    b"\x30\x05\x00\x03\xff/o",  # a topic that is no text
+    b"\x30\x05\x00\x03a/o",  # one that nobody has subscribed to
+    b"\x30\x04\x00\xffab",  # one that is longer than the message
+    b"\x50\x01\x00\x62\x01\x00\x90\x01\x00",  # parts of answers
+    b"\x30\xff\xff\xff\xff\xff\x01",  # a length of five bytes
+    b"\xff" * 100,
+)
+
+
+class BadBroker:
+    """Takes connections and sends each the next of BROKEN."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                one = self._listener.accept()[0]
+                one.recv(1000)
+                one.sendall(CONNACK + BROKEN[self.taken % len(BROKEN)])
+                # After what it was sent the vehicle finds the end, and comes back.
+                one.shutdown(socket.SHUT_WR)
+                self._open.append(one)
+                self.taken += 1
+
+    def close(self) -> None:
+        """Listen no longer."""
+        for one in (self._listener, *self._open):
+            one.close()
+
+
+def test_a_broker_that_sends_garbage_does_not_end_the_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mqtt_link, "FIRST_RETRY", 0.01)
+    monkeypatch.setattr(mqtt_link, "LAST_RETRY", 0.05)
+    broker = BadBroker()
+    with connected(f"mqtt://127.0.0.1:{broker.port}") as (bench, session):
+        end = time.monotonic() + LIMIT
+        while broker.taken < 3 * len(BROKEN) and time.monotonic() < end:
+            bench.sim.step_once()
+            time.sleep(0.01)
+        assert broker.taken >= 3 * len(BROKEN), "it looks for the broker no longer"
+        assert session.figures()["not_let_in"]["of another topic"] > 1
+    broker.close()

@@ -279,3 +279,30 @@ def test_nodes_without_a_position_are_refused_without_a_site() -> None:
         }
     )
     assert errors(bench.state()) == ["noRouteError"]
+
+
+def test_an_order_that_goes_on_and_on_is_kept_up_to_its_limit() -> None:
+    bench = VehicleBench(scenario("2.1"))
+    there_and_back = [(0.0, 0.0), (3.0, 0.0)] * 150
+    assert bench.order(line("o", there_and_back)) == {}
+    for update in (1, 2):
+        # Each begins where the one before ends: odd ones at the far side.
+        way = there_and_back if update % 2 == 0 else there_and_back[::-1]
+        assert bench.order(line("o", way, update=update, first=299 * update)) == {}
+    refused = bench.order(line("o", there_and_back[::-1], update=3, first=897))
+    assert "at most 1000 are kept" in refused["a"] and len(bench.state()["nodeStates"]) <= 1000
+    bench.run(lambda state: state["lastNodeId"] == "n1")
+
+
+def test_instant_actions_that_do_not_end_are_limited_and_a_pause_can_be_ended() -> None:
+    maps = [{"id": "map"}, {"id": "hall", "status": "on_server"}]
+    bench = VehicleBench(scenario("2.1", fleet={"maps": maps}))
+    bench.instant("startPause", "pause")
+    given = {"mapId": "hall", "mapVersion": "1", "mapDownloadLink": "x"}
+    for number in range(250):
+        bench.instant("downloadMap", f"d{number}", **given)
+    state = bench.state()
+    assert len(state["actionStates"]) <= 201 and "instantActionError" in errors(state)
+    bench.instant("stopPause", "go")
+    assert not bench.state()["paused"]
+    bench.run(lambda state: status(state, "d0") == "FINISHED")

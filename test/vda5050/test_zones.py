@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -127,3 +128,23 @@ def test_zones_that_vehicles_cannot_keep_to_are_refused() -> None:
     assert errors(bench.state())[-1] == "DUPLICATE_ZONE_SET"
     bench.instant("deleteZoneSet", "d", zoneSetId="z")
     assert bench.state()["zoneSets"] == []
+
+
+def test_zones_and_orders_of_a_size_that_would_hold_up_the_world_are_refused() -> None:
+    ring = [{"x": 3.0 + 2.0 * math.cos(0.01 * i), "y": 2.0 * math.sin(0.01 * i)} for i in range(628)]
+    bench = with_zones(*({"zoneId": f"z{k}", "zoneType": "RELEASE", "vertices": ring} for k in range(3)))
+    there_and_back = [(0.0, 0.0), (100.0, 0.0)] * 2
+    assert "comparisons" in bench.order(line("o", there_and_back))["a"]
+    # Also where it comes bit by bit: what is not driven yet counts.
+    assert bench.order(line("o", there_and_back[:2])) == {}
+    assert "comparisons" in bench.order(line("o", there_and_back[1::-1], update=1, first=1))["a"]
+    zigzag = line("z", [(0.0, 0.0), (10.0, 0.0)])
+    points = [{"x": 0.0, "y": 0.0}, *({"x": (-1) ** i * 100.0, "y": 0.1 * i} for i in range(98)), {"x": 10.0, "y": 0.0}]
+    zigzag["edges"][0]["trajectory"] = {"degree": 1, "controlPoints": points, "knotVector": knots(100)}
+    bench.instant("cancelOrder", "c")
+    bench.run(lambda state: status(state, "c") == "FINISHED")
+    assert "500 m" in bench.order(zigzag)["a"]
+
+
+def knots(count: int) -> list[float]:
+    return [0.0, *(i / (count - 1) for i in range(count)), 1.0]

@@ -9,11 +9,13 @@ from io import BytesIO
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 import system_packages
 from chromium import Browser, Page, until
+from painted import textured_quad
 
 from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
 
@@ -23,7 +25,6 @@ from fleet_sim.viewer.web.recorded import RecordedSource
 
 pytestmark = pytest.mark.slow
 
-PORT = 18_450
 RED = (0.85, 0.1, 0.1, 1.0)
 
 
@@ -60,7 +61,7 @@ def view(running: MultiRobotSimulationCore) -> Iterator[Any]:
     """A view of it, as it was at the beginning."""
     running.control.resume()
     running.between_steps(running.reset).result()
-    view = running.view.show(port=PORT)
+    view = running.view.show(port=0)
     yield view
     view.close()
 
@@ -68,10 +69,18 @@ def view(running: MultiRobotSimulationCore) -> Iterator[Any]:
 @pytest.fixture
 def page(browser: Browser, view: Any) -> Iterator[Page]:
     """A page on which everything is shown."""
-    page = browser.open(view.url)
+    page = opened(browser, view)
     page.shows("2 robots")
     yield page
     page.close()
+
+
+def opened(browser: Browser, view: Any) -> Page:
+    """Return another page of `view`, once the server knows from where it looks."""
+    before = view.pages
+    page = browser.open(view.url)
+    until(lambda: view.pages > before, "the server knows the page")
+    return page
 
 
 def pixel(view: Any, *point: float) -> tuple[float, float]:
@@ -117,6 +126,27 @@ def test_robots_are_where_the_simulation_says_and_a_click_sends_one(
     assert page.errors == []
 
 
+def test_a_click_on_an_upper_floor_is_where_it_looks(browser: Browser) -> None:
+    with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, target_rtf=0.0)) as sim:
+        box = ShapeParams("box", half_extents=(0.5, 0.4, 0.3), rgba_color=RED)
+        sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(0.0, 0.0, 3.3), name="upper", motion_mode="omnidirectional"))
+        # Seen through the floor above it.
+        below = sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(4.0, 5.0, 0.3), name="lower"))
+        goals: list[list[float]] = []
+        sim.inbox.on_apply.append(lambda command: goals.append(command.actions[0]["target_pose"][:3]))
+        view: Any = sim.view.show(port=0)
+        page = opened(browser, view)
+        try:
+            select(page, view, "upper", 0.0, 0.0, 3.5)
+            page.click(*pixel(view, 0.5, 1.5, 3.0))
+            until(lambda: goals or sim.step_once(), "it is sent")
+            assert goals[0] == pytest.approx([0.5, 1.5, 3.3], abs=0.05)
+            assert below.get_pose().z == pytest.approx(0.3) and page.errors == []
+        finally:
+            page.close()
+            view.close()
+
+
 def test_clicks_all_arrive_while_the_page_has_no_time(page: Page, view: Any, running: MultiRobotSimulationCore) -> None:
     select(page, view, "red", 0.0, 0.0, 0.5)
     page.shows("Click the floor to send it there")
@@ -152,16 +182,48 @@ def test_a_robot_is_dragged_to_another_place(page: Page, view: Any, running: Mul
     robot = next(agent for agent in running.agents if agent.name == "red")
     select(page, view, "red", 0.0, 0.0, 0.5)
     page.press("move by hand")
+    tip = pixel(view, 0.0, 1.1, 0.3)
 
-    def is_elsewhere() -> bool:
-        # By the arrow along y or the square beside it, whichever the pointer meets, some frames later.
-        page.drag(pixel(view, 0.0, 1.1, 0.3), pixel(view, 0.0, 1.9, 0.3))
-        return robot.get_pose().y > 0.4
+    def is_held_out() -> bool:
+        # The arrow along y is yellow while the mouse is over it, and only what listens can become so.
+        page.point_at(*tip)
+        red, green, blue = colour_at(page, *tip)
+        return min(red, green) > 170 and blue < 0.75 * min(red, green)
 
-    until(is_elsewhere, "the robot is dragged")
+    until(is_held_out, "the arrow can be taken")
+    page.drag(tip, pixel(view, 0.0, 1.9, 0.3))
+    until(lambda: abs(robot.get_pose().y - 0.8) < 0.2, "the robot is dragged")
     where = robot.get_pose()
-    assert abs(where.x) < 0.5 and abs(where.z - 0.3) < 0.05
+    assert abs(where.x) < 0.01 and abs(where.z - 0.3) < 0.01
     assert not robot.is_moving and page.errors == []
+
+
+def test_textures_are_on_the_page_until_a_colour_tells_more(browser: Browser, tmp_path: Path) -> None:
+    with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, target_rtf=0.0)) as sim:
+        quad = ShapeParams("mesh", mesh_path=str(textured_quad(tmp_path)))
+        box = ShapeParams("box", half_extents=(1.0, 1.0, 0.1))
+        sim.spawn(AgentSpawnParams(quad, box, Pose.from_xyz(0.0, 0.0, 0.1), name="painted"))
+        other = sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(0.0, 4.0, 0.1), name="other"))
+        view: Any = sim.view.show(port=0)
+        page = opened(browser, view)
+        try:
+            page.shows("2 robots")
+
+            def strongest(x: float, y: float) -> int:
+                return int(np.argmax(colour_at(page, *pixel(view, x, y, 0.1))))
+
+            corners = ((-0.5, -0.5), (0.5, -0.5), (0.0, 0.5))
+            until(lambda: [strongest(*corner) for corner in corners] == [0, 1, 2], "the texture is drawn")
+            other.set_pose(Pose.from_xyz(0.0, 1.9, 0.1))
+            sim.step_once()
+            until(lambda: [strongest(*corner) for corner in corners] == [0, 0, 0], "what collides is red")
+            other.set_pose(Pose.from_xyz(0.0, 4.0, 0.1))
+            sim.step_once()
+            until(lambda: [strongest(*corner) for corner in corners] == [0, 1, 2], "it has its texture again")
+            assert page.errors == []
+        finally:
+            page.close()
+            view.close()
 
 
 def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) -> None:
@@ -179,7 +241,7 @@ def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) 
     with Recording(tmp_path / "run.mcap") as recording:
         source = RecordedSource(recording, "run", paused=True)
         view: Any = view_of(source, ViewParams(port=0, browser=False))
-        page = browser.open(view.url)
+        page = opened(browser, view)
         try:
             page.shows("0.0 s")
             # A slider takes keys when it has the focus, which is how a test says exactly where.
@@ -216,17 +278,21 @@ def test_pause_step_and_reset(page: Page, running: MultiRobotSimulationCore) -> 
     until(lambda: not running.control.is_paused, "it goes on")
     tick = running.step_count
     until(lambda: running.step_count > tick, "steps are made")
+    resets: list[bool] = []
+    note = lambda: resets.append(True)  # noqa: E731  on and off need the same object
+    running.events.on("reset", note)
     page.press("Reset")
-    until(lambda: running.step_count < tick, "it begins again")
+    until(lambda: resets, "it begins again")
+    running.events.off("reset", note)
     assert page.errors == []
 
 
 def test_reload_and_two_pages_with_selections_of_their_own(browser: Browser, page: Page, view: Any) -> None:
     page.reload()
     page.shows("2 robots")
-    second = browser.open(view.url)
+    until(lambda: view.pages == 1, "the server has forgotten what was there before")
+    second = opened(browser, view)
     second.shows("2 robots")
-    until(lambda: view.pages == 2, "two pages")
     select(page, view, "red", 0.0, 0.0, 0.5)
     select(second, view, "blue", 0.0, 3.0, 0.5)
     assert "blue" not in page.text() and "red" not in second.text()
@@ -236,11 +302,15 @@ def test_reload_and_two_pages_with_selections_of_their_own(browser: Browser, pag
 
 
 def test_the_server_goes_away_and_comes_back(page: Page, view: Any, running: MultiRobotSimulationCore) -> None:
+    port = urlsplit(view.url).port
     view.close()
-    again = running.view.show(port=PORT)
+    again = running.view.show(port=port)
+    since = running.sim_time
     try:
         until(lambda: again.pages == 1, "the page finds the new server by itself")
-        page.shows("2 robots")
+        # A time after that comes from the new server, and so do the buttons, which it sent before.
+        until(lambda: (found := re.search(r"([\d.]+) s ·", page.text())) and float(found[1]) > since, "time goes on")
+        assert "2 robots" in page.text()
         page.press("Pause")
         until(lambda: running.control.is_paused, "it acts on the new one")
     finally:
@@ -255,7 +325,7 @@ def test_a_page_that_may_only_look_selects_but_sends_nobody(
     commands: list[Any] = []
     running.inbox.on_apply.append(commands.append)
     view: Any = running.view.show(port=0, read_only=True)
-    page = browser.open(view.url)
+    page = opened(browser, view)
     try:
         page.shows("2 robots")
         select(page, view, "red", 0.0, 0.0, 0.5)

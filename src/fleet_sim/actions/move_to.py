@@ -9,6 +9,7 @@ from typing import Any
 from fleet_sim.actions.base import Failure, Until
 from fleet_sim.actions.conveyed import is_conveyed, is_there, reason_not_to_drive, set_out
 from fleet_sim.actions.declared import DeclaredAction
+from fleet_sim.actions.doorways import ASKED_EACH, Leg, ask, is_free, legs_of
 from fleet_sim.actions.routing import RoutedPath, brakes, distance_left, follow, routed
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
 from fleet_sim.entities.agent import Agent, checked_approach
@@ -60,6 +61,10 @@ class MoveAction(DeclaredAction):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._way: RoutedPath | None = None
+        self._legs: list[Leg] = []
+        """What is left of the route: it ends where the robot may have to wait for a door."""
+        self._drives = False
+        """Whether the robot drives the first of them."""
         self._leg = -1
         """Pose of the path that the traffic brings the robot to; -1: the traffic does not drive it."""
 
@@ -94,10 +99,30 @@ class MoveAction(DeclaredAction):
         if isinstance(way, Failure):
             self.fail(*way)
             return None
-        self._way = way
+        legs = legs_of(agent, way)
+        if isinstance(legs, Failure):
+            self.fail(*legs)
+            return None
+        self._way, self._legs, self._drives = way, legs, False
+        return self._set_out(agent)
+
+    def _set_out(self, agent: Agent) -> Until | None:
+        """Drive the next piece of the route, or wait until doors on it are open."""
+        leg, last = self._legs[0], len(self._legs) == 1
+        self._drives = is_free(agent, leg)
+        if not self._drives:
+            return None
         direction = None if self.direction is None else MovementDirection.parse(self.direction)
-        follow(agent, way, self.final_orientation_align, direction, self.tolerance)
-        return Until(arrival=True)
+        align, tolerance = (self.final_orientation_align, self.tolerance) if last else (False, 0.0)
+        follow(agent, leg.way, align, direction, tolerance)
+        return self._on_the_way(agent)
+
+    def _on_the_way(self, agent: Agent) -> Until:
+        """Wait for the end of the piece; meanwhile doors that it leads through are asked to stay open."""
+        leg = self._legs[0]
+        if not len(leg.passages) or not len(ask(agent, leg, distance_left(agent, leg.way))):
+            return Until(arrival=True)
+        return Until(arrival=True, time=agent.world.clock.time + ASKED_EACH)
 
     def _ride(self, agent: Agent, leg: int) -> Until | None:
         """Let the traffic bring the robot to a pose of the path."""
@@ -129,7 +154,7 @@ class MoveAction(DeclaredAction):
         """Make the action ready to start again, from wherever its robot is then."""
         super().reset()
         # Whether there is a route is asked again: the robot starts from somewhere else now.
-        self._way = None
+        self._way, self._legs, self._drives = None, [], False
         self._leg = -1
 
     def update(self, agent: Agent, dt: float) -> Until | None:
@@ -138,11 +163,22 @@ class MoveAction(DeclaredAction):
             return self._ride_on(agent)
         if self._way is None and self.route is not RouteMode.NONE:
             return self._depart(agent)
+        if self._legs and not self._drives:
+            return self._set_out(agent)
         if agent.is_goal_reached():
+            if len(self._legs) > 1:
+                del self._legs[0]
+                return self._set_out(agent)
             self.complete()
         elif agent.goal_pose is None:
             self.fail("the robot no longer drives to the goal")
+        elif self._legs:
+            return self._on_the_way(agent)
         return Until(arrival=True)
+
+    def _distance_left(self, agent: Agent) -> float:
+        first, *others = self._legs
+        return distance_left(agent, first.way) + sum(leg.length for leg in others)
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return phase, duration, remaining distance (m, along the route or in a straight line) and waypoint."""
@@ -151,7 +187,7 @@ class MoveAction(DeclaredAction):
         return {
             "phase": "moving",
             "duration": self.get_duration(),
-            "distance_left": straight if self._way is None else distance_left(agent, self._way),
+            "distance_left": self._distance_left(agent) if self._legs else straight,
             "waypoint": agent.current_waypoint_index if self._leg < 0 else self._leg,
         }
 

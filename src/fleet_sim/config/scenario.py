@@ -128,7 +128,8 @@ def prepare_sections(sim: object, config: Mapping[str, Any], *, source: str = ""
 
 def open_sections(sim: object, config: Mapping[str, Any], *, source: str = "") -> None:
     """Add to `sim` what the sections of other parts describe; raises ConfigError."""
-    for name, section in _sections_in(config):
+    # What belongs to the building is there before robots take part in anything in it, wherever the file has it.
+    for name, section in sorted(_sections_in(config), key=lambda named: not named[1].of_building):
         section.open(sim, config[name], source=source)
 
 

@@ -24,6 +24,8 @@ class Section(ABC, Generic[Sim]):
 
     doc: ClassVar[str]
     """The purpose of the section in one sentence; shown by editors."""
+    of_building: ClassVar[bool] = False
+    """Whether it adds parts of a building: those are opened first."""
 
     @abstractmethod
     def schema(self) -> dict[str, Any]:

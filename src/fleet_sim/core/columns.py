@@ -34,6 +34,9 @@ class Column:
 
     def allocate(self, capacity: int) -> AnyArray:
         """Return a fresh array for `capacity` rows, filled with the default."""
+        if self.dtype != object and not np.any(self.default):
+            # Memory that is only taken page by page, when something else is written.
+            return np.zeros((capacity, *self.shape), self.dtype)
         array = np.empty((capacity, *self.shape), self.dtype)
         array[:] = self.default
         return array

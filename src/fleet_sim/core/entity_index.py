@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 
 import numpy as np
 
 from fleet_sim.arrays import Ints, Rows
-from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.schema import NO_ROW, BodyColumns
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, brief, unknown_name
+
+_HASHABLE = frozenset((str, type(None)))
+"""The types of names that are no mistake."""
 
 
 class EntityIndex:
-    """Names of living entities, each unique in its world, and their object ids, which are never used again."""
+    """Names of living entities, each unique in its world, and their object ids, which are never used again.
 
-    def __init__(self, capacity: int) -> None:
-        self.names: list[str | None] = [None] * capacity
+    Ids are in the column `object_id` of `body`. An entity has the row of its id until something was removed before it
+    was spawned; only the others are looked up.
+    """
+
+    def __init__(self, body: BodyColumns) -> None:
+        self.names: list[str | None] = [None] * body.capacity
         """Names by row; None for an entity without a name and for a free row."""
-        self._row_of_name: dict[str, int] = {}
-        self._row_of_id: dict[int, int] = {}
+        self._body = body
+        # Made when a name is looked for: a fleet that is not asked for by name takes no memory for it.
+        self._known_names: dict[str, int] | None = None
+        self._row_of_other_id: dict[int, int] = {}
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._row_of_id)
+        return self._count
 
     # ---- queries -----------------------------------------------------------------------------------------------------
 
@@ -47,21 +57,40 @@ class EntityIndex:
         # Not by int(), which would take 1.5, "1" and True for an entity.
         if isinstance(object_id, bool) or not isinstance(object_id, (int, np.integer)):
             raise InvalidValueError(f"expected a name or an object id, got {brief(object_id)}")
-        row = self._row_of_id.get(int(object_id))
-        if row is None:
+        row = self._row_with(int(object_id))
+        if row == NO_ROW:
             raise unknown_name("object id", object_id, ())
         return row
 
     def rows_of(self, object_ids: Iterable[int] | Ints) -> Rows:
         """Return the rows of `object_ids`; raises UnknownNameError for the first unknown one."""
-        ids = object_ids.tolist() if isinstance(object_ids, np.ndarray) else list(object_ids)
-        try:
-            return np.array([self._row_of_id[object_id] for object_id in ids], np.int64)
-        except KeyError as error:
-            raise unknown_name("object id", error.args[0], ()) from None
+        given = object_ids if isinstance(object_ids, np.ndarray) else list(object_ids)
+        ids = np.asarray(given)
+        if ids.ndim == 1 and ids.dtype.kind == "i":
+            rows: Rows = np.clip(ids, 0, self._body.capacity - 1).astype(np.int64)
+            others = np.flatnonzero((self._body.object_id[rows] != ids) | ~self._body.alive[rows])
+        else:
+            # Among them is what is no id: it is found, and named, one by one.
+            rows, others = np.zeros(len(given), np.int64), np.arange(len(given))
+        for index in others.tolist():
+            wanted = given[index]
+            rows[index] = self._row_with(int(wanted)) if isinstance(wanted, (int, np.integer)) else NO_ROW
+            if rows[index] == NO_ROW:
+                raise unknown_name("object id", wanted, ())
+        return rows
 
     def check_new(self, names: Iterable[str | None]) -> None:
         """Raise DuplicateNameError if a name is taken or given twice, InvalidValueError for what is no name."""
+        names = list(names)
+        known = {*names} if all(map(_HASHABLE.__contains__, map(type, names))) else {""}
+        known.discard(None)
+        # At once where all is well: the loop finds out what is wrong.
+        if (
+            len(known) == len(names) - names.count(None)
+            and "" not in known
+            and (not self._count or self._row_of_name.keys().isdisjoint(known))
+        ):
+            return
         seen: set[str] = set()
         for name in names:
             if name is None:
@@ -74,37 +103,72 @@ class EntityIndex:
                 )
             seen.add(name)
 
-    def rows_of_ids(self, ids: Sequence[int]) -> list[int]:
-        """Return the rows of the entities with `ids`, which must live."""
-        return list(map(self._row_of_id.__getitem__, ids))
-
     # ---- for the world: callers that change the entities must also increase `world.version` --------------------------
 
     def grow(self, capacity: int) -> None:
         """Enlarge the index to `capacity` rows."""
         self.names.extend([None] * (capacity - len(self.names)))
 
-    def add(self, rows: Sequence[int], ids: Sequence[int], names: Sequence[str | None]) -> None:
-        """Add new entities, whose names must have passed `check_new`."""
-        self._row_of_id.update(zip(ids, rows, strict=True))
-        for row, name in zip(rows, names, strict=True):
-            self._write(row, name)
+    def add(self, rows: Rows, names: Sequence[str | None]) -> None:
+        """Add new entities, which have their ids in the column, and whose names must have passed `check_new`."""
+        self._count += len(rows)
+        self._note_other_ids(rows)
+        for row, name in zip(rows.tolist(), names, strict=True):
+            if name is not None:
+                self.names[row] = name
+                if self._known_names is not None:
+                    self._known_names[name] = row
 
-    def discard(self, row: int, object_id: int) -> None:
-        """Remove an entity."""
-        self._write(row, None)
-        del self._row_of_id[object_id]
+    def discard(self, rows: Rows) -> None:
+        """Remove the entities in `rows`, each given once."""
+        self._count -= len(rows)
+        if self._row_of_other_id:
+            for object_id in self._body.object_id[rows].tolist():
+                self._row_of_other_id.pop(object_id, None)
+        for row in rows.tolist():
+            name = self.names[row]
+            if name is not None:
+                self.names[row] = None
+                if self._known_names is not None:
+                    del self._known_names[name]
 
     def rename(self, row: int, name: str | None) -> None:
         """Rename the entity in `row`; raises DuplicateNameError."""
         self.check_new([name])
         self._write(row, name)
 
-    def restore(self, names: Sequence[str | None], row_of_id: Mapping[int, int]) -> None:
-        """Replace the content by the entities of `row_of_id`; `names` are those of the first rows, others have none."""
+    def restore(self, names: Sequence[str | None]) -> None:
+        """Replace the content by the living entities; `names` are those of the first rows, others have none."""
         self.names[:] = [*names, *[None] * (len(self.names) - len(names))]
-        self._row_of_id = dict(row_of_id)
-        self._row_of_name = {name: row for row in row_of_id.values() if (name := self.names[row]) is not None}
+        rows = np.flatnonzero(self._body.alive)
+        self._count = len(rows)
+        self._row_of_other_id.clear()
+        self._note_other_ids(rows)
+        self._known_names = None
+
+    @property
+    def _row_of_name(self) -> dict[str, int]:
+        known = self._known_names
+        if known is None:
+            known = self._known_names = {name: row for row, name in enumerate(self.names) if name is not None}
+        return known
+
+    def _row_with(self, object_id: int) -> int:
+        """Return the row of the entity with `object_id`, NO_ROW if there is none."""
+        scalars = self._body.scalars
+        if (
+            0 <= object_id < self._body.capacity
+            and scalars.object_id[object_id] == object_id
+            and scalars.alive[object_id]
+        ):
+            return object_id
+        return self._row_of_other_id.get(object_id, NO_ROW)
+
+    def _note_other_ids(self, rows: Rows) -> None:
+        ids = self._body.object_id[rows]
+        others = np.flatnonzero(ids != rows)
+        if len(others):
+            self._row_of_other_id.update(zip(ids[others].tolist(), rows[others].tolist(), strict=True))
 
     def _write(self, row: int, name: str | None) -> None:
         old = self.names[row]

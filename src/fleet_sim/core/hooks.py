@@ -8,6 +8,7 @@ from typing import Any
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import FaultGuard, GuardedPart
+from fleet_sim.core.handle_table import HandleTable
 from fleet_sim.core.plugins import AgentHooks
 
 
@@ -100,7 +101,7 @@ class EntityHooks:
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
-    def run_controllers(self, handles: list[Any], dt: float) -> None:
+    def run_controllers(self, handles: HandleTable, dt: float) -> None:
         """Run the Python controllers."""
         # Sorted: after a checkpoint the dict may have the rows in another order than in the run that saved it.
         for row in sorted(self._controllers):
@@ -111,7 +112,7 @@ class EntityHooks:
             for controller, part in reversed(self._controllers.get(row, ())):
                 part.call(controller.compute, agent, dt)
 
-    def run_callbacks(self, handles: list[Any], dt: float) -> None:
+    def run_callbacks(self, handles: HandleTable, dt: float) -> None:
         """Run overridden updates, plugins and callbacks."""
         if not self:
             return

@@ -108,7 +108,6 @@ class JointPool(JointColumns):
         if count == 0:
             return slots
         flat = slots.reshape(-1)
-        self.clear_rows(flat)
         prismatic_mask = model.joint_types[model.movable] == PRISMATIC
         fallback = np.where(prismatic_mask, PRISMATIC_FALLBACK_VELOCITY, REVOLUTE_FALLBACK_VELOCITY)
         given = model.max_velocities[model.movable]
@@ -128,11 +127,13 @@ class JointPool(JointColumns):
 
     def release(self, robots: RobotColumns, rows: Rows) -> None:
         """Free the joints of `rows`."""
-        for row in rows[robots.joint_count[rows] > 0].tolist():
-            span = self.of(robots, row)
+        jointed = rows[robots.joint_count[rows] > 0]
+        if len(jointed):
             # Joint motion searches all slots for `moving`, free ones included.
-            self.clear_rows(np.arange(span.start, span.stop))
-            self._free.setdefault(span.stop - span.start, []).append(span.start)
+            self.clear_rows(self.slots(robots, jointed))
+        counts = robots.joint_count[jointed]
+        for count in np.unique(counts).tolist():
+            self._free.setdefault(count, []).extend(robots.joint_start[jointed[counts == count]].tolist())
         robots.joint_count[rows] = 0
         if len(self.followers):
             self.find_followers()

@@ -9,6 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
+from fleet_sim.core.passages import Passages
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import trigonometry as trig
 
@@ -76,6 +77,8 @@ class Routes:
     def __init__(self) -> None:
         self._source: RouteSource | None = None
         self.conveyance: Conveyance | None = None
+        self.passages: Passages | None = None
+        """What opens for robots on their way, if there is any."""
 
     def conveys(self, row: int) -> bool:
         """Return whether the conveyance drives the robot in `row`."""

@@ -18,6 +18,7 @@ from fleet_sim.core.entity_index import EntityIndex
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.free_rows import FreeRows
+from fleet_sim.core.handle_table import HandleTable
 from fleet_sim.core.hooks import EntityHooks
 from fleet_sim.core.joints import JointPool, RobotColumns
 from fleet_sim.core.look import LookColumns
@@ -64,9 +65,9 @@ class World(ConnectedParts, BodyColumns):
         self.models: list[RobotModel] = []
         """The descriptions of all robots that were ever spawned, by number."""
         self.shapes = ShapeCatalog()
-        self.index = EntityIndex(capacity)
+        self.index = EntityIndex(self)
         """Names and object ids of living entities; change names with `rename`."""
-        self.handles: list[Any] = [None] * capacity
+        self.handles = HandleTable(self, capacity)
         self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
         self.on_remove: list[RowListener] = []
@@ -113,7 +114,7 @@ class World(ConnectedParts, BodyColumns):
             if table is not self:
                 table.grow(capacity)
         self.index.grow(capacity)
-        self.handles.extend([None] * (capacity - old))
+        self.handles.grow(capacity)
         self.free_rows.grow(old, capacity)
 
     # ---- rows ------------------------------------------------------------------------------------------------------
@@ -145,23 +146,25 @@ class World(ConnectedParts, BodyColumns):
             needed = self.capacity + count - len(self.free_rows)
             # Doubled, so that spawning one by one costs a constant time on average.
             self.grow(max(2 * self.capacity, needed))
-        taken = self.free_rows.take(count)
-        rows = np.array(taken, np.int64)
-        # Cleared when taken and not when freed: who still holds a freed row in this step reads its last values.
-        for table in self.tables.values():
-            if table is not self:
-                table.clear_rows(rows)
-        # Clearing sets generations back to 0; handles of earlier entities in these rows would seem valid again.
-        generations = self.generation[rows]
-        self.clear_rows(rows)
-        self.generation[rows] = generations
+        rows = self.free_rows.take(count)
+        # Other rows hold the defaults already: writing would take memory for columns that nobody uses.
+        again = self.free_rows.used_before(rows)
+        if len(again):
+            self._clear(again)
         self.alive[rows] = True
-        ids = range(self.next_id, self.next_id + count)
-        self.object_id[rows] = ids
-        self.index.add(taken, ids, names)
+        self.object_id[rows] = np.arange(self.next_id, self.next_id + count)
+        self.index.add(rows, names)
         self.next_id += count
         self.version += 1
         return rows
+
+    def _clear(self, rows: Rows) -> None:
+        # Cleared when taken and not when freed: who still holds a freed row in this step reads its last values.
+        generations = self.generation[rows]
+        for table in self.tables.values():
+            table.clear_rows(rows)
+        # Set back to 0, handles of earlier entities in these rows would seem valid again.
+        self.generation[rows] = generations
 
     def announce(self, rows: Rows) -> None:
         """Notify listeners of `rows`, whose columns are now filled."""
@@ -187,21 +190,21 @@ class World(ConnectedParts, BodyColumns):
         rows, _ = self._still_live(rows, generations)
         self.waypoints.discard(self.motion, rows)
         self.joints.release(self.robots, rows)
-        freed = rows.tolist()
-        for row, object_id in zip(freed, self.object_id[rows].tolist(), strict=True):
-            if self.handles[row] is not None:
-                # The label goes with the row, but a stale handle still has to say in its error which entity it was.
-                self.handles[row].last_label = self.label(row)
-            self.index.discard(row, object_id)
-            self.user_data.pop(row, None)
-            self.entity_events.discard(row)
-            self.handles[row] = None
+        for row, handle in self.handles.made(rows):
+            # The label goes with the row, but a stale handle still has to say in its error which entity it was.
+            handle.last_label = self.label(row)
+        self.handles.forget(rows)
+        self.index.discard(rows)
+        if self.user_data or len(self.entity_events):
+            for row in rows.tolist():
+                self.user_data.pop(row, None)
+                self.entity_events.discard(row)
         self.alive[rows] = False
         # Never decreased, not even by `restore`: a stale handle stays stale whatever happens to the row.
         self._generations += 1
         self.generation[rows] = self._generations
         # A system later in this step may still hold these rows; a new entity there would be taken for the old one.
-        self.free_rows.give_back(freed, rest=self.in_step)
+        self.free_rows.give_back(rows, rest=self.in_step)
         self.version += 1
 
     def _still_live(self, rows: Rows, generations: Ints) -> tuple[Rows, Ints]:

@@ -15,7 +15,7 @@ def save_world(world: World) -> dict[str, Any]:
     return {
         "tables": {name: table.copy_arrays() for name, table in world.tables.items() if not table.transient},
         "names": list(world.index.names),
-        "handles": list(world.handles),
+        "handles": world.handles.save(),
         "user_data": {row: dict(data) for row, data in world.user_data.items()},
         "free": world.free_rows.save(),
         "next_id": world.next_id,
@@ -44,12 +44,12 @@ def restore_world(world: World, saved: dict[str, Any]) -> None:
     """
     # Before anything is restored: listeners must see these entities with their own values.
     world.release(spawned_since(world, saved))
+    kept = world.rows
     back = _restore_columns(world, saved["tables"])
-    rows = np.flatnonzero(world.alive)
-    world.index.restore(saved["names"], dict(zip(world.object_id[rows].tolist(), rows.tolist(), strict=True)))
-    world.handles[:] = saved["handles"] + [None] * (world.capacity - len(saved["handles"]))
+    world.index.restore(saved["names"])
+    world.handles.restore(saved["handles"], kept)
     world.user_data = {row: dict(data) for row, data in saved["user_data"].items()}
-    world.free_rows.restore(saved["free"], len(saved["handles"]), world.capacity)
+    world.free_rows.restore(saved["free"], len(saved["names"]), world.capacity)
     world.next_id = saved["next_id"]
     world.waypoints.restore(saved["waypoints"])
     world.joints.restore(saved["joints"])

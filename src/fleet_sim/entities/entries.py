@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import NO_ROWS, Floats, Rows
 from fleet_sim.config.scenario import open_sections, prepare_sections
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
@@ -18,7 +18,7 @@ from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import TURN, Vector
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectSpawnParams, read_spawn_params
-from fleet_sim.entities.spawning import remove, spawn_each, spawn_many
+from fleet_sim.entities.spawning import Spawned, remove, spawn_each_row, spawn_rows
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
 from fleet_sim.gate.remote import own_files
@@ -132,7 +132,7 @@ def spawn_scenario(world: World, config: Mapping[str, Any], *, source: str = "")
     for section, (cls, _) in ENTRIES.items():
         # A section may be left empty, which is null in YAML.
         entries = config.get(section)
-        spawn_entries(world, cls, [] if entries is None else entries, source=source, path=section)
+        spawn_entry_rows(world, cls, [] if entries is None else entries, source=source, path=section)
     world.sensors.place(config.get("sensors"), source=source)
 
 
@@ -140,30 +140,41 @@ def spawn_entries(
     world: World, cls: type[Handle], entries: object, *, source: str = "", path: str = ""
 ) -> list[Handle]:
     """Spawn the entries of one section, in order; raises ConfigError naming the entry and then spawns none."""
-    handles: list[Handle] = []
+    spawned = _spawn_entries(world, cls, entries, source, path)
+    return [handle for part in spawned for handle in part.handles(world)]
+
+
+def spawn_entry_rows(world: World, cls: type[SimObject], entries: object, *, source: str = "", path: str = "") -> Rows:
+    """Spawn as `spawn_entries` does, and return the rows: handles are made where somebody asks for them."""
+    spawned = _spawn_entries(world, cls, entries, source, path)
+    return np.concatenate([NO_ROWS, *(part.rows for part in spawned)])
+
+
+def _spawn_entries(world: World, cls: type[SimObject], entries: object, source: str, path: str) -> list[Spawned]:
+    done: list[Spawned] = []
     # All entries are read before the first is spawned, so most errors come before anything is changed.
     for index, (entry, params) in enumerate(read_entries(entries, cls, source=source, path=path)):
         where = f"{path}[{index}]"
         try:
             spawned = _spawn_entry(world, cls, entry, params)
             # Noted before its actions are read: a wrong action takes the robot away again, too.
-            handles += spawned
-            _add_actions(world, spawned, getattr(entry, "actions", ()))
+            done.append(spawned)
+            _add_actions(world, spawned.rows, getattr(entry, "actions", ()))
         except FleetSimError as error:
-            remove(world, np.array([handle.row for handle in handles], np.int64))
+            remove(world, np.concatenate([NO_ROWS, *(part.rows for part in done)]))
             located = ConfigError.of(error).within(where, source=source)
             raise ConfigError(f"{entry.name}: {located.message}", source=source, path=located.path) from error
-    return handles
+    return done
 
 
-def _add_actions(world: World, handles: Sequence[SimObject], actions: Sequence[Mapping[str, Any]]) -> None:
+def _add_actions(world: World, rows: Rows, actions: Sequence[Mapping[str, Any]]) -> None:
     """Add separate copies of the actions to every robot; raises ConfigError naming the invalid action."""
     for index, action in enumerate(actions):
         params = {key: value for key, value in action.items() if key != "type"}
-        for handle in handles:
+        for row in rows.tolist():
             try:
                 # Parsed anew for each robot: an action serves one robot only.
-                world.actions.add(handle.row, world.actions.parse(action["type"], params))
+                world.actions.add(row, world.actions.parse(action["type"], params))
             except FleetSimError as error:
                 raise ConfigError.of(error).within(f"actions[{index}]") from error
 
@@ -220,7 +231,7 @@ def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
             )
 
 
-def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
+def _spawn_entry(world: World, cls: type[SimObject], entry: Any, params: Any) -> Spawned:
     if getattr(entry, "sdf", None) is not None:
         found = read_world_file(entry.sdf, world)
         models = params_of_world(
@@ -228,20 +239,20 @@ def _spawn_entry(world: World, cls: type[Handle], entry: Any, params: Any) -> li
         )
         # The models were written to the cache as descriptions of their own, which no message could name.
         with own_files(cache_folder()):
-            return spawn_each(world, None, models)
+            return spawn_each_row(world, None, models)
     if entry.at is not None:
         return _spawn_at(world, cls, entry, params)
     # A pose of a grid is that of its first cell.
     orientation = np.array(params.initial_pose.orientation)
     if entry.grid is None:
-        return spawn_many(world, cls, params, np.array([params.initial_pose.position]), orientation[None], [entry.name])
+        return spawn_rows(world, cls, params, np.array([params.initial_pose.position]), orientation[None], [entry.name])
     grid = GridSpawnParams.from_count(entry.grid.count, entry.grid.columns, entry.grid.spacing, entry.grid.offset)
     points = grid.positions(np.arange(entry.grid.count)) + np.array(params.initial_pose.position)
     names = [f"{entry.name}_{index}" for index in range(len(points))]
-    return spawn_many(world, cls, params, points, np.tile(orientation, (len(points), 1)), names)
+    return spawn_rows(world, cls, params, points, np.tile(orientation, (len(points), 1)), names)
 
 
-def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[Handle]:
+def _spawn_at(world: World, cls: type[SimObject], entry: Any, params: Any) -> Spawned:
     """Spawn an entry at places of the site; its pose adds the height and a turn."""
     pose, at = params.initial_pose, entry.at
     if entry.grid is not None or pose.position[0] or pose.position[1]:
@@ -258,7 +269,7 @@ def _spawn_at(world: World, cls: type[Handle], entry: Any, params: Any) -> list[
     alone = at.count is None and len(points) == 1
     # A `count` of 1 is numbered too: a script that changes the count finds the same names.
     names = [entry.name] if alone else [f"{entry.name}_{index}" for index in range(len(points))]
-    return spawn_many(world, cls, params, points, orientations, names)
+    return spawn_rows(world, cls, params, points, orientations, names)
 
 
 # Exactly the same point: robots that are only near to each other are told apart by collisions.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import repeat
 from typing import Any
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import StaleHandleError, did_you_mean
 
@@ -33,6 +35,18 @@ class Handle:
         handle = cls.__new__(cls)
         handle._refer(world, row)
         return handle
+
+    @classmethod
+    def bind_many(cls, world: World, rows: Rows) -> list[Any]:
+        """Return new handles for the living entities in `rows`, see `bind`."""
+        if getattr(cls.bind, "__func__", None) is not _BIND:
+            return [cls.bind(world, row) for row in rows.tolist()]
+        # The loops stay in C: ten thousand handles are asked for at once.
+        handles: list[Any] = list(map(cls.__new__, repeat(cls, len(rows))))
+        values = (repeat(world), rows.tolist(), world.generation[rows].tolist())
+        for name, column in zip(("_world", "_row", "_generation"), values, strict=True):
+            deque(map(_set, handles, repeat(name), column), maxlen=0)
+        return handles
 
     def _refer(self, world: World, row: int) -> None:
         # Around our own __setattr__, which would take most of the time of spawning ten thousand entities.
@@ -99,6 +113,9 @@ class Handle:
     def __repr__(self) -> str:
         label = self._world.label(self._row) if self.is_alive else f"{getattr(self, 'last_label', '')} (removed)"
         return f"<{type(self).__name__} {label}>"
+
+
+_BIND = vars(Handle)["bind"].__func__
 
 
 def _unsettable(handle: object, name: str) -> str | None:

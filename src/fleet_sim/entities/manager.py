@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows, as_float
+from fleet_sim.arrays import Floats, Ints, Rows, as_float
 from fleet_sim.core.world import World
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.grid import GridSpawnParams
@@ -35,7 +35,8 @@ class BaseManager(Generic[Handle]):
         self._handles: list[Handle] = []
         # Weak references: a removed entity is kept only while a checkpoint or the user can bring it back.
         self._removed: WeakSet[Handle] = WeakSet()
-        self._rows: Rows = NO_ROWS
+        # Row and generation of each of the handles, but of those that were added since the last look.
+        self._places: Ints = np.zeros((0, 2), np.int64)
         self._version = -1
         self._limit = 256
         self._sim: Any = None
@@ -68,25 +69,33 @@ class BaseManager(Generic[Handle]):
     def objects(self) -> list[Handle]:
         """The living entities of the group; an entity restored by a reset belongs to it again."""
         if self._sim is not None and self._version != self.world.version:
-            revived = [handle for handle in self._removed if handle.is_alive]
-            for handle in revived:
-                self._removed.discard(handle)
-            known = self._handles + revived
-            self._handles = [handle for handle in known if handle.is_alive]
-            self._removed.update(handle for handle in known if not handle.is_alive)
-            if revived:
-                self._handles.sort(key=lambda handle: handle.object_id)
-            self._rows = np.array([handle.row for handle in self._handles], np.int64)
-            self._version = self.world.version
+            self._update()
         # A copy: callers may spawn and remove while they iterate.
         return list(self._handles)
+
+    def _update(self) -> None:
+        """Follow what was removed, restored and added to the group since."""
+        world = self.world
+        added = np.array([handle.place for handle in self._handles[len(self._places) :]], np.int64).reshape(-1, 2)
+        self._places = np.concatenate((self._places, added))
+        rows, generations = self._places.T
+        alive_mask = world.alive[rows] & (world.generation[rows] == generations)
+        revived = [handle for handle in self._removed if handle.is_alive]
+        if revived or not alive_mask.all():
+            self._removed.difference_update(revived)
+            self._removed.update(map(self._handles.__getitem__, np.flatnonzero(~alive_mask).tolist()))
+            self._handles = [*map(self._handles.__getitem__, np.flatnonzero(alive_mask).tolist()), *revived]
+            if revived:
+                self._handles.sort(key=lambda handle: handle.object_id)
+            self._places = np.array([handle.place for handle in self._handles], np.int64).reshape(-1, 2)
+        self._version = world.version
 
     @property
     def rows(self) -> Rows:
         """The rows of the living entities, in order."""
         if self._sim is None or self._version != self.world.version:
             self.objects  # noqa: B018  brings the rows up to date
-        return self._rows.copy()
+        return self._places[:, 0].copy()
 
     def __len__(self) -> int:
         return len(self.objects)

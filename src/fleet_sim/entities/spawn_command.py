@@ -12,7 +12,7 @@ from fleet_sim.arrays import is_finite
 from fleet_sim.core import commands as c
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import spawn_entries
+from fleet_sim.entities.entries import spawn_entry_rows
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawning import remove
 from fleet_sim.errors import InvalidValueError
@@ -49,14 +49,14 @@ def check_amount(command: c.Spawn) -> None:
 
 
 def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
-    robots = spawn_entries(world, Agent, _entries(world, command, command.robots), path="robots")
+    robots = spawn_entry_rows(world, Agent, _entries(world, command, command.robots), path="robots")
     try:
-        objects = spawn_entries(world, SimObject, _entries(world, command, command.objects), path="objects")
+        objects = spawn_entry_rows(world, SimObject, _entries(world, command, command.objects), path="objects")
     except BaseException:
         # All or nothing, as for entries of one section.
-        remove(world, np.array([robot.row for robot in robots], np.int64))
+        remove(world, robots)
         raise
-    return tuple(world.label(handle.row) for handle in (*robots, *objects))
+    return tuple(map(world.label, np.concatenate((robots, objects)).tolist()))
 
 
 def _entries(world: World, command: c.Spawn, entries: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from operator import is_
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,12 +14,15 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import Template, pose_arrays
-from fleet_sim.entities.templates import sameness, template_for
+from fleet_sim.entities.templates import all_but_place, sameness, template_for
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import check_extent
 from fleet_sim.spatial import quaternions
 
 Handle = TypeVar("Handle", bound=SimObject)
+SPAWNED = ("object_spawned", "agent_spawned")
+"""The events of spawning."""
+_REMOVED = ("object_removed", "agent_removed")
 
 
 class EntityRun(NamedTuple):
@@ -27,6 +31,17 @@ class EntityRun(NamedTuple):
     template: Template
     cls: type[SimObject]
     size: int
+
+
+class Spawned(NamedTuple):
+    """What was spawned: its rows (N,), and its handles if code of users was given them, and may have removed some."""
+
+    rows: Rows
+    known: list[Any] | None
+
+    def handles(self, world: World) -> list[Any]:
+        """Return the handles, also of those that were removed since."""
+        return world.handles.of(self.rows) if self.known is None else self.known
 
 
 def spawn_many(
@@ -41,9 +56,21 @@ def spawn_many(
 
     They differ only in pose and name. On InvalidValueError or DuplicateNameError the world is not changed.
     """
+    return spawn_rows(world, cls, params, positions, orientations, names).handles(world)
+
+
+def spawn_rows(
+    world: World,
+    cls: type[SimObject],
+    params: SimObjectSpawnParams,
+    positions: Floats,
+    orientations: Floats,
+    names: Sequence[str | None] | None = None,
+) -> Spawned:
+    """Spawn as `spawn_many` does; handles are made where somebody asks for them."""
     points = as_floats(positions, (None, 3), "positions")
     turns = quaternions.normalized(as_floats(orientations, (len(points), 4), "orientations"))
-    return spawn_groups(world, cls, [(params, len(points))], points, turns, names)
+    return _spawn_groups(world, cls, [(params, len(points))], points, turns, names)
 
 
 def spawn_groups(
@@ -55,9 +82,20 @@ def spawn_groups(
     names: Sequence[str | None] | None = None,
 ) -> list[Handle]:
     """Spawn groups of equal entities, in order along the poses (N, 3) and (N, 4); on any error none is spawned."""
+    return _spawn_groups(world, cls, groups, positions, orientations, names).handles(world)
+
+
+def _spawn_groups(
+    world: World,
+    cls: type[SimObject],
+    groups: Sequence[tuple[SimObjectSpawnParams, int]],
+    positions: Floats,
+    orientations: Floats,
+    names: Sequence[str | None] | None,
+) -> Spawned:
     for params, _ in groups:
         check_params(cls, params)
-    given = [None] * len(positions) if names is None else list(names)
+    given = [None] * len(positions) if names is None else names
     if len(given) != len(positions):
         raise InvalidValueError(f"names: expected one per pose ({len(positions)}), got {len(given)}")
     runs = [EntityRun(template_for(world, params), cls, count) for params, count in groups]
@@ -69,11 +107,23 @@ def spawn_each(world: World, cls: type[Handle] | None, params_list: Sequence[Sim
 
     Without `cls` it is an Agent where the params are AgentSpawnParams, else a SimObject.
     """
+    return spawn_each_row(world, cls, params_list).handles(world)
+
+
+def spawn_each_row(world: World, cls: type[SimObject] | None, params_list: Sequence[SimObjectSpawnParams]) -> Spawned:
+    """Spawn as `spawn_each` does; handles are made where somebody asks for them."""
     runs: list[EntityRun] = []
     templates: dict[Hashable, Template] = {}
+    last: Sequence[object] = ()
     for params in params_list:
         kind = class_for(params) if cls is None else cls
         check_params(kind, params)
+        values = all_but_place(params)
+        # A copy with another name and pose: it holds the very same values.
+        if runs and len(values) == len(last) and all(map(is_, values, last)):
+            runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
+            continue
+        last = values
         key = sameness(params, [])
         # Checking params costs more than writing rows, so equal ones are checked once.
         template = templates.get(key)
@@ -109,40 +159,41 @@ def _spawn(
     positions: Floats,
     orientations: Floats,
     names: Sequence[str | None],
-) -> list[Any]:
+) -> Spawned:
     check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
     # Names are checked here and params before. Sensors and plugins may still fail: then the rows are freed again.
     rows = world.allocate(names)
     first = 0
-    for template, _, count in runs:
+    for template, cls, count in runs:
         template.write(world, rows[first : first + count])
+        world.handles.prepare(rows[first : first + count], cls)
         first += count
     world.position[rows] = positions
     world.orientation[rows] = orientations
-    kinds = [run.cls for run in runs for _ in range(run.size)]
-    # The very numbers that the index holds: as many others would be 32 bytes for each entity.
-    plain = world.index.rows_of_ids(world.object_id[rows].tolist())
-    handles: list[Any] = [cls.bind(world, row) for cls, row in zip(kinds, plain, strict=True)]
-    for row, handle in zip(plain, handles, strict=True):
-        world.handles[row] = handle
     # With columns and handles complete, as listeners may use both.
     world.announce(rows)
+    told = any(map(world.events.has_handlers, SPAWNED)) or any(map(_has_python_parts, runs))
+    # All of them before any code of users runs, as that may remove some.
+    handles = world.handles.of(rows) if told else None
     try:
         _mount_sensors(world, runs, rows)
         _enter_features(world, runs, rows)
-        first = 0
-        for template, _, count in runs:
-            _python_parts(world, template, handles[first : first + count])
-            first += count
+        if handles is not None:
+            _add_python_parts(world, runs, handles)
     except BaseException:
         # All or none: a sensor that does not fit, a feature that refuses its robot, or the constructor of a plugin ends
         # the lives that have just begun.
         world.release(rows)
         raise
     # Last: handlers see entities with all their parts.
-    emit_spawned(world, handles)
-    return handles
+    if handles is not None:
+        emit_spawned(world, handles)
+    return Spawned(rows, handles)
+
+
+def _has_python_parts(run: EntityRun) -> bool:
+    return run.template.has_python_parts or run.cls.update is not SimObject.update
 
 
 def _use_features(world: World, runs: Sequence[EntityRun], names: Sequence[str | None]) -> None:
@@ -173,11 +224,18 @@ def _enter_features(world: World, runs: Sequence[EntityRun], rows: Rows) -> None
         first += count
 
 
-def _python_parts(world: World, template: Template, handles: Sequence[SimObject]) -> None:
-    """Add the Python parts of a template to the handles."""
-    own_update = bool(handles) and type(handles[0]).update is not SimObject.update
-    if not (own_update or template.has_python_parts):
+def _add_python_parts(world: World, runs: Sequence[EntityRun], handles: Sequence[SimObject]) -> None:
+    first = 0
+    for run in runs:
+        _python_parts(world, run, handles[first : first + run.size])
+        first += run.size
+
+
+def _python_parts(world: World, run: EntityRun, handles: Sequence[SimObject]) -> None:
+    """Add the Python parts of the template of a run to its entities."""
+    if not _has_python_parts(run):
         return
+    template, own_update = run.template, run.cls.update is not SimObject.update
     for handle in handles:
         if template.user_data:
             handle.user_data.update(template.user_data)
@@ -209,7 +267,7 @@ def remove(world: World, rows: Rows) -> None:
     # In the given order, in which events are emitted; np.unique would sort them.
     rows = np.array(list(dict.fromkeys(rows.tolist())), np.int64)
     events = world.events
-    if events.has_handlers("object_removed") or events.has_handlers("agent_removed"):
+    if any(map(events.has_handlers, _REMOVED)):
         generations = world.generation[rows]
         for row, generation in zip(rows.tolist(), generations.tolist(), strict=True):
             # A handler may have removed others of these entities.

@@ -55,6 +55,14 @@ def template_for(world: World, params: SimObjectSpawnParams) -> Template:
     return template
 
 
+def all_but_place(params: SimObjectSpawnParams) -> tuple[object, ...]:
+    """Return the class of `params` and their values but pose and name, in order."""
+    values = vars(params).copy()
+    values.pop("name", None)
+    values.pop("initial_pose", None)
+    return type(params), *values.values()
+
+
 def sameness(params: SimObjectSpawnParams, by_identity: list[Identity]) -> tuple[Hashable, ...]:
     """Return a key that is equal only for params that differ at most in pose and name.
 

@@ -18,6 +18,7 @@ class DoorColumns(FeatureColumns):
     leader: Ints = column(int, default=NO_ROW, writer="build_door", reference=True, doc="leaf of the same door")
     lift: Ints = column(int, default=NO_ROW, writer="build_lift", reference=True, doc="the lift that commands it")
     open_until: Floats = column(float, unit="s", writer="Doors", doc="an automatic door stays open until then")
+    asked_until: Floats = column(float, unit="s", writer="Doors", doc="robots asked it to be open until then")
 
     closed_position: Floats = column(float, (3,), unit="m", frame="world", writer="spawning, Lifts", doc="when closed")
     closed_yaw: Floats = column(float, unit="rad", frame="world", writer="spawning", doc="when closed")

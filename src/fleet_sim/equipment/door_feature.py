@@ -46,6 +46,7 @@ class DoorFeature(Feature[DoorLeafSettings, DoorColumns]):
     def start(self, host: FeatureHost, table: DoorColumns) -> Doors:
         """Move leaves before robots, which then are blocked by what is there now."""
         doors = Doors(host.world, table)
+        host.world.routes.passages = doors
         host.pipeline.add(System("doors", Phase.UPDATE, doors.step), before="motion")
         host.dispatcher.handle(MoveDoors, doors.move)
         return doors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.collision.bounds import shape_arrays
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
@@ -12,7 +13,7 @@ from fleet_sim.entities.recipients import Recipients
 from fleet_sim.equipment.door_columns import DoorColumns
 from fleet_sim.equipment.door_commands import MoveDoors
 from fleet_sim.equipment.door_settings import DoorMode
-from fleet_sim.equipment.doorway import obstructed_mask
+from fleet_sim.equipment.doorway import near_mask, obstructed_mask
 from fleet_sim.equipment.fittings import InFrame
 from fleet_sim.equipment.profile import approach
 from fleet_sim.spatial import quaternions
@@ -63,6 +64,37 @@ class Doors:
     def modes(self, doors: Rows) -> list[DoorMode]:
         """Return what `doors` are at present."""
         return modes_of(self._table, doors)
+
+    # ---- for robots on their way -----------------------------------------------------------------------------------
+
+    def opening_for_robots(self) -> Rows:
+        """Return the automatic doors; others open by commands only, and those of lifts where these stop."""
+        leaders = self.rows
+        return leaders[(self._table.automatic[leaders] > 0.0) & (self._table.lift[leaders] == NO_ROW)]
+
+    def parts_of(self, passage: int) -> Rows:
+        """Return the leaves of the door in the row `passage`."""
+        return self._leaves_of(np.array([passage]))
+
+    def poses_at(self, parts: Rows, opening: float) -> tuple[Floats, Floats]:
+        """Return positions (N, 3) and orientations (N, 4) of leaves of a door that is open by `opening`."""
+        positions, yaws = self._poses(parts, np.full(len(parts), opening))
+        return positions, quaternions.from_yaws(yaws)
+
+    def reach(self, parts: Rows, opening: float, points: Floats, radius: float) -> Bools:
+        """Return which `points` (N, 2) are nearer than `radius` m to leaves of a door that is open by `opening`."""
+        shapes = shape_arrays(self._world, parts).at(*self.poses_at(parts, opening))
+        return near_mask(shapes, points, radius)
+
+    def are_open(self, passages: Rows) -> Bools:
+        """Return which doors (N,) are open, wholly."""
+        return np.asarray(self._table.opening[passages] == 1.0)
+
+    def keep_open(self, passages: Rows, seconds: float = 0.0) -> None:
+        """Let doors be open in the next step and for `seconds`, and then as long as after any robot (`hold`)."""
+        table, clock = self._table, self._world.clock
+        until = clock.time + seconds + table.hold[passages] + 1.5 * clock.seconds(1)
+        table.asked_until[passages] = np.maximum(table.asked_until[passages], until)
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
@@ -157,6 +189,7 @@ class Doors:
         seen = doors[near]
         table.open_until[seen] = now + table.hold[seen]
         table.wanted[doors] = near | table.called[doors] | (now < table.open_until[doors])
+        table.wanted[doors] |= now < table.asked_until[doors]
 
     def _tell(self, doors: Rows, before: Floats) -> None:
         """Emit the events of doors that left an end, or came to one."""

@@ -18,6 +18,7 @@ class DoorsSection(Section[MultiRobotSimulationCore]):
     """Builds the doors of a scenario; `sim.features.use("door")` returns the Doors."""
 
     doc = "Doors: those of the site, and others."
+    of_building = True
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of DoorsSettings."""

@@ -11,8 +11,10 @@ from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.equipment.door_columns import DoorColumns
 from fleet_sim.equipment.fittings import fittings_mask
+from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.aabbs import world_aabbs
+from fleet_sim.spatial.shapes import ShapeArrays
 
 STATIC = CollisionMode.STATIC.code
 ROOM = 0.02
@@ -60,3 +62,20 @@ def _swept(world: World, table: DoorColumns, leaf: int) -> tuple[Floats, tuple[f
     place[0] -= side * length * sine
     place[1] += side * length * cosine
     return place, (length, length + width), height
+
+
+def near_mask(shapes: ShapeArrays, points: Floats, radius: float) -> Bools:
+    """Return which `points` (N, 2) are nearer than `radius` m to one of the upright boxes `shapes`, seen from above."""
+    near: Bools = np.zeros(len(points), np.bool_)
+    lower, upper = world_aabbs(*shapes)
+    yaws = quaternions.yaws(shapes.orientations)
+    for index in range(len(shapes.kinds)):
+        around = (points > lower[index, :2] - radius) & (points < upper[index, :2] + radius)
+        close = np.flatnonzero(around.all(axis=1))
+        x, y = (points[close] - shapes.positions[index, :2]).T
+        sine, cosine = trig.sin_cos_of(float(yaws[index]))
+        along, across = np.abs(x * cosine + y * sine), np.abs(y * cosine - x * sine)
+        half = shapes.half_extents[index]
+        gaps = np.maximum(along - half[0], 0.0) ** 2 + np.maximum(across - half[1], 0.0) ** 2
+        near[close] |= gaps < radius * radius
+    return near

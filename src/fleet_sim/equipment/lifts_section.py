@@ -16,6 +16,7 @@ class LiftsSection(Section[MultiRobotSimulationCore]):
     """Builds the lifts of a scenario; `sim.features.use("lift")` returns the Lifts."""
 
     doc = "Lifts between the levels of a building."
+    of_building = True
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of LiftsSettings."""

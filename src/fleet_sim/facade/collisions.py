@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -89,7 +88,7 @@ class CollisionQueries:
         return entity.row
 
     def _as_handles(self, pairs: Ints) -> list[Pair]:
-        handles: list[Any] = self._world.handles
+        handles = self._world.handles
         return [(handles[a], handles[b]) for a, b in pairs.tolist()]
 
 

@@ -57,15 +57,14 @@ class Population:
     @property
     def objects(self) -> list[SimObject]:
         """All living entities, agents included, in order of spawning."""
-        handles = self._world.handles
-        return [handles[row] for row in self._world.rows.tolist()]
+        return self._world.handles.of(self._world.rows)
 
     @property
     def agents(self) -> list[Agent]:
         """All living agents, in order of spawning."""
         world = self._world
         rows = world.rows[world.kind[world.rows] == KIND_AGENT]
-        return [world.handles[row] for row in rows.tolist()]
+        return world.handles.of(rows)
 
     def get(self, name_or_id: str | int) -> Any:
         """Return the entity with a name or object id, or with a BodyId as returned by `body_id`.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.registry import ACTIONS
-from fleet_sim.arrays import Bools
+from fleet_sim.arrays import Bools, Ints
 from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.faults import GuardedPart
@@ -57,9 +57,7 @@ class WorldForms:
     # ---- entities ----------------------------------------------------------------------------------------------------
 
     def _of_entity(self, handle: Handle) -> object:
-        name = type(handle).__name__
-        if ENTITIES.get(name) is not type(handle):
-            raise StateFileError(f"{handle!r}: {refusal(handle).partition(';')[0]}: its code is your own")
+        name = list(ENTITIES)[_class_number(type(handle), handle) - 1]
         if handle.world is not self._world:
             raise StateFileError(f"{handle!r} is of another simulation")
         return name, *handle.place, None if handle.is_alive else getattr(handle, "last_label", "")
@@ -78,6 +76,38 @@ class WorldForms:
             self._made[place] = handle_of(cls, self._world, row, generation, label)
         return self._made[place]
 
+    def classes(self, handles: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a file holds of the handles in a checkpoint: the class of each row by its number, 0 for none."""
+        unmade, classes = handles["unmade"], handles["classes"]
+        numbers, names = np.zeros(len(unmade), np.uint8), list(ENTITIES)
+        for number, cls in enumerate(classes, start=1):
+            rows = np.flatnonzero(unmade == number)
+            if len(rows):
+                # A class of the user's own is refused by naming one of its entities.
+                numbers[rows] = _class_number(cls, self._world.handles[int(rows[0])])
+        for row, handle in enumerate(handles["made"]):
+            if handle is not None:
+                numbers[row] = _class_number(type(handle), handle)
+        return {"numbers": numbers, "classes": names}
+
+    def of_classes(self, saved: Any, alive: Bools) -> dict[str, Any]:
+        """Return what `HandleTable.restore` takes, of what a file holds; raises StateFileError."""
+        numbers, names = saved["numbers"], saved["classes"]
+        if not isinstance(names, list) or not set(names) <= set(ENTITIES):
+            raise StateFileError(f"classes of entities: expected {', '.join(ENTITIES)}, got {brief(names)}")
+        if not isinstance(numbers, np.ndarray) or numbers.dtype != np.uint8 or numbers.shape != alive.shape:
+            raise StateFileError("there is not one class of entities for each row")
+        if ((numbers > 0) != alive).any() or int(numbers.max(initial=0)) > len(names):
+            raise StateFileError("entities that live have one of the classes, and no others")
+        return {"made": [], "unmade": numbers, "classes": [ENTITIES[name] for name in names]}
+
+    def put_made(self, handles: dict[str, Any], generations: Ints) -> None:
+        """Add to `of_classes` the handles that were made since for its entities, which have these `generations`."""
+        handles["made"] = [None] * len(generations)
+        for (row, number), handle in self._made.items():
+            if generations[row] == number and handles["unmade"][row]:
+                handles["made"][row], handles["unmade"][row] = handle, 0
+
     # ---- models ------------------------------------------------------------------------------------------------------
 
     def _of_model(self, model: RobotModel) -> object:
@@ -85,6 +115,14 @@ class WorldForms:
 
     def _model(self, number: int) -> RobotModel:
         return self._world.models[number]
+
+
+def _class_number(cls: type[Any], handle: object) -> int:
+    """Return the place, from 1 on, of the class of `handle` in ENTITIES; raises StateFileError."""
+    for number, known in enumerate(ENTITIES.values(), start=1):
+        if known is cls:
+            return number
+    raise StateFileError(f"{handle!r}: {refusal(handle).partition(';')[0]}: its code is your own")
 
 
 # ---- what entities do ------------------------------------------------------------------------------------------------

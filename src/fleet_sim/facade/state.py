@@ -14,7 +14,7 @@ from fleet_sim.core.physics_engine import PhysicsEngine
 from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.core.world_state import spawned_since
-from fleet_sim.entities.spawning import emit_spawned, remove
+from fleet_sim.entities.spawning import SPAWNED, emit_spawned, remove
 from fleet_sim.errors import StateError
 from fleet_sim.facade.control import RunControl
 from fleet_sim.facade.extensions import Extensions
@@ -75,7 +75,8 @@ class State:
         # To find those that live again: users are told of them as of new ones.
         living_mask = world.alive.copy()
         self._checkpoints.restore(checkpoint)
-        emit_spawned(world, [world.handles[row] for row in world.rows.tolist() if not living_mask[row]])
+        if any(map(world.events.has_handlers, SPAWNED)):
+            emit_spawned(world, world.handles.of(world.rows[~living_mask[world.rows]]))
         self._tell_reset("reset")
 
     def reset(self) -> None:

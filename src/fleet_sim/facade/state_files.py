@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from operator import eq
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -88,7 +89,11 @@ class StateFiles:
             "tables": checkpoint.world["tables"],
             "names": checkpoint.world["names"],
             "clock": checkpoint.clock,
-            "world": {**rest, "hooks": {**rest["hooks"], "books": books}},
+            "world": {
+                **rest,
+                "handles": self._forms.classes(rest["handles"]),
+                "hooks": {**rest["hooks"], "books": books},
+            },
             "parts": checkpoint.parts,
         }
 
@@ -140,9 +145,12 @@ class StateFiles:
             world.grow(count)
         self._forms.begin(self._kept_mask(tables["body"], names))
         saved = reader.read(values["world"])
+        saved["handles"] = self._forms.of_classes(saved["handles"], tables["body"]["alive"])
         check_world(world, tables, names, saved, clock)
         parts = reader.read(values["parts"])
         self._sim.checkpoints.check_parts(parts)
+        # What was read of the parts refers to entities, by handles that are from now on theirs.
+        self._forms.put_made(saved["handles"], tables["body"]["generation"])
         whole = {"tables": tables, "names": names, "entity_events": {}, **saved}
         return self._sim.checkpoints.made(clock, whole, parts)
 
@@ -175,8 +183,8 @@ class StateFiles:
         kept[:count] = body["alive"] & world.alive[:count]
         for column in ("generation", "object_id", "kind"):
             kept[:count] &= body[column] == getattr(world, column)[:count]
-        for row in np.flatnonzero(kept[:count]).tolist():
-            kept[row] = names[row] == world.index.names[row]
+        rows = np.flatnonzero(kept[:count]).tolist()
+        kept[rows] = list(map(eq, map(names.__getitem__, rows), map(world.index.names.__getitem__, rows)))
         return kept
 
 

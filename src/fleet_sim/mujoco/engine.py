@@ -11,6 +11,7 @@ from fleet_sim.core.contacts import Contact
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.mujoco.bodies import Bound, MujocoBodies
+from fleet_sim.mujoco.broken import mend_broken
 from fleet_sim.mujoco.contacts import NO_PAIRS, contacts_of, pairs_in_contact
 from fleet_sim.mujoco.forces import MujocoForces
 from fleet_sim.mujoco.motors import MujocoMotors
@@ -70,10 +71,11 @@ class MujocoEngine:
         # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
         count = max(1, math.ceil(dt / self._substep - 1e-9))
         bound, self._motors = self._substeps.run(bound, self._motors, count, dt / count)
+        mend_broken(self._world, self._bodies)
         self._movers.stop(bound)
         self.reactions.measure(bound)
         self._forces.clear(bound)
-        return self._bodies.read_back(self._motors.efforts)
+        return self._bodies.read_back(np.nan_to_num(self._motors.efforts, posinf=0.0, neginf=0.0))
 
     # ---- contacts ----------------------------------------------------------------------------------------------------
 

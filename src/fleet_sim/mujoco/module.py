@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import logging
+import re
 import sys
 from typing import Any
 
 from fleet_sim.errors import missing_extra
+
+log = logging.getLogger("fleet_sim.mujoco")
+MOST_KINDS = 100
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?")
+_warned: set[str] = set()
 
 
 def mujoco_module() -> Any:
@@ -15,6 +22,17 @@ def mujoco_module() -> Any:
     if loaded is not None:
         return loaded
     try:
-        return importlib.import_module("mujoco")
+        module = importlib.import_module("mujoco")
     except ImportError as error:
         raise missing_extra("mujoco", "mujoco", "Physics with engine: mujoco") from error
+    # Otherwise it prints each warning, and writes a file into the working folder.
+    module.set_mju_user_warning(_warn)
+    return module
+
+
+def _warn(text: str) -> None:
+    """Log a warning of MuJoCo, the first of each kind."""
+    kind = _NUMBER.sub("", text)
+    if kind not in _warned and len(_warned) < MOST_KINDS:
+        _warned.add(kind)
+        log.warning("%s; further ones of this kind are not logged", text.strip())

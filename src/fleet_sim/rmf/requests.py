@@ -14,6 +14,8 @@ from fleet_sim.rmf.states import Pause, SlotcarMode, Waypoint
 
 LONGEST_PATH = 100_000
 """Waypoints of a path that is followed."""
+LONGEST_NAME = 1000
+"""Characters of a task, an action or a level: they are published again with each state."""
 LARGEST_NUMBER = 2**63 - 1
 """Of requests; columns hold no larger ones."""
 
@@ -29,6 +31,7 @@ class SlotcarRequests:
         """Carry out a FollowWaypoints; a task that is known already goes on as before."""
         try:
             row = self._row(order.robot)
+            self._short("task_id", order.task)
             if order.task != self._slotcars.tasks(row).task:
                 self._slotcars.start_path(row, order.task, self._checked(order.path))
         except FleetSimError as error:
@@ -41,6 +44,7 @@ class SlotcarRequests:
             row = self._row(order.robot)
             if order.mode not in list(SlotcarMode):
                 raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(SlotcarMode)}")
+            self._short("performing_action", order.action)
             table = self._slotcars.table
             table.mode[row], table.mode_request[row] = order.mode, self._number(order.request)
             self._slotcars.tasks(row).action = order.action
@@ -72,6 +76,10 @@ class SlotcarRequests:
             raise InvalidValueError(f"request {number!r}: expected 0 to {LARGEST_NUMBER}")
         return number
 
+    def _short(self, what: str, text: str) -> None:
+        if len(text) > LONGEST_NAME:
+            raise InvalidValueError(f"{what}: expected at most {LONGEST_NAME} characters, got {len(text)}")
+
     def _checked(self, path: tuple[Waypoint, ...]) -> tuple[Waypoint, ...]:
         """Return `path`; raises InvalidValueError unless all of it can be driven to."""
         if not path:
@@ -83,6 +91,7 @@ class SlotcarRequests:
             numbers = (one.x, one.y, one.yaw, one.limit if one.obeys else 0.0)
             if not all(map(math.isfinite, numbers)) or not max(abs(one.x), abs(one.y)) <= self._world.extent:
                 raise InvalidValueError(f"path[{number}]: it is nowhere in this world: {brief(one)}")
+            self._short(f"path[{number}].level_name", one.level)
             if not 0 <= one.number <= LARGEST_NUMBER:
                 raise InvalidValueError(f"path[{number}].index: expected 0 to {LARGEST_NUMBER}, got {one.number!r}")
         return path

@@ -11,6 +11,7 @@ from geometry_msgs.msg import Pose as PoseMsg
 
 from fleet_sim.arrays import Floats
 from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.errors import LONGEST_SHOWN
 from fleet_sim.geometry import Pose
 from fleet_sim_msgs.msg import CommandResult
 
@@ -35,7 +36,8 @@ def ack_to_msg(ack: CommandAck, nanoseconds: int, error: str = "") -> CommandRes
         source=ack.source,
         stamp=time_to_msg(nanoseconds),
         accepted=list(ack.accepted_names),
-        rejected=list(ack.rejected),
+        # No entity has such a name: an answer need not be as long as what was sent.
+        rejected=[name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}..." for name in ack.rejected],
         reasons=list(ack.rejected.values()),
         error=error,
     )

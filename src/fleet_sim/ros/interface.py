@@ -46,6 +46,8 @@ class Bridge:
     refusals: Throttle
     record_folder: str
     """Where messages may have recordings written; empty: nowhere."""
+    record_sensors: tuple[str, ...]
+    """Kinds of sensors whose readings are in recordings."""
 
     def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
         """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.

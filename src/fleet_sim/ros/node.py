@@ -125,6 +125,7 @@ class FleetSimNode(Node):
             gateway=CommandGateway(sim, self._mailbox, refusals, self._settings.permissions),
             refusals=refusals,
             record_folder=self._settings.record_folder,
+            record_sensors=self._settings.record_sensors,
         )
 
     def _watch_others(self) -> None:

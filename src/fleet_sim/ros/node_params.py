@@ -17,7 +17,7 @@ from fleet_sim.config.scenario import as_scenario, is_scenario, simulation_in, w
 from fleet_sim.config.view_params import ViewParams
 from fleet_sim.core.clock import Clock, Schedule
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.entries import fill_scenario, spawn_entries
+from fleet_sim.entities.entries import fill_scenario, spawn_entry_rows
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.facade.run_inputs import InputRecorder
 from fleet_sim.gate.bounds import LONGEST_TIME
@@ -108,6 +108,7 @@ class NodeParameters:
         self.record_inputs = self._once("record_inputs", "", "Keep what changes the run in this file; empty: do not.")
         text = "Folder in which the service sim/record may write files; empty: it refuses."
         self.record_folder = self._once("record_folder", "", text)
+        self.record_sensors = self._recorded_sensors()
         text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
@@ -143,7 +144,7 @@ class NodeParameters:
             if self._robots:
                 grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
                 own = self._scenario.get("robots") or []
-                spawn_entries(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
+                spawn_entry_rows(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
                 # Who builds it again from its scenario gets these too.
                 sim.population.scenario = {**self._scenario, "robots": [*own, SIMPLE_ROBOT | grid]}
         except BaseException:
@@ -163,13 +164,21 @@ class NodeParameters:
         if self.record_inputs:
             InputRecorder(sim, self.record_inputs, source=str(Path(self._source).resolve()) if self._source else "")
         if self.record:
-            sim.record(self.record, map_frame=self.ros.map_frame, namespace=namespace)
+            frames = {"map_frame": self.ros.map_frame, "namespace": namespace}
+            sim.record(self.record, **frames, sensors=self.record_sensors)
 
     # ---- declaring ---------------------------------------------------------------------------------------------------
 
     def _once(self, name: str, default: Any, text: str) -> Any:
         descriptor = ParameterDescriptor(description=text, read_only=True)
         return self._node.declare_parameter(name, default, descriptor).value
+
+    def _recorded_sensors(self) -> tuple[str, ...]:
+        text = "Kinds of sensors whose readings recordings have, as lidar,imu; or all; empty: none."
+        given = self._once("record_sensors", "", text)
+        recorded = bool(self.record or self.record_folder)
+        self._check("record_sensors", recorded or not given, "is about recordings; set record or record_folder too")
+        return tuple(given.split(",")) if given else ()
 
     def _state_folder(self) -> OperatorFolder:
         text = "Folder of the files that /sim/save and /sim/load may name; empty: they work in memory only."

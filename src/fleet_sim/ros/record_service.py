@@ -43,7 +43,10 @@ class RecordService(Interface):
         if path.exists():
             raise InvalidValueError(f"name: {name!r} is there already")
         self._recording = self.bridge.sim.record(
-            path, map_frame=self.bridge.frames.map, namespace=self.bridge.node.get_namespace()
+            path,
+            map_frame=self.bridge.frames.map,
+            namespace=self.bridge.node.get_namespace(),
+            sensors=self.bridge.record_sensors,
         )
         return str(path)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from fleet_sim.arrays import Rows
@@ -10,6 +12,22 @@ from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import publishers
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.wire import MessageTemplate
+
+
+def publish_function(publishers: Sequence[Any]) -> Callable[[Sequence[bytes]], None]:
+    """Return a function that publishes one message, as bytes, through each of `publishers`."""
+    first, *others = publishers or [None]
+    if hasattr(first, "publish_each"):
+        # Of pocket_ros, whose loop over publishers is in C.
+        return partial(first.publish_each, others)
+    # Bound once: looking methods up for each of thousands of messages takes as long as publishing some of them.
+    functions = [publisher.publish for publisher in publishers]
+
+    def publish(pieces: Sequence[bytes]) -> None:
+        for function, piece in zip(functions, pieces, strict=True):
+            function(piece)
+
+    return publish
 
 
 class StateTopic(Interface):
@@ -37,8 +55,7 @@ class StateTopic(Interface):
     def on_fleet_changed(self, roster: Roster) -> None:
         self._publishers.on_fleet_changed(self.robots_of(roster))
         self._template = self.template_of(self._publishers.names, self._publishers.rows)
-        # Bound once: looking methods up for each of thousands of messages takes as long as publishing some of them.
-        self._publish = [publisher.publish for publisher in self._publishers.items]
+        self._publish = publish_function(self._publishers.items)
 
     def publish(self, now: int) -> None:
         rows = self._publishers.rows
@@ -46,5 +63,4 @@ class StateTopic(Interface):
             return
         self._template.write_stamp(now)
         self.write(self._template, rows)
-        for publish, piece in zip(self._publish, self._template.pieces(), strict=True):
-            publish(piece)
+        self._publish(self._template.pieces())

@@ -14,7 +14,7 @@ from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim.arrays import Floats
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.ros import qos
 from fleet_sim.ros.wire import decode
 
@@ -27,6 +27,12 @@ LARGE = 4096
 
 MOST_PENDING = 64
 """Large messages kept for a look-up; beyond that they are decoded at once."""
+
+MOST_AT_ONCE = 1000
+"""Messages of a topic that are taken at once: who sends faster than they are read must not hold up the step."""
+
+MOST_FRAMES, LONGEST_NAME = 50_000, 1000
+"""Frames of other nodes that are known, and the characters of their names."""
 
 _FIRST_FRAME = struct.Struct("<4xI8xI")
 """The beginning of a TFMessage in CDR: the number of transforms, and the length of the first frame_id."""
@@ -65,7 +71,10 @@ class TfListener:
             self._next_check = now + CHECK_PERIOD
             self._subscribe()
         for take in self._takes.values():
-            while taken := take(TFMessage, True):
+            for _ in range(MOST_AT_ONCE):
+                taken = take(TFMessage, True)
+                if not taken:
+                    break
                 self._hear(taken[0])
 
     def link(self, frame: str) -> Link | None:
@@ -123,7 +132,11 @@ class TfListener:
         for stamped in message.transforms:
             child, link = stamped.child_frame_id.removeprefix("/"), _link(stamped)
             if link is None:
-                self._refuse(f"/tf: transform of {child!r}", "it is not finite, or its quaternion is zero")
+                self._refuse(f"/tf: transform of {brief(child)}", "it is not finite, or its quaternion is zero")
+            elif max(len(child), len(link.parent)) > LONGEST_NAME:
+                self._refuse(f"/tf: transform of {brief(child)}", f"names have at most {LONGEST_NAME} characters")
+            elif child not in self._links and len(self._links) >= MOST_FRAMES:
+                self._refuse(f"/tf: transform of {brief(child)}", f"{MOST_FRAMES} frames of other nodes are known")
             else:
                 self._links[child] = link
 

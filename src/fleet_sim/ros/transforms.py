@@ -7,11 +7,14 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.world import World
-from fleet_sim.errors import UnknownNameError, unknown_name
+from fleet_sim.errors import InvalidValueError, UnknownNameError, brief, unknown_name
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.tf_listener import TfListener
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.quaternions import IDENTITY
+
+LONGEST_CHAIN = 1000
+"""Frames above a frame of other nodes: a tree of transforms as deep as memory would hold up the step."""
 
 Placement = tuple[Floats, Floats]
 """The pose of a frame in another one: position (1, 3) in m and orientation (1, 4)."""
@@ -34,7 +37,8 @@ class Transforms:
         self._listener.listen()
 
     def to_map(self, frame: str, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
-        """Return poses (N, 3), (N, 4) of `frame` in the map frame, as of now; raises UnknownNameError.
+        """Return poses (N, 3), (N, 4) of `frame` in the map frame, as of now; raises UnknownNameError, and
+        InvalidValueError below more frames than LONGEST_CHAIN.
 
         To be called where columns may be read: in the simulation's thread.
         """
@@ -94,6 +98,8 @@ class Transforms:
         way = {at: place}
         while (at == name or self._own(at) is None) and (link := self._listener.link(at)) is not None:
             at = link.parent
+            if len(way) > LONGEST_CHAIN:
+                raise InvalidValueError(f"frame {brief(name)} is below more than {LONGEST_CHAIN} others")
             # Other nodes may publish transforms that form a loop.
             if at in way:
                 break

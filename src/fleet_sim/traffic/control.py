@@ -152,6 +152,8 @@ class TrafficControl:
                 raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where there is no node")
             if node in held or np.count_nonzero(nodes == node) > 1:
                 raise refused(world, row, f"another robot has node {node}")
+            if floor.gates.is_in_swing(node):
+                raise refused(world, row, f"it stands at ({at[0]:g}, {at[1]:g}), where a door moves that is not open")
         floor.execution.stand(rows, nodes)
         floor.disturbances.enter(rows)
         self._floor = floor
@@ -202,7 +204,8 @@ class TrafficControl:
         if len(apart):
             row = int(rows[apart[0]])
             raise InvalidValueError(f"no way leads {self._world.label(row)!r} to node {nodes[apart[0]]}")
-        fixed = np.flatnonzero(~np.isnan(headings) & (turning_speeds(self._world, rows) <= 0.0))
+        turned = np.flatnonzero(~np.isnan(headings))
+        fixed = turned[turning_speeds(self._world, rows[turned]) <= 0.0] if len(turned) else turned
         if len(fixed):
             raise InvalidValueError(f"{self._world.label(int(rows[fixed[0]]))!r} cannot turn to a heading")
         for row in self._world.actions.busy(rows).tolist():
@@ -277,6 +280,7 @@ class TrafficControl:
         floor.execution.hold_unfit(self.rule)
         self._disturb(floor)
         floor.look()
+        floor.ask()
         floor.timing.step(floor.blocked)
         arrived = floor.execution.advance(dt)
         if len(arrived):

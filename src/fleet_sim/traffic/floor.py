@@ -12,6 +12,7 @@ from fleet_sim.traffic.disturbances import Disturbances
 from fleet_sim.traffic.execution.execution import Execution
 from fleet_sim.traffic.execution.lane_limits import lane_limits
 from fleet_sim.traffic.execution.tracks import tracks_of
+from fleet_sim.traffic.gates import Gates
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.obstacles import CoveredNodes
 from fleet_sim.traffic.regions import regions_of
@@ -35,6 +36,7 @@ class Floor:
         tracks = tracks_of(self.network, 2.0 * reach, lane_limits(site, self.network))
         self.execution = Execution(sim.world, table, tracks)
         self.obstacles = CoveredNodes(sim.world, table, tracks, reach, f"{site.name}_wall_")
+        self.gates = Gates(sim.world, table, self.execution, self.obstacles)
         self.regions = regions_of(self.network.neighbours)
         self.closed: Bools = np.zeros(len(self.network), np.bool_)
         self.covered: Bools = np.zeros(len(self.network), np.bool_)
@@ -57,9 +59,14 @@ class Floor:
             self.scheduled, self.covered = scheduled, covered
             self.open_up()
 
+    def ask(self) -> None:
+        """Open what robots come to, and let them enter what is open; plans lead through, open or not."""
+        if self.gates.ask():
+            self.execution.open_mask[:] = ~(self.blocked | self.gates.shut)
+
     def open_up(self) -> None:
         """Let robots enter what is neither closed nor covered."""
-        self.execution.open_mask[:] = ~self.blocked
+        self.execution.open_mask[:] = ~(self.blocked | self.gates.shut)
         self.execution.barred[:] = self.timing.barred
         # Plans may lead through what has just been closed, or around what is open now.
         self.timing.changed = True

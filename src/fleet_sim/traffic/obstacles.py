@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -84,6 +85,9 @@ class CoveredNodes:
         # What robots of the traffic carry, and what that carries, is no obstacle to them.
         for _ in range(DEEPEST):
             ours_mask |= (world.parent >= 0) & ours_mask[world.parent]
+        # Passages that open for robots are gates; where they stand when they are open, nobody drives ever.
+        parts = self._parts_of_passages()
+        ours_mask[parts] = True
         rows = np.flatnonzero(active_mask(world) & ~ours_mask)
         names = world.index.names
         # The walls of the site are in the network already.
@@ -97,7 +101,7 @@ class CoveredNodes:
             self._heights = (float(lower[:, 2].min()), float(upper[:, 2].max()))
         static_mask = world.collision_mode[rows] == STATIC
         # Measured once; only what can move is measured in each step.
-        self._still = self._under(rows[static_mask])
+        self._still = self._under(rows[static_mask]) | self.under(self._at(parts, 1.0))
         self._movers = rows[~static_mask]
 
     @cached_property
@@ -125,20 +129,47 @@ class CoveredNodes:
             nodes.append(np.where(share < 0.5, pairs, pairs[:, ::-1]))
         return _sorted(np.concatenate(places), np.concatenate(nodes))
 
+    def swept_by(self, passage: int) -> tuple[Bools, Bools]:
+        """Return the nodes (N,) that a passage takes while it is closed, or moves; and those while it is open."""
+        world, passages = self._world, self._world.routes.passages
+        assert passages is not None
+        parts = passages.parts_of(passage)
+        longest = 2.0 * float(world.half_extents[parts, 0].max(initial=0.0))
+        # So close that nothing of the size of a robot fits between two places of a leaf: it turns by pi at most.
+        count = max(4, math.ceil(math.pi * longest / self._radius))
+        swept: Bools = np.zeros(len(self._tracks.positions), np.bool_)
+        for number in range(count):
+            swept |= self.under(self._at(parts, number / count))
+        return swept, self.under(self._at(parts, 1.0))
+
+    def _parts_of_passages(self) -> Rows:
+        passages = self._world.routes.passages
+        if passages is None:
+            return NO_ROWS
+        return np.concatenate([NO_ROWS, *(passages.parts_of(row) for row in passages.opening_for_robots().tolist())])
+
+    def _at(self, parts: Rows, opening: float) -> ShapeArrays:
+        """Return the shapes of parts of passages that are open by `opening`."""
+        shapes, passages = shape_arrays(self._world, parts), self._world.routes.passages
+        return shapes if passages is None else shapes.at(*passages.poses_at(parts, opening))
+
     def _under(self, rows: Rows) -> Bools:
         """Return the nodes (N,) that `rows` take."""
+        return self.under(shape_arrays(self._world, rows))
+
+    def under(self, shapes: ShapeArrays) -> Bools:
+        """Return the nodes (N,) that bodies of these shapes take."""
         covered: Bools = np.zeros(len(self._tracks.positions), np.bool_)
-        if len(rows):
-            covered[self._hit(self._nodes, rows, self._radius)[:, 0]] = True
+        if len(shapes.kinds):
+            covered[self._hit(self._nodes, shapes, self._radius)[:, 0]] = True
             # A point of a lane is at most half a radius from the next: this reach covers what lies between.
-            crossed = self._hit(self._lanes, rows, float(np.sqrt(1.25) * self._radius))
+            crossed = self._hit(self._lanes, shapes, float(np.sqrt(1.25) * self._radius))
             # A lane to a node that is covered is of no use anyway.
             covered[crossed[~covered[crossed].any(axis=1), 0]] = True
         return covered
 
-    def _hit(self, points: Samples, rows: Rows, reach: float) -> Ints:
-        """Return the nodes (K, 2) of points that are nearer than `reach` to one of `rows`."""
-        shapes = shape_arrays(self._world, rows)
+    def _hit(self, points: Samples, shapes: ShapeArrays, reach: float) -> Ints:
+        """Return the nodes (K, 2) of points that are nearer than `reach` to one of `shapes`."""
         lowers, uppers = world_aabbs(*shapes)
         low, high = self._heights
         near_mask = (lowers[:, 2] <= high) & (uppers[:, 2] >= low) & (shapes.kinds != PLANE)

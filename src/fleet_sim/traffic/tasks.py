@@ -44,8 +44,9 @@ class Tasks(ABC):
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
         """Return the goals; the first `done_mask` of a robot is not looked at."""
 
-    def _draws(self, key: int, robots: Ints, count: int, lane: int = 0) -> Ints:
-        """Return for each robot a number (K,) below `count`: a function of its number and of how often it asked."""
+    def _draws(self, key: int, robots: Ints, count: int | Ints, lane: int = 0) -> Ints:
+        """Return for each robot a number (K,) below `count`, or its own of (K,): a function of its number and of how
+        often it asked."""
         return np.asarray(uniforms(key, robots, self._given[robots], lane) * count, np.int64)
 
 
@@ -66,10 +67,8 @@ class RandomTasks(Tasks):
         places = np.minimum(np.searchsorted(self._cells, cells), len(self._cells) - 1)
         here_mask = self._cells[places] == cells
         # Nobody is sent to where it stands: its own place is left out, and those behind it move up.
-        drawn = self._draws(self._key, robots, len(self._cells) - 1)
-        anywhere = self._draws(self._key, robots, len(self._cells))
-        chosen = np.where(here_mask, drawn + (drawn >= places), anywhere)
-        return self._cells[chosen]
+        drawn = self._draws(self._key, robots, len(self._cells) - here_mask)
+        return self._cells[drawn + (here_mask & (drawn >= places))]
 
 
 class AlternatingTasks(Tasks):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
+from fleet_sim.arrays import Floats
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError
 from fleet_sim.spatial import trigonometry as trig
@@ -15,10 +17,12 @@ from fleet_sim.vda5050.faults import Refused
 from fleet_sim.vda5050.legs import drives_sideways, edge_way, is_at, turned
 from fleet_sim.vda5050.nurbs import curve_points
 from fleet_sim.vda5050.order import OrderEdge, OrderNode, VehicleOrder
-from fleet_sim.vda5050.vehicle import Vehicle
+from fleet_sim.vda5050.vehicle import ENDED, Vehicle
+from fleet_sim.vda5050.wire.orders import MOST_NODES
+from fleet_sim.vda5050.wire.states import MOST_STATES
 from fleet_sim.vda5050.work.action import EDGE, NODE
 from fleet_sim.vda5050.work.offer import ActionOffer
-from fleet_sim.vda5050.zones import BLOCKED, LONGEST_EDGE, enabled_zones
+from fleet_sim.vda5050.zones import BLOCKED, LONGEST_EDGE, MOST_WORK, ZoneWork, enabled_zones, places_on
 
 
 class OrderAcceptance:
@@ -64,7 +68,18 @@ class OrderAcceptance:
             expected = "nowhere" if decision is None else f"at node {decision.node_id!r}, sequence {decision.sequence}"
             got = f"{first.node_id!r}, {first.sequence}"
             raise Refused("gap", f"an update of this order continues {expected}, got {got}", **about)
+        self._check_length(order, about)
         return True
+
+    def _check_length(self, order: VehicleOrder, about: dict[str, object]) -> None:
+        """Check that a vehicle keeps no more of an order that goes on and on than one message may have."""
+        state = self._vehicle.state
+        ahead = sum(node.released for node in state.nodes) + len(order.nodes) - 1
+        left = sum(entry.status not in ENDED for entry in state.actions) + len(order.actions())
+        for what, count, most in (("nodes", ahead, MOST_NODES), ("actions", left, MOST_STATES)):
+            if count > most:
+                reason = f"with this update {count} {what} would be ahead of the vehicle, at most {most} are kept"
+                raise Refused("unsupported", reason, **about, field=what)
 
     # ---- places ------------------------------------------------------------------------------------------------------
 
@@ -100,7 +115,7 @@ class OrderAcceptance:
         for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
             if edge.trajectory is not None:
                 self._check_curve(edge, begin, end, about)
-            self._check_zones(edge, begin, end, about)
+        self._check_zones(order, about)
 
     def _check_curve(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
         curve = curve_points(edge.trajectory, 0.1) if edge.trajectory is not None else None
@@ -111,27 +126,48 @@ class OrderAcceptance:
                 reason = f"the trajectory of edge {edge.edge_id!r} passes node {node.node_id!r} {gap:.2f} m away"
                 raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
 
-    def _check_zones(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
+    # ---- zones -------------------------------------------------------------------------------------------------------
+
+    def _check_zones(self, order: VehicleOrder, about: dict[str, object]) -> None:
+        """Check that no edge leads through a blocked zone, after a look at how long that takes."""
         vehicle, state = self._vehicle, self._vehicle.state
         zones = enabled_zones(state.zone_sets, state.map_id)
-        corners = [(begin.x or 0.0, begin.y), (end.x or 0.0, end.y)]
-        if edge.trajectory is not None:
-            corners += [point[:2] for point in edge.trajectory.points]
-        (x, y), *others = corners
-        if zones and max(trig.hypot_of(x - other[0], y - other[1]) for other in others) > LONGEST_EDGE:
-            reason = f"edge {edge.edge_id!r}: with zones, edges are at most {LONGEST_EDGE:g} m long"
-            raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
-        blocked = [zone for zone in zones if zone.kind == BLOCKED]
-        if not blocked:
+        if not zones:
             return
-        radius, start = footprint_radius(vehicle.world, vehicle.row), (begin.x or 0.0, begin.y)
-        # Without its own zones the way has no points between corners: each is looked at closely here.
-        points = np.vstack((np.array([start]), edge_way(vehicle, edge, start, end).points))
-        dense = np.vstack([one + (other - one) * np.linspace(0.0, 1.0, 50)[:, None] for one, other in pairwise(points)])
-        for zone in blocked:
-            if zone.touches(dense, radius).any():
-                reason = f"edge {edge.edge_id!r} leads through the blocked zone {zone.zone_id!r}"
-                raise Refused("no_route", reason, **about, zoneId=zone.zone_id)
+        radius = footprint_radius(vehicle.world, vehicle.row)
+        work = ZoneWork(zones, radius)
+        # What is left of the order is looked at again with each leg.
+        total = sum(work.on(*_extent_of(edge, begin, end)) for edge, begin, end in self._ways_left(order))
+        for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
+            length, corners = _extent_of(edge, begin, end)
+            if length > LONGEST_EDGE:
+                reason = f"edge {edge.edge_id!r}: with zones, edges are at most {LONGEST_EDGE:g} m long"
+                raise Refused("no_route", reason, **about, edgeId=edge.edge_id)
+            total += work.on(length, corners)
+        if total > MOST_WORK:
+            reason = (
+                f"too long a way near zones with too many corners: {total:.3g} comparisons, at most {MOST_WORK:.3g}"
+            )
+            raise Refused("no_route", reason, **about)
+        for edge, begin, end in zip(order.edges, order.nodes, order.nodes[1:], strict=False):
+            start = (begin.x or 0.0, begin.y)
+            places = places_on(start, edge_way(vehicle, edge, start, end).points)
+            for zone in zones:
+                if zone.kind == BLOCKED and zone.touches(places, radius).any():
+                    reason = f"edge {edge.edge_id!r} leads through the blocked zone {zone.zone_id!r}"
+                    raise Refused("no_route", reason, **about, zoneId=zone.zone_id)
+
+    def _ways_left(self, order: VehicleOrder) -> Iterator[tuple[OrderEdge, OrderNode, OrderNode]]:
+        """Yield the released edges that `order` continues, with the nodes at their ends."""
+        state = self._vehicle.state
+        if order.order_id != state.order_id:
+            return
+        nodes, edges = ([part for part in parts if part.released] for parts in (state.nodes, state.edges))
+        if len(nodes) == len(edges):
+            # It is on the first edge.
+            x, y = state.last_place or self._vehicle.place
+            nodes = [OrderNode("", -1, True, x=x, y=y), *nodes]
+        yield from zip(edges, nodes, nodes[1:], strict=False)
 
     # ---- fields and actions that it cannot use -----------------------------------------------------------------------
 
@@ -206,3 +242,10 @@ class OrderAcceptance:
                 raise Refused(
                     "malformed", f"action id {action.action_id!r} is in use", **about, actionId=action.action_id
                 )
+
+
+def _extent_of(edge: OrderEdge, begin: OrderNode, end: OrderNode) -> tuple[float, Floats]:
+    """Return how long an edge is at most, in m, and points (K, 2) that it is between: curves are between theirs."""
+    inner = [] if edge.trajectory is None else [point[:2] for point in edge.trajectory.points]
+    corners = np.array([(begin.x or 0.0, begin.y), *inner, (end.x or 0.0, end.y)])
+    return float(sum(trig.hypot_of(*(other - one).tolist()) for one, other in pairwise(corners))), corners

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -44,6 +44,8 @@ class VehicleDesk:
         """By row, in the order of the robots' ids."""
         self.taken: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
+        self.link_figures: Callable[[], Mapping[str, Any]] = dict
+        """What the connection to a broker counts, while there is one."""
         self._table, self._world = table, sim.world
         self._offers = [ActionOffer(self.context, str(fleet.version), fleet.actions) for fleet in settings.fleets]
         self._version = -1
@@ -212,8 +214,9 @@ class VehicleDesk:
             pilot.vehicle.wake()
 
     def figures(self) -> dict[str, Any]:
-        """Return what came in: messages carried out by topic, and refused ones by reason."""
-        return {"vehicles": len(self.pilots), "taken": dict(self.taken), "refused": dict(self.refused)}
+        """Return what came in: messages carried out by topic, and refused ones by reason; with `link_figures`."""
+        own = {"vehicles": len(self.pilots), "taken": dict(self.taken), "refused": dict(self.refused)}
+        return {**own, **self.link_figures()}
 
     def changed(self) -> Iterator[VehiclePilot]:
         """Yield the pilots whose vehicles have something to tell."""

@@ -10,6 +10,7 @@ from fleet_sim.vda5050.legs import is_aligned
 from fleet_sim.vda5050.order import OrderEdge, OrderNode, VehicleOrder
 from fleet_sim.vda5050.releases import ZoneWatch
 from fleet_sim.vda5050.vehicle import ENDED, FINISHED, ActionEntry, Vehicle
+from fleet_sim.vda5050.wire.states import MOST_STATES
 from fleet_sim.vda5050.work.offer import ActionOffer
 from fleet_sim.vda5050.work.worker import ActionWorker
 
@@ -67,6 +68,10 @@ class VehiclePilot:
         state.edges = [edge for edge in state.edges if edge.released] + [*order.edges]
         state.actions = [entry for entry in state.actions if entry.sequence <= stitch.sequence]
         state.actions += _entries([*order.nodes[1:], *order.edges])
+        # An order may go on for days; those that ended first are forgotten, and acceptance limits the others.
+        ended = [index for index, entry in enumerate(state.actions) if entry.status in ENDED]
+        for index in reversed(ended[: max(0, len(state.actions) - MOST_STATES)]):
+            del state.actions[index]
         state.extended = state.leg is not None
 
     # ---- the step ----------------------------------------------------------------------------------------------------

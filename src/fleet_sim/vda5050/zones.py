@@ -21,6 +21,10 @@ LONGEST_EDGE = 500.0
 """Of an edge where there are zones, in m: all of it is looked at closely."""
 SPACING = 0.1
 """Between the places on a way that are looked at, in m."""
+MOST_AT_ONCE = 1 << 16
+"""Pairs of places and sides of zones that are looked at together."""
+MOST_WORK = 2_000_000
+"""The same, of all that a vehicle still has to drive: about half a second."""
 
 
 @saved
@@ -36,16 +40,21 @@ class VehicleZone:
 
     def touches(self, points: Floats, radius: float) -> Bools:
         """Return at which of `points` (N, 2) a disc of `radius` m touches the zone."""
-        corners = np.array(self.corners)
+        begins = np.array(self.corners)
+        sides = np.hstack((begins, np.roll(begins, -1, axis=0)))[:, :, None]
         inside_mask, x, y = np.zeros(len(points), bool), points[:, 0], points[:, 1]
         gaps = np.full(len(points), np.inf)
-        for (x1, y1), (x2, y2) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-            # Sides that a ray to the right crosses: an odd number of them from inside.
-            crosses_mask = (y1 > y) != (y2 > y)
-            inside_mask ^= crosses_mask & (x < x1 + ((x2 - x1) / (y2 - y1) if y1 != y2 else 0.0) * (y - y1))
+        # Many sides at once, but not so many that they fill the memory.
+        at_once = max(1, MOST_AT_ONCE // max(1, len(points)))
+        for some in range(0, len(sides), at_once):
+            x1, y1, x2, y2 = np.swapaxes(sides[some : some + at_once], 0, 1)
             dx, dy = x2 - x1, y2 - y1
-            share = np.clip(((x - x1) * dx + (y - y1) * dy) / max(dx * dx + dy * dy, 1e-12), 0.0, 1.0)
-            gaps = np.minimum(gaps, trig.hypot(x - x1 - share * dx, y - y1 - share * dy))
+            # Sides that a ray to the right crosses: an odd number of them from inside.
+            slopes = np.where(dy != 0.0, dx / np.where(dy != 0.0, dy, 1.0), 0.0)
+            crosses_mask = ((y1 > y) != (y2 > y)) & (x < x1 + slopes * (y - y1))
+            inside_mask ^= np.logical_xor.reduce(crosses_mask, axis=0)
+            share = np.clip(((x - x1) * dx + (y - y1) * dy) / np.maximum(dx * dx + dy * dy, 1e-12), 0.0, 1.0)
+            gaps = np.minimum(gaps, trig.hypot(x - x1 - share * dx, y - y1 - share * dy).min(axis=0))
         touched_mask: Bools = inside_mask | (gaps <= radius)
         return touched_mask
 
@@ -105,15 +114,41 @@ def enabled_zones(sets: Sequence[VehicleZoneSet], map_id: str) -> list[VehicleZo
     return [zone for item in sets if item.enabled and item.map_id == map_id for zone in item.zones]
 
 
-def zoned(begin: tuple[float, float], points: Floats, zones: Sequence[VehicleZone], radius: float) -> ZonedWay:
-    """Return the way from `begin` through `points` (K, 2), with more points where zones begin and end."""
-    if not zones:
-        return ZonedWay(points, np.full(len(points), np.inf), {})
+def _places(begin: tuple[float, float], points: Floats) -> list[Floats]:
+    """Return the places on a way from `begin` through `points` (K, 2): the begin, and those up to each point."""
     corners = np.vstack((np.array(begin)[None], points))
     dense = [corners[:1]]
     for one, other in pairwise(corners):
         count = max(1, math.ceil(trig.hypot_of(float(other[0] - one[0]), float(other[1] - one[1])) / SPACING))
         dense.append(one + (other - one) * (np.arange(1, count + 1) / count)[:, None])
+    return dense
+
+
+def places_on(begin: tuple[float, float], points: Floats) -> Floats:
+    """Return the places (N, 2), at most SPACING apart, on a way from `begin` through `points` (K, 2)."""
+    return np.concatenate(_places(begin, points))
+
+
+class ZoneWork:
+    """How much there is to look at on ways through `zones`, told before it is looked at."""
+
+    def __init__(self, zones: Sequence[VehicleZone], radius: float) -> None:
+        corners = [np.array(zone.corners) for zone in zones]
+        self._low = np.array([part.min(axis=0) for part in corners]) - radius
+        self._high = np.array([part.max(axis=0) for part in corners]) + radius
+        self._sides = np.array([len(part) for part in corners])
+
+    def on(self, length: float, corners: Floats) -> float:
+        """Return how many pairs of places and sides there are on a way of `length` m inside of `corners` (K, 2)."""
+        near_mask = ((self._low <= corners.max(axis=0)) & (self._high >= corners.min(axis=0))).all(axis=1)
+        return (length / SPACING + len(corners)) * float(self._sides[near_mask].sum())
+
+
+def zoned(begin: tuple[float, float], points: Floats, zones: Sequence[VehicleZone], radius: float) -> ZonedWay:
+    """Return the way from `begin` through `points` (K, 2), with more points where zones begin and end."""
+    if not zones:
+        return ZonedWay(points, np.full(len(points), np.inf), {})
+    dense = _places(begin, points)
     places = np.concatenate(dense)
     # The corners stay exactly where they are; all other places are kept where something changes only.
     kept_mask = np.zeros(len(places), bool)

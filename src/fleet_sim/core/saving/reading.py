@@ -13,7 +13,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray
 from fleet_sim.core.saving.forms import Forms
 from fleet_sim.core.saving.objects import object_of
-from fleet_sim.core.saving.values import Json
+from fleet_sim.core.saving.values import PLAIN, Json
 from fleet_sim.errors import FleetSimError, StateFileError, brief
 from fleet_sim.saved_classes import SAVED
 
@@ -56,7 +56,7 @@ class ValueReader:
         if isinstance(json, list):
             # Kept before its items are read: they may refer to it.
             items: list[Any] = self._keep([])
-            items.extend(map(self.read, json))
+            items.extend(json if {*map(type, json)} <= PLAIN else map(self.read, json))
             return items
         if not isinstance(json, dict) or len(json) != 1:
             raise StateFileError(f"expected a value, got {brief(json)}")

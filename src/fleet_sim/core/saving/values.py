@@ -20,6 +20,8 @@ from fleet_sim.saved_classes import saved_name
 Json = Any
 """None, a truth value, a number or a text; a list; or a mapping of one key, which names the kind of value."""
 
+PLAIN = frozenset((type(None), bool, int, str))
+"""The types whose values stand for themselves, here and in JSON."""
 ARRAYS = "biuf"
 """The kinds of numbers whose arrays are written as such."""
 
@@ -57,7 +59,8 @@ class ValueWriter:
         """Return what is met for the first time, and may be met again."""
         kind = type(value)
         if kind is list:
-            return self._items(value, where)
+            # Names of a fleet, which are as they are; a list that is changed later must not be what was written.
+            return list(value) if {*map(type, value)} <= PLAIN else self._items(value, where)
         if kind is tuple:
             return {"tuple": self._items(value, where)}
         if kind is set or kind is frozenset:

@@ -12,7 +12,11 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.wire import decode
 
-QUEUE = QoSProfile(depth=1000)
+MOST = 1000
+"""Requests of a topic that are taken in one step: who sends faster than they are read must not hold up the step."""
+LARGEST = 10_000_000
+"""Bytes of a request: more than the longest path has."""
+QUEUE = QoSProfile(depth=MOST)
 """Reliable, and deep: one subscription stands for those that each robot has in Open-RMF's simulation."""
 
 
@@ -30,9 +34,14 @@ class RequestTopic:
         self._subscription = bridge.robots.create_subscription(kind, name, _never_called, profile)
 
     def receive(self) -> None:
-        """Pass on all requests that have arrived, in their order."""
-        while (taken := self._subscription.handle.take_message(self._kind, True)) is not None:
+        """Pass on the requests that have arrived, at most MOST of them, in their order."""
+        for _ in range(MOST):
+            taken = self._subscription.handle.take_message(self._kind, True)
+            if taken is None:
+                return
             try:
+                if len(taken[0]) > LARGEST:
+                    raise InvalidValueError(f"{len(taken[0])} bytes, at most {LARGEST} are read")
                 command = self._make(decode(taken[0], self._kind))
             except InvalidValueError as error:
                 self._bridge.reject(self._name, error)

@@ -11,6 +11,7 @@ from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult, IngestorState
 
 from fleet_sim.equipment import ServeRobot
 from fleet_sim.equipment.workcells import Workcells
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge
@@ -19,6 +20,8 @@ from fleet_sim.ros.rmf.inbox import RequestTopic
 FLEETS = "/fleet_states"
 MOST_FLEETS = 1000
 """Fleets whose robots are remembered."""
+MOST_ROBOTS, LONGEST_NAME = 10_000, 1000
+"""Robots of a fleet, and characters of a name."""
 
 
 class WorkcellTopics:
@@ -80,8 +83,12 @@ class WorkcellTopics:
         self._served.append((self._bridge.sim.world.label(row), bool(self._cells.table.ingests[row]), request, success))
 
     def _hear_fleet(self, message: FleetState) -> None:
+        names = tuple(robot.name for robot in message.robots[: MOST_ROBOTS + 1])
+        if len(names) > MOST_ROBOTS or max(map(len, (message.name, *names))) > LONGEST_NAME:
+            most = f"at most {MOST_ROBOTS} robots, and names of {LONGEST_NAME} characters"
+            raise InvalidValueError(f"expected {most}, got {len(message.robots)}")
         if message.name in self._fleets or len(self._fleets) < MOST_FLEETS:
-            self._fleets[message.name] = tuple(robot.name for robot in message.robots)
+            self._fleets[message.name] = names
 
     def _request(self, message: DispenserRequest | IngestorRequest) -> ServeRobot:
         robots = self._fleets.get(message.transporter_type, ())

@@ -45,6 +45,17 @@ def building_of(content: Mapping[str, Any], path: Path) -> Building:
         raise ConfigError(str(error), source=str(path)) from error
 
 
+def _lines(level: Mapping[str, Any], kind: str, path: Path, where: str) -> list[tuple[int, int, dict[str, Any]]]:
+    """Return the lanes or walls of a level: two vertices, and properties."""
+    found = []
+    for index, entry in enumerate(list_of(level, kind, path, where)):
+        given = entry[2] if len(entry) > 2 else {}
+        if not isinstance(given, Mapping):
+            fail(path, f"must be properties, got {brief(given)}", f"{where}.{kind}[{index}][2]")
+        found.append((entry[0], entry[1], properties_of(given)))
+    return found
+
+
 def _building_of(content: Mapping[str, Any], path: Path) -> Building:
     if not is_building(content):
         fail(path, "it is no building: it has no levels with walls or floors")
@@ -57,8 +68,7 @@ def _building_of(content: Mapping[str, Any], path: Path) -> Building:
         vertices = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
         points = frame.to_metres(np.array([vertex.place for vertex in vertices]).reshape(-1, 2))
         elevation = _number(entry, "elevation", path, where, 0.0)
-        lanes = [(e[0], e[1], properties_of(e[2]) if len(e) > 2 else {}) for e in list_of(entry, "lanes", path, where)]
-        walls = [(e[0], e[1], properties_of(e[2]) if len(e) > 2 else {}) for e in list_of(entry, "walls", path, where)]
+        lanes, walls = (_lines(entry, kind, path, where) for kind in ("lanes", "walls"))
         graphs = tuple(
             _graph(str(number), vertices, points, [lane for lane in lanes if lane[2].get("graph_idx", 0) == number])
             for number in GRAPHS

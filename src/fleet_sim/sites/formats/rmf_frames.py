@@ -73,6 +73,8 @@ def frame_of(building: Mapping[str, Any], name: str, path: Path) -> DrawingFrame
     levels = building["levels"]
     # The first level is the reference where none is named, as Open-RMF has it.
     reference = building.get("reference_level_name") or next(iter(levels))
+    if not isinstance(reference, (str, int)):
+        fail(path, f"must be the name of a level, got {brief(reference)}", "reference_level_name")
     if name != reference and isinstance(levels.get(reference), Mapping):
         there = _fiducials(levels[reference], path, f"levels.{reference}")
         here = _fiducials(levels[name], path, f"levels.{name}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints
 
 MOVED, TURNED, ARRIVED = 1, 2, 4
@@ -62,3 +64,9 @@ class Stride(NamedTuple):
     motions: Bytes
     velocities: Floats
     asks: Bools
+
+
+def stride_of(count: int) -> Stride:
+    """Return room for what a step of `count` robots finds out."""
+    tops, accels, passed = np.empty(count), np.empty(count), np.empty(count, np.int64)
+    return Stride(tops, accels, passed, np.empty(count, np.uint8), np.empty((count, 2)), np.empty(count, np.bool_))

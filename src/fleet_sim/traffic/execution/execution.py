@@ -8,7 +8,7 @@ from fleet_sim.arrays import NO_ROWS, Bools, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
-from fleet_sim.traffic.execution.drivers import ARRIVED, Drivers, Limits, Stride
+from fleet_sim.traffic.execution.drivers import ARRIVED, Drivers, Limits, Stride, stride_of
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
 from fleet_sim.traffic.execution.law import advance
 from fleet_sim.traffic.execution.poses import poses_of, write_poses
@@ -72,7 +72,8 @@ class Execution:
         rows, table, motion = self.rows, self._table, self._world.motion
         if not len(rows):
             return NO_ROWS
-        step = advance(
+        step = stride_of(len(rows))
+        advance(
             rows,
             dt,
             self._none_open if self.frozen else self.open_mask,
@@ -93,6 +94,7 @@ class Execution:
                 motion.angular_accel,
                 motion.angular_accels,
             ),
+            step,
         )
         self._write(step)
         arrived: Rows = rows[step.motions & ARRIVED != 0]

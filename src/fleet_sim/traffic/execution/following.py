@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Rows
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import inlined
 from fleet_sim.traffic.execution.drivers import Drivers, Stride
 from fleet_sim.traffic.execution.tracks import Tracks
 from fleet_sim.traffic.execution.ways import Marks, Uses, Ways
@@ -22,7 +22,7 @@ SIDEWAYS = -1e-9
 """The least cosine between the lanes of a follower and its leader."""
 
 
-@compiled
+@inlined
 def follow(
     rows: Rows,
     open_mask: Bools,
@@ -72,7 +72,7 @@ def follow(
         drivers.gap[row] = gap_behind(gone * max(cosine, 0.0), gone * sine, room)
 
 
-@compiled
+@inlined
 def gap_behind(along: float, beside: float, room: float) -> float:
     """Return how far before a node a robot is `room` m from one that is so far beyond it, along its lane and beside."""
     square = room * room - beside * beside

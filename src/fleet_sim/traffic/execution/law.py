@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Rows
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.traffic.execution.drivers import ARRIVED, MOVED, TURNED, Drivers, Limits, Stride
 from fleet_sim.traffic.execution.following import follow
 from fleet_sim.traffic.execution.numbers import STRAIGHT, can_stop, next_speed, wrapped
@@ -20,7 +20,7 @@ from fleet_sim.traffic.execution.ways import Marks, Rotations, Uses, Ways
 BACKWARD, EITHER = 1, 2
 
 
-@compiled
+@compiled_step
 def advance(
     rows: Rows,
     dt: float,
@@ -33,14 +33,13 @@ def advance(
     rounds: Rotations,
     drivers: Drivers,
     limits: Limits,
-) -> Stride:
-    """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`."""
-    count = len(rows)
-    places, motions, asks = marks.at[rows], np.zeros(count, np.uint8), np.zeros(count, np.bool_)
-    step = Stride(np.empty(count), np.empty(count), places, motions, np.zeros((count, 2)), asks)
-    # A function over all robots for each part: to hand arrays to a function per robot takes longer than its work, as
-    # their references are counted.
-    look_up_limits(rows, drivers, limits, step)
+    step: Stride,
+) -> None:
+    """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`.
+
+    What they did is written to `step`.
+    """
+    begin_step(rows, marks, drivers, limits, step)
     grant(rows, dt, open_mask, barred, tracks, marks, ways, uses, rounds, drivers, step)
     follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
     if len(rounds.sizes) > 1:
@@ -50,14 +49,15 @@ def advance(
     drive_rounds(rows, dt, open_mask, tracks, marks, ways, drivers, step)
     leave(rows, tracks, marks, ways, uses, drivers, step)
     locate(rows, tracks, marks, ways, drivers, step)
-    return step
 
 
-@compiled
-def look_up_limits(rows: Rows, drivers: Drivers, limits: Limits, step: Stride) -> None:
-    """Find the top speeds and the accelerations of robots along their lanes."""
+@inlined
+def begin_step(rows: Rows, marks: Marks, drivers: Drivers, limits: Limits, step: Stride) -> None:
+    """Find the top speeds and the accelerations of robots along their lanes; nobody has done anything yet."""
     for index in range(len(rows)):
         row = rows[index]
+        step.passed[index], step.motions[index], step.asks[index] = marks.at[row], 0, False
+        step.velocities[index, 0] = step.velocities[index, 1] = 0.0
         speed, accel = limits.linear_axes[row, 0], limits.accel_axes[row, 0]
         if not drivers.turns[row]:
             # It drives in any direction of its own frame: what holds for both axes holds for all directions.
@@ -69,7 +69,7 @@ def look_up_limits(rows: Rows, drivers: Drivers, limits: Limits, step: Stride) -
 # ---- grants ----------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def grant(
     rows: Rows,
     dt: float,
@@ -125,7 +125,7 @@ def grant(
             ahead += tracks.lengths[lane]
 
 
-@compiled
+@inlined
 def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, drivers: Drivers, step: Stride) -> None:
     """End the uses of nodes that robots have cleared, and of the claims of lanes that they drove to the end."""
     for index in range(len(rows)):
@@ -148,7 +148,7 @@ def leave(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses, driv
 # ---- motion ----------------------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def turn(
     rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, limits: Limits, step: Stride
 ) -> None:
@@ -190,7 +190,7 @@ def turn(
         drivers.spin[row] = 0.0 if there else after
 
 
-@compiled
+@inlined
 def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
     """Move robots that do not turn along their ways, at most to the ends of what they were granted."""
     for index in range(len(rows)):
@@ -241,7 +241,7 @@ def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drive
         marks.at[row] = at
 
 
-@compiled
+@inlined
 def locate(rows: Rows, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
     """Write where robots are and their velocities, and which of them stand at their goals for the first time."""
     for index in range(len(rows)):

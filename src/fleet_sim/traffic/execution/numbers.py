@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import inlined
 from fleet_sim.motion.profile import ROUNDING, SLACK, TINY
 
 STRAIGHT = 1e-9
@@ -12,7 +12,7 @@ STRAIGHT = 1e-9
 WHOLE_TURN = 2.0 * np.pi
 
 
-@compiled
+@inlined
 def next_speed(speed: float, distance: float, exit_speed: float, limit: float, accel: float, dt: float) -> float:
     """Return the next speed as `next_speeds` of the profile does."""
     ahead = max(2.0 * distance - speed * dt + exit_speed * exit_speed / accel, 0.0)
@@ -20,7 +20,7 @@ def next_speed(speed: float, distance: float, exit_speed: float, limit: float, a
     return max(min(ahead, limit, speed + accel * dt), speed - accel * dt)
 
 
-@compiled
+@inlined
 def can_stop(distance: float, speed: float, limit: float, accel: float, dt: float) -> bool:
     """Return whether a robot can stop exactly `distance` ahead within one step, as `can_stop` of the profile does."""
     if distance > min(0.5 * accel * dt, limit) * dt * SLACK:
@@ -32,7 +32,7 @@ def can_stop(distance: float, speed: float, limit: float, accel: float, dt: floa
     return rate <= SLACK and offset * offset <= spare * spare
 
 
-@compiled
+@inlined
 def wrapped(angle: float) -> float:
     """Return the same angle between -pi and pi."""
     return angle - WHOLE_TURN * np.floor(angle / WHOLE_TURN + 0.5)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Rows
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import inlined
 from fleet_sim.traffic.execution.drivers import MOVED, Drivers, Stride
 from fleet_sim.traffic.execution.numbers import STRAIGHT, can_stop, next_speed, wrapped
 from fleet_sim.traffic.execution.tracks import Tracks
 from fleet_sim.traffic.execution.ways import Marks, Rotations, Ways
 
 
-@compiled
+@inlined
 def start_rounds(
     rows: Rows,
     open_mask: Bools,
@@ -50,7 +50,7 @@ def start_rounds(
             drivers.round[row] = rounds.leaders[number]
 
 
-@compiled
+@inlined
 def _is_ready(
     row: int, open_mask: Bools, barred: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers
 ) -> bool:
@@ -68,7 +68,7 @@ def _is_ready(
     return abs(wrapped(tracks.yaws[ways.lanes[row, at + 1]] - ahead)) <= STRAIGHT
 
 
-@compiled
+@inlined
 def drive_rounds(
     rows: Rows, dt: float, open_mask: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride
 ) -> None:
@@ -105,7 +105,7 @@ def drive_rounds(
                     step.motions[index] = MOVED
 
 
-@compiled
+@inlined
 def _move(
     row: int, there: bool, share: float, rate: float, length: float, moves: bool, marks: Marks, drivers: Drivers
 ) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Ints
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import compiled_step
 from fleet_sim.traffic.planners.guides import Columns
 from fleet_sim.traffic.planners.queueing import OWN_PLACE
 from fleet_sim.traffic.planners.swapping import find_partner
@@ -24,7 +24,7 @@ it stands, whether it waits for others, and who follows it."""
 KEPT = 5
 
 
-@compiled
+@compiled_step
 def give_way(
     links: Links,
     begins: Ints,
@@ -38,6 +38,7 @@ def give_way(
     choices: Links,
     stack: Links,
     ranks: Ints,
+    remaining: Links,
     steps: Steps,
     rows: Ints,
     guides: Columns,
@@ -54,7 +55,7 @@ def give_way(
     width = links.shape[1] + 1
     depth, answer = 1, MOVED
     stack[0] = first
-    _sort_choices(links, now, then, standing, choices, ranks, steps, rows, guides, key, swaps, first)
+    _sort_choices(links, now, then, standing, choices, ranks, remaining, steps, rows, guides, key, swaps, first)
     while depth > 0:
         robot = stack[depth - 1]
         own = choices[robot]
@@ -76,7 +77,7 @@ def give_way(
         if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
             other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
         if other != NOBODY:
-            _sort_choices(links, now, then, standing, choices, ranks, steps, rows, guides, key, swaps, other)
+            _sort_choices(links, now, then, standing, choices, ranks, remaining, steps, rows, guides, key, swaps, other)
             stack[depth] = other
             depth += 1
             continue
@@ -86,7 +87,25 @@ def give_way(
     return True
 
 
-@compiled
+@compiled_step
+def look_ahead(links: Links, now: Ints, steps: Steps, rows: Ints, remaining: Links) -> None:
+    """Write how far from its goal each robot is after each of its moves, waiting last, to `remaining` (R, K + 1).
+
+    For all robots before the first one is planned: each look is at another end of a large table, and many of them are
+    fetched at once where none waits for what is done with another.
+    """
+    for robot in range(len(now)):
+        begin, row = now[robot], rows[robot]
+        for column in range(links.shape[1]):
+            node = links[begin, column]
+            if row == OWN_PLACE:
+                remaining[robot, column] = 1
+            elif node >= 0:
+                remaining[robot, column] = steps[row, node]
+        remaining[robot, links.shape[1]] = 0 if row == OWN_PLACE else steps[row, begin]
+
+
+@compiled_step
 def _stay(now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool:
     """Let `robot` wait where it is, though another one may hold that; returns whether nobody does."""
     alone = holding[now[robot]] == NOBODY
@@ -96,7 +115,7 @@ def _stay(now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool
     return alone
 
 
-@compiled
+@compiled_step
 def _sort_choices(
     links: Links,
     now: Ints,
@@ -104,6 +123,7 @@ def _sort_choices(
     standing: Links,
     choices: Links,
     ranks: Ints,
+    remaining: Links,
     steps: Steps,
     rows: Ints,
     guides: Columns,
@@ -122,8 +142,7 @@ def _sort_choices(
             continue
         taken = standing[node] >= 0 and node != begin
         crowded = crowded or taken
-        away = np.int64(node != begin) if rows[robot] == OWN_PLACE else np.int64(steps[rows[robot], node])
-        rank = _rank(away, taken and not swaps, _chance_bits(key, robot, node))
+        rank = _rank(np.int64(remaining[robot, column]), taken and not swaps, _chance_bits(key, robot, node))
         if len(guides) and guides[robot, begin] == column:
             rank = np.int64(-1)
         at = count
@@ -140,10 +159,11 @@ def _sort_choices(
         first = begin if own[0] == width - 1 else links[begin, own[0]]
         own[width + PARTNER] = find_partner(links, now, then, standing, steps, rows, robot, first)
         if own[width + PARTNER] != NOBODY:
-            own[:count] = own[:count][::-1].copy()
+            for at in range(count // 2):
+                own[at], own[count - 1 - at] = own[count - 1 - at], own[at]
 
 
-@compiled
+@compiled_step
 def _rank(away: np.int64, avoided: bool, chance_bits: np.int64) -> np.int64:
     """Return what choices are ordered by; without swaps robots leave each other alone where they can.
 
@@ -152,7 +172,7 @@ def _rank(away: np.int64, avoided: bool, chance_bits: np.int64) -> np.int64:
     return (NO_WAY if away < 0 else away << 20) + (1 << 19 if avoided else 0) + chance_bits
 
 
-@compiled
+@compiled_step
 def _pull(
     links: Links, bars: Bytes, passes: Ints, now: Ints, then: Ints, holding: Links, own: Links, robot: int
 ) -> None:
@@ -169,7 +189,7 @@ def _pull(
             return
 
 
-@compiled
+@compiled_step
 def _hold_next(
     links: Links,
     begins: Ints,
@@ -211,7 +231,7 @@ def _hold_next(
         own[width + TRIED] += 1
 
 
-@compiled
+@compiled_step
 def is_shut(bars: Bytes, passes: Ints, robot: int, node: int) -> bool:
     """Return whether `robot` must not enter `node`."""
     if bars[node] == OPEN:
@@ -219,7 +239,7 @@ def is_shut(bars: Bytes, passes: Ints, robot: int, node: int) -> bool:
     return bars[node] == BLOCKED or (passes[robot] != EVERYWHERE and passes[robot] != node)
 
 
-@compiled
+@compiled_step
 def _may_take(
     then: Ints,
     standing: Links,
@@ -239,7 +259,7 @@ def _may_take(
     return allow_rotations or choices[other, choices.shape[1] - KEPT + ON_STACK] == 0
 
 
-@compiled
+@compiled_step
 def _next_in_the_way(links: Links, begins: Ints, ids: Ints, then: Ints, standing: Links, own: Links, robot: int) -> int:
     """Return the next robot without a plan that stands on what `robot` holds, NOBODY for none."""
     width = links.shape[1] + 1
@@ -263,7 +283,7 @@ def _next_in_the_way(links: Links, begins: Ints, ids: Ints, then: Ints, standing
     return NOBODY
 
 
-@compiled
+@compiled_step
 def let_go(links: Links, begins: Ints, ids: Ints, begin: int, end: int, holding: Links, robot: int) -> None:
     """Free what `robot` holds for its move, but not what another one has taken since."""
     if holding[end] == robot:
@@ -278,7 +298,7 @@ def let_go(links: Links, begins: Ints, ids: Ints, begin: int, end: int, holding:
                 return
 
 
-@compiled
+@compiled_step
 def _chance_bits(key: np.uint64, robot: int, node: int) -> np.int64:
     """Return 19 bits that depend on all three, evenly spread."""
     word = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(robot) * np.uint64(0xBF58476D1CE4E5B9)
@@ -288,7 +308,7 @@ def _chance_bits(key: np.uint64, robot: int, node: int) -> np.int64:
     return np.int64(word >> np.uint64(45))
 
 
-@compiled
+@compiled_step
 def chance(key: np.uint64, robot: int, node: int) -> float:
     """Return a number from 0 to 1."""
     return _chance_bits(key, robot, node) / 524288.0

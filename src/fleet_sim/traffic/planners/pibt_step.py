@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Ints
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import compiled, compiled_step
 from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go
+from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go, look_ahead
 from fleet_sim.traffic.planners.guides import Columns
 from fleet_sim.traffic.planners.queueing import OWN_PLACE
 from fleet_sim.traffic.problem import EVERYWHERE, Problem
@@ -30,16 +30,16 @@ class PibtStep:
 
     def arrays(
         self, problem: Problem, now: Ints
-    ) -> tuple[Links, Ints, Ints, Bytes, Ints, Ints, Links, Links, Links, Links, Ints]:
+    ) -> tuple[Links, Ints, Ints, Bytes, Ints, Ints, Links, Links, Links, Links, Ints, Links]:
         """Return what `run_steps` takes first."""
         network = self._network
         robots, width = len(problem), network.links.shape[1] + 1
         choices = np.zeros((robots, width + KEPT), np.int32)
-        stack = np.empty(robots, np.int32)
+        stack, remaining = np.empty(robots, np.int32), np.empty((robots, width), np.int32)
         claims = network.claims
         return (
             *(network.links, claims.begins, claims.ids, problem.bars, problem.passes, now.copy()),
-            *(self._standing, self._holding, choices, stack, np.empty(width, np.int64)),
+            *(self._standing, self._holding, choices, stack, np.empty(width, np.int64), remaining),
         )
 
 
@@ -56,6 +56,7 @@ def run_steps(
     choices: Links,
     stack: Links,
     ranks: Ints,
+    remaining: Links,
     goals: Ints,
     steps: Steps,
     rows: Ints,
@@ -86,12 +87,13 @@ def run_steps(
             then[robot] = NOBODY
             standing[now[robot]] = robot
         order = np.argsort(urgency)
+        look_ahead(links, now, steps, rows, remaining)
         key = seed + np.uint64(number)
         for robot in order:
             if then[robot] == NOBODY:
                 give_way(
-                    links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, steps, rows,
-                    guides, key, allow_rotations, swaps, robot,
+                    links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, remaining,
+                    steps, rows, guides, key, allow_rotations, swaps, robot,
                 )  # fmt: skip
         for robot in range(robots):
             let_go(links, begins, ids, now[robot], then[robot], holding, robot)
@@ -116,6 +118,7 @@ def next_places(
     choices: Links,
     stack: Links,
     ranks: Ints,
+    remaining: Links,
     steps: Steps,
     rows: Ints,
     guides: Columns,
@@ -135,14 +138,15 @@ def next_places(
         standing[now[robot]] = robot
         then[robot] = NOBODY
         choices[robot, choices.shape[1] - KEPT + ON_STACK] = 0
+    look_ahead(links, now, steps, rows, remaining)
     sound = True
     for number in range(len(fixed)):
         sound = sound and _fix(links, begins, ids, bars, passes, now, then, holding, fixed[number])
     for robot in order:
         if sound and then[robot] == NOBODY:
             sound = give_way(
-                links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, steps, rows,
-                guides, key, allow_rotations, swaps, robot,
+                links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, remaining,
+                steps, rows, guides, key, allow_rotations, swaps, robot,
             )  # fmt: skip
     # Fixed robots have asked nobody, so circles and swaps with them are found only now.
     if sound and len(fixed):
@@ -154,7 +158,7 @@ def next_places(
     return sound
 
 
-@compiled
+@compiled_step
 def _fix(
     links: Links,
     begins: Ints,

@@ -7,13 +7,13 @@ places there (Okumura, 2023, on LaCAM's second version).
 from __future__ import annotations
 
 from fleet_sim.arrays import Ints
-from fleet_sim.kernels import compiled
+from fleet_sim.kernels import compiled_step
 from fleet_sim.traffic.tables import Links, Steps
 
 NOBODY = -1
 
 
-@compiled
+@compiled_step
 def find_partner(
     links: Links, now: Ints, then: Ints, standing: Links, steps: Steps, rows: Ints, robot: int, first: int
 ) -> int:
@@ -44,7 +44,7 @@ def find_partner(
     return NOBODY
 
 
-@compiled
+@compiled_step
 def _is_needed(
     links: Links, standing: Links, steps: Steps, rows: Ints, pusher: int, puller: int, behind: int, ahead: int
 ) -> bool:
@@ -62,7 +62,7 @@ def _is_needed(
     return pull[behind] < pull[ahead] and (push[behind] == 0 or push[ahead] < push[behind])
 
 
-@compiled
+@compiled_step
 def _is_possible(links: Links, standing: Links, steps: Steps, rows: Ints, first: int, begin: int) -> bool:
     """Return whether a robot that backs from `begin`, away from `first`, comes to where three ways meet."""
     behind, ahead = first, begin
@@ -78,7 +78,7 @@ def _is_possible(links: Links, standing: Links, steps: Steps, rows: Ints, first:
     return False
 
 
-@compiled
+@compiled_step
 def _ways_on(links: Links, standing: Links, steps: Steps, rows: Ints, node: int, behind: int) -> tuple[int, int]:
     """Return how many ways lead on from `node`, coming from `behind`, and one of them.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats
+from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.kernels import compiled_step
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.traffic.figures import FigureCollector
@@ -15,6 +16,36 @@ from fleet_sim.traffic.traffic import Traffic
 
 HELD = STOPPED | BROKEN | UNFIT
 """Reasons to stand that no order of passing ends."""
+
+
+@compiled_step
+def look_at(
+    rows: Rows,
+    speed: Floats,
+    spin: Floats,
+    held: Bytes,
+    position: Floats,
+    serving_mask: Bools,
+    active_mask: Bools,
+    points: Floats,
+    codes: Ints,
+) -> float:
+    """Write where `rows` (K,) are and what they do to `points` (K, 2) and `codes` (K,); return the highest speed."""
+    fastest = 0.0
+    for place in range(len(rows)):
+        row = rows[place]
+        points[place, 0], points[place, 1] = position[row, 0], position[row, 1]
+        fastest = max(fastest, speed[row])
+        if serving_mask[place]:
+            codes[place] = SERVING
+        elif speed[row] > 0.0 or spin[row] != 0.0:
+            # Turning on the spot is driving, too: the robot does what it was told.
+            codes[place] = DRIVING
+        elif active_mask[place]:
+            codes[place] = BLOCKED if held[row] & HELD else WAITING
+        else:
+            codes[place] = IDLE
+    return fastest
 
 
 class Watch:
@@ -33,15 +64,11 @@ class Watch:
     def look(self, dt: float, serving_mask: Bools, active_mask: Bools) -> None:
         """Look at all robots (K,), some of which are served at a goal, and some of which have a task."""
         rows, table = self._crew.rows, self._crew.table
-        speeds = table.speed[rows]
-        self.speed_max = max(self.speed_max, float(speeds.max(initial=0.0)))
-        # Turning on the spot is driving, too: the robot does what it was told.
-        moves_mask = (speeds > 0.0) | (table.spin[rows] != 0.0)
-        held_mask = (table.held[rows] & HELD) != 0
-        stands = np.where(held_mask, BLOCKED, WAITING)
-        codes = np.where(moves_mask, DRIVING, np.where(active_mask, stands, IDLE))
-        codes[serving_mask] = SERVING
-        self.collector.observe(dt, self._crew.robots, self._sim.world.position[rows, :2], codes)
+        points, codes = np.empty((len(rows), 2)), np.empty(len(rows), np.int64)
+        columns = table.speed, table.spin, table.held, self._sim.world.position
+        fastest = look_at(rows, *columns, serving_mask, active_mask, points, codes)
+        self.speed_max = max(self.speed_max, fastest)
+        self.collector.observe(dt, self._crew.robots, points, codes)
 
     def figures(self) -> dict[str, float | None]:
         """Return the figures so far; None for a distance of robots where there is only one."""

@@ -24,6 +24,7 @@ class BrokerAddress:
     user: str | None = None
     password: str | None = None
     ca: str | None = None
+    password_in_url: bool = False
 
     @classmethod
     def parse(cls, url: str, ca: str | None = None) -> BrokerAddress:
@@ -46,7 +47,8 @@ class BrokerAddress:
         if user is None and parts.password is not None:
             raise ConfigError("--vda5050: a password needs a user")
         tls = parts.scheme == "mqtts"
-        return cls(host, port or PORTS[parts.scheme], tls, user, None if user is None else password, ca)
+        shown = parts.password is not None
+        return cls(host, port or PORTS[parts.scheme], tls, user, None if user is None else password, ca, shown)
 
     def __str__(self) -> str:
         return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"

@@ -142,14 +142,28 @@ class MqttLink:
 
     def _serve(self, connection: VehicleConnection, events: int) -> None:
         client = connection.client
-        if events & selectors.EVENT_READ:
-            client.loop_read()
-            # What TLS has read already is not seen by the selector.
-            while (sock := client.socket()) is not None and getattr(sock, "pending", int)() > 0:
+        try:
+            if events & selectors.EVENT_READ:
                 client.loop_read()
-        if events & selectors.EVENT_WRITE and client.socket() is not None:
-            client.loop_write()
+                # What TLS has read already is not seen by the selector.
+                while (sock := client.socket()) is not None and getattr(sock, "pending", int)() > 0:
+                    client.loop_read()
+            if events & selectors.EVENT_WRITE and client.socket() is not None:
+                client.loop_write()
+        except Exception:
+            # What a broker sends must not end the thread, and with it the connections of all other vehicles.
+            self._fail(connection)
         self._register(connection)
+
+    def _fail(self, connection: VehicleConnection) -> None:
+        """Break a connection on which something raised; it is made anew as one that the broker closed."""
+        if not self.lost["broken by a fault"]:
+            logger.exception("VDA 5050: %s: the connection is broken and made anew", connection.identity.prefix)
+        self.lost["broken by a fault"] += 1
+        sock = connection.client.socket()
+        if isinstance(sock, socket.socket):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     def _register(self, connection: VehicleConnection) -> None:
         """Watch the socket of a connection for what it waits for; forget the one it had."""

@@ -21,6 +21,7 @@ from fleet_sim.vda5050.link.address import BrokerAddress
 from fleet_sim.vda5050.link.mqtt_link import MqttLink
 from fleet_sim.vda5050.outbox import VehicleOutbox
 from fleet_sim.vda5050.vehicle import VehicleIdentity
+from fleet_sim.vda5050.wire.versions import VERSIONS
 
 MOST_PENDING = 50
 """Messages to one vehicle that are not carried out yet; more are dropped."""
@@ -30,8 +31,8 @@ SYSTEM = "vda5050_outbox"
 class VehicleSession:
     """The connection of a simulation with a master control, until `close` or the end of the simulation.
 
-    `refused` counts what was not let in: retained messages, which are of another time; too long ones; those that are
-    no text; more than a vehicle can carry out.
+    `refused` counts what was not let in: messages of topics that the vehicle has not subscribed to; retained ones,
+    which are of another time; too long ones; those that are no text; more than a vehicle can carry out.
     """
 
     def __init__(self, sim: MultiRobotSimulationCore, address: BrokerAddress) -> None:
@@ -48,6 +49,7 @@ class VehicleSession:
         self._outbox = VehicleOutbox(self._desk, sim.world, self.link.send)
         sim.pipeline.add(System(SYSTEM, Phase.OBSERVE, self._publish))
         sim.events.on("closed", self.close)
+        self._desk.link_figures = self._link_figures
         self._tell_roster()
 
     def close(self) -> None:
@@ -55,6 +57,7 @@ class VehicleSession:
         if any(system.name == SYSTEM for system in self._sim.pipeline.systems):
             self._sim.pipeline.remove(SYSTEM)
             self._sim.events.off("closed", self.close)
+            self._desk.link_figures = dict
             self.link.close()
 
     def __enter__(self) -> VehicleSession:
@@ -67,12 +70,10 @@ class VehicleSession:
 
     def figures(self) -> dict[str, Any]:
         """Return what came in and went out: see VehicleDesk.figures; with what was not let in, and not sent."""
-        return {
-            **self._desk.figures(),
-            "online": self.link.online,
-            "not_let_in": dict(self.refused),
-            "not_sent": dict(self.link.lost),
-        }
+        return {**self._desk.figures(), **self._link_figures()}
+
+    def _link_figures(self) -> dict[str, Any]:
+        return {"online": self.link.online, "not_let_in": dict(self.refused), "not_sent": dict(self.link.lost)}
 
     # ---- in the step -------------------------------------------------------------------------------------------------
 
@@ -95,7 +96,7 @@ class VehicleSession:
                 pilot.vehicle.wants_factsheet = pilot.vehicle.changed = True
 
     def _receive(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> None:
-        reason, text = self._check(identity, payload, retained)
+        reason, text = self._check(identity, topic, payload, retained)
         if reason:
             self.refused[reason] += 1
             return
@@ -107,8 +108,11 @@ class VehicleSession:
         future = self._sim.inbox.put(command)
         future.add_done_callback(partial(self._carried_out, identity.prefix))
 
-    def _check(self, identity: VehicleIdentity, payload: bytes, retained: bool) -> tuple[str, str]:
+    def _check(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> tuple[str, str]:
         """Return why a message is not let in, or "" and its text."""
+        if topic not in VERSIONS[identity.version].incoming:
+            # Names of others are not counted one by one: a broker may make up as many as it likes.
+            return "of another topic", ""
         if retained:
             # The standard keeps no orders: this one is of an earlier run, and would move robots now.
             return "retained", ""

@@ -117,7 +117,12 @@ class VehicleConnection:
     # ---- callbacks of the client -------------------------------------------------------------------------------------
 
     def _on_message(self, client: mqtt.Client, data: Any, message: mqtt.MQTTMessage) -> None:
-        self._received(self, message.topic.rpartition("/")[2], bytes(message.payload), message.retain)
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            # No topic that was subscribed to; the broker alone can send it.
+            topic = ""
+        self._received(self, topic.removeprefix(f"{self.identity.prefix}/"), bytes(message.payload), message.retain)
 
     def _on_connect(self, client: mqtt.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:

@@ -16,6 +16,8 @@ from fleet_sim.vda5050.wire.orders import (
 )
 from fleet_sim.vda5050.wire.shapes import WireMany, WireNumber, WireShape, maybe
 
+MOST_STATES = 10_000
+"""States of actions in a state."""
 PERCENT = WireNumber(0.0, 100.0)
 
 CONNECTION_20 = WireShape(**HEADER, connectionState=words("ONLINE", "OFFLINE", "CONNECTIONBROKEN"))
@@ -105,7 +107,7 @@ STATE_20 = WireShape(
     agvPosition=maybe(AGV_POSITION_20),
     velocity=maybe(VELOCITY),
     loads=maybe(WireMany(LOAD)),
-    actionStates=WireMany(ACTION_STATE_20, 10_000),
+    actionStates=WireMany(ACTION_STATE_20, MOST_STATES),
     batteryState=BATTERY_20,
     errors=WireMany(ERROR_20),
     information=maybe(WireMany(INFORMATION_20)),
@@ -123,8 +125,8 @@ STATE_30 = STATE_21.but(
     nodeStates=WireMany(NODE_STATE_30),
     edgeStates=WireMany(EDGE_STATE_30),
     agvPosition=maybe(AGV_POSITION_30, "mobileRobotPosition"),
-    actionStates=WireMany(ACTION_STATE_30, 10_000),
-    instantActionStates=WireMany(ACTION_STATE_30, 10_000),
+    actionStates=WireMany(ACTION_STATE_30, MOST_STATES),
+    instantActionStates=WireMany(ACTION_STATE_30, MOST_STATES),
     batteryState=maybe(BATTERY_30, "powerSupply"),
     errors=WireMany(ERROR_30),
     information=maybe(WireMany(INFORMATION_30)),

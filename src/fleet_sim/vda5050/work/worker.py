@@ -25,7 +25,7 @@ from fleet_sim.vda5050.work.waiting import TRIGGER
 ALONE = ("HARD", "SINGLE")
 STANDING = ("HARD", "SOFT")
 MOST_INSTANTS = 200
-"""Instant actions in a state; of more, those that ended first are left out."""
+"""Instant actions in a state; of more, those that ended first are left out, and no more are begun."""
 
 
 class ActionWorker:
@@ -56,6 +56,9 @@ class ActionWorker:
         self._forget_old()
         vehicle.wake()
         reason = self._offer.refusal(vehicle, action.action_type, INSTANT, action.parameters)
+        # Those that act at once, such as the end of a pause, are taken at any time.
+        if not reason and len(state.instants) > MOST_INSTANTS and not self._offer.actions[action.action_type].at_once:
+            reason = f"{MOST_INSTANTS} instant actions have not ended yet"
         if reason:
             entry.status, entry.result = FAILED, reason
             references = {"actionId": action.action_id, "actionType": action.action_type}

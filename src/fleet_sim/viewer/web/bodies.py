@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from fleet_sim.arrays import Bytes, Floats, Ints
 from fleet_sim.core.appearance import NO_APPEARANCE, appearance_in, looks_alike
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.sensors.render.scene import MeshKey, MeshStore, instance_table
+from fleet_sim.viewer.web.glb import textured_glb
 from fleet_sim.viewer.web.link_frames import LinkFrames
 from fleet_sim.viewer.web.mesh_pieces import MeshPiece, pieces_of
 
@@ -37,13 +38,18 @@ class BatchKey(NamedTuple):
     movable: bool
     opacity: int
     """In 255ths."""
+    paint: tuple[int, int, int] | None
+    """Their colour, which the texture is multiplied with; None: without texture, each in a colour of its own."""
 
 
 @dataclass(eq=False)
 class MeshBatch:
-    """A batch on the page: instances `members` (K,) of the table."""
+    """A batch on the page: instances `members` (K,) of the table.
 
-    handle: viser.BatchedMeshHandle
+    What has a texture is in two: with it while it has its own colour, without it in any other.
+    """
+
+    handle: viser.BatchedMeshHandle | viser.BatchedGlbHandle
     members: Ints
     piece: MeshPiece
 
@@ -84,11 +90,22 @@ class ShownBodies:
         colours = colouring(snapshot, self)
         if self._find_movers(before, snapshot) or new:
             self._rebuild(colours)
-        for batch in self._batches.values():
+        for key, batch in self._batches.items():
             # Each of these compares, and sends nothing where nothing changed.
             batch.handle.batched_positions = self.positions[batch.members].astype(np.float32)
             batch.handle.batched_wxyzs = _wxyz(self.orientations[batch.members])
-            batch.handle.batched_colors = _tinted(colours[batch.members], batch.piece)
+            if isinstance(batch.handle, viser.BatchedMeshHandle):
+                batch.handle.batched_colors = _tinted(colours[batch.members], batch.piece)
+            if batch.piece.painted is not None:
+                self._show_either(batch, painted=key.paint is not None, colours=colours)
+
+    def _show_either(self, batch: MeshBatch, *, painted: bool, colours: Bytes) -> None:
+        """Leave only those in the batch that have their own colours, if it is a painted one, or only the others."""
+        own = self.table.colors[batch.members, :3]
+        shown_mask = (colours[batch.members] == own).all(axis=1) == painted
+        batch.handle.visible = bool(shown_mask.any())
+        # What has no size is not drawn. Batches of another size would be sent anew, with their pictures.
+        batch.handle.batched_scales = self.table.scales[batch.members] * shown_mask[:, None]
 
     def _find_movers(self, before: Snapshot | None, snapshot: Snapshot) -> bool:
         """Note what moves; return whether there is anything new among it."""
@@ -112,7 +129,8 @@ class ShownBodies:
                 self._batches[key] = self._make(key, members, colours)
             else:
                 batch.members = members
-                batch.handle.batched_scales = self.table.scales[members]
+                if batch.piece.painted is None:
+                    batch.handle.batched_scales = self.table.scales[members]
 
     def _wanted(self) -> dict[BatchKey, Ints]:
         """Return the instances of each batch that the table asks for."""
@@ -126,29 +144,57 @@ class ShownBodies:
                     for movable in (False, True):
                         members = own[(opacities == opacity) & (movable_mask[own] == movable)]
                         if len(members):
-                            wanted[BatchKey(group.key, number, movable, opacity)] = members
+                            key = BatchKey(group.key, number, movable, opacity, None)
+                            wanted[key] = members
+                            if piece.painted is not None:
+                                wanted |= self._painted(key, members)
         return wanted
+
+    def _painted(self, key: BatchKey, members: Ints) -> dict[BatchKey, Ints]:
+        """Return the batches of instances with a texture, one for each colour that it is multiplied with."""
+        own = self.table.colors[members, :3]
+        found = dict[BatchKey, Ints]()
+        for red, green, blue in np.unique(own, axis=0).tolist():
+            paint = (red, green, blue)
+            found[key._replace(paint=paint)] = members[(own == np.array(paint)).all(axis=1)]
+        return found
 
     def _make(self, key: BatchKey, members: Ints, colours: Bytes) -> MeshBatch:
         piece = self.mesh(key.mesh)[key.piece]
         # A new name each time: the page must not take it for one that it has.
         self._made += 1
-        handle = self._scene.add_batched_meshes_simple(
-            f"/bodies/{self._made}",
-            piece.vertices,
-            piece.faces,
-            _wxyz(self.orientations[members]),
-            self.positions[members].astype(np.float32),
-            batched_scales=self.table.scales[members],
-            batched_colors=_tinted(colours[members], piece),
-            opacity=None if key.opacity >= 255 else key.opacity / 255.0,
-            lod="off" if len(piece.faces) < FEW_TRIANGLES else "auto",
-            # What is mirrored has its triangles inside out.
-            # Shadows on bodies are too coarse: they would be striped.
-            receive_shadow=False,
-            side="double" if key.mesh.mirrored else "front",
-        )
+        name, turns = f"/bodies/{self._made}", _wxyz(self.orientations[members])
+        places, scales = self.positions[members].astype(np.float32), self.table.scales[members]
+        lod: Literal["off", "auto"] = "off" if len(piece.faces) < FEW_TRIANGLES else "auto"
+        handle: viser.BatchedMeshHandle | viser.BatchedGlbHandle
+        if key.paint is not None and piece.painted is not None:
+            glb = textured_glb(piece.painted.drawable, piece.painted.picture, _factor(key, piece))
+            handle = self._scene.add_batched_glb(
+                name, glb, turns, places, batched_scales=scales, lod=lod, receive_shadow=False
+            )
+        else:
+            handle = self._scene.add_batched_meshes_simple(
+                name,
+                piece.vertices,
+                piece.faces,
+                turns,
+                places,
+                batched_scales=scales,
+                batched_colors=_tinted(colours[members], piece),
+                opacity=None if key.opacity >= 255 else key.opacity / 255.0,
+                lod=lod,
+                # Shadows on bodies are too coarse: they would be striped.
+                receive_shadow=False,
+                # What is mirrored has its triangles inside out.
+                side="double" if key.mesh.mirrored else "front",
+            )
         return MeshBatch(handle, members, piece)
+
+
+def _factor(key: BatchKey, piece: MeshPiece) -> Floats:
+    """Return what the colours of a texture are multiplied with (4,), in linear light."""
+    linear = _tinted(np.array([key.paint], np.uint8), piece)[0]
+    return np.append(linear, key.opacity) / 255.0
 
 
 def _same_size(batch: MeshBatch, members: Ints | None) -> bool:

@@ -27,14 +27,29 @@ def add_button(
     return button
 
 
-def on_input(handle: Any, act: Callable[[], object]) -> None:
-    """Do `act` whenever a page changes an input; not when the program does."""
+class SharedInput:
+    """An input that all pages share: it shows what is so, and does `act` with what a page has set it to.
 
-    def changed(event: Any) -> None:
+    viser calls back from another thread, some time after it has the new value. Until then `show` leaves it alone: a
+    frame from before would put the old value in its place, and that would be what is acted on.
+    """
+
+    def __init__(self, handle: Any, act: Callable[[Any], object]) -> None:
+        self._handle, self._act = handle, act
+        self._known = handle.value
+        handle.on_update(self._changed)
+
+    def show(self, value: object) -> None:
+        """Set it to what is so."""
+        if self._handle.value == self._known:
+            self._known = value
+            show_value(self._handle, value)
+
+    def _changed(self, event: Any) -> None:
+        # What the program sets comes back, too.
         if event.client is not None:
-            act()
-
-    handle.on_update(changed)
+            self._known = value = self._handle.value
+            self._act(value)
 
 
 def show_value(handle: Any, value: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import viser
 
 from fleet_sim.viewer.web.colouring import ColourMode, moving_mask
-from fleet_sim.viewer.web.inputs import add_button, on_input, show_value
+from fleet_sim.viewer.web.inputs import SharedInput, add_button
 from fleet_sim.viewer.web.plots import Plots
 from fleet_sim.viewer.web.source import Source, ViewFrame
 
@@ -33,8 +33,8 @@ class Panel:
         self._status: viser.GuiMarkdownHandle
         self._pause: viser.GuiButtonHandle | None = None
         self._step: viser.GuiButtonHandle | None = None
-        self._speed: viser.GuiDropdownHandle[str] | None = None
-        self._axis: viser.GuiSliderHandle[float] | None = None
+        self._speed: SharedInput | None = None
+        self._axis: SharedInput | None = None
         self._seen_time: float | None = None
         self._paused = False
         # A recording is played by who looks at it; that changes nothing.
@@ -64,15 +64,14 @@ class Panel:
         source = self._source
         self._pause = add_button(gui, PAUSE, lambda: source.set_paused(not self._paused), PAUSES)
         self._step = add_button(gui, "Step", source.step, viser.Icon.PLAYER_TRACK_NEXT, visible=False)
-        self._speed = speed = gui.add_dropdown(
-            "speed", tuple(SPEEDS), initial_value="1x", hint="Simulated seconds per real second"
-        )
-        on_input(speed, lambda: source.set_speed(SPEEDS[speed.value]))
+        hint = "Simulated seconds per real second"
+        speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1x", hint=hint)
+        self._speed = SharedInput(speed, lambda value: source.set_speed(SPEEDS[value]))
         times = source.times
         if times is not None:
             step = max((times[1] - times[0]) / 1000.0, 1e-6)
-            self._axis = axis = gui.add_slider("time", times[0], max(times[1], times[0] + step), step, times[0])
-            on_input(axis, lambda: source.seek(axis.value))
+            axis = gui.add_slider("time", times[0], max(times[1], times[0] + step), step, times[0])
+            self._axis = SharedInput(axis, source.seek)
         add_button(gui, "Reset", source.reset, viser.Icon.ROTATE, hint="Begin again, with everything as it was")
 
     def show(self, frame: ViewFrame) -> None:
@@ -91,6 +90,6 @@ class Panel:
             self._step.visible = status.paused
             known = next((name for name, factor in SPEEDS.items() if factor == status.speed), None)
             if known is not None:
-                show_value(self._speed, known)
+                self._speed.show(known)
         if self._axis is not None:
-            show_value(self._axis, snapshot.time)
+            self._axis.show(snapshot.time)

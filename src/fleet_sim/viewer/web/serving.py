@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
+from weakref import WeakSet
 
 import rich
 import viser
@@ -21,6 +22,7 @@ import websockets
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.viewer.web.admission import Admission
@@ -28,16 +30,29 @@ from fleet_sim.viewer.web.clicks import with_all_clicks
 
 
 class GuardedHost(str):
-    """The host to bind, and who is admitted; `guards` once a server asks it for each request."""
+    """The host to bind, and who is admitted; `guards` once a server asks it for each request.
+
+    `connections` are those that are open.
+    """
 
     admission: Admission
     guards: bool
+    connections: WeakSet[ServerConnection]
 
     def __new__(cls, host: str, admission: Admission) -> GuardedHost:
         """Return the host as a text."""
         made = super().__new__(cls, host)
-        made.admission, made.guards = admission, False
+        made.admission, made.guards, made.connections = admission, False, WeakSet()
         return made
+
+    def drop_silent(self) -> None:
+        """Drop the connections that have asked for nothing; for the thread of the server.
+
+        Browsers open some in advance. A server that ends would wait for each of them until its patience is over.
+        """
+        for connection in list(self.connections):
+            if connection.state is State.CONNECTING:
+                connection.transport.abort()
 
 
 def serve_guarded(handler: Any, host: Any, port: Any, **options: Any) -> Any:
@@ -53,8 +68,15 @@ def serve_guarded(handler: Any, host: Any, port: Any, **options: Any) -> Any:
         answer: Response | None = behind(connection, admitted)
         return answer and with_all_clicks(answer)
 
+    def connection(*args: Any, **settings: Any) -> ServerConnection:
+        made = ServerConnection(*args, **settings)
+        host.connections.add(made)
+        return made
+
     host.guards = True
-    return serve(handler, str(host), port, process_request=process_request, **options)
+    # It is called like a class, and nothing more.
+    options |= {"process_request": process_request, "create_connection": connection}
+    return serve(handler, str(host), port, **options)
 
 
 _replacing = Lock()
@@ -123,5 +145,10 @@ def forbid_tunnels(server: viser.ViserServer) -> None:
 
 def close_server(server: viser.ViserServer) -> None:
     """End `server` and its threads."""
+    guarded, loop = server.get_host(), server.get_event_loop()
+    if isinstance(guarded, GuardedHost):
+        # A server that has ended has closed its loop.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(guarded.drop_silent)
     with silent():
         server.stop()

@@ -13,6 +13,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionStatus
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.inputs import add_button, show_value
 from fleet_sim.viewer.web.panel import ADD, SELECTED
@@ -26,6 +27,8 @@ NOTICE = 6.0
 """How long a message stays, in s."""
 NO_CAMERA = "none"
 SIDES = 48
+GROUND = 0.5
+"""What ends below this height in m stands on the ground, on wheels or legs that nobody has described; not a storey."""
 
 
 class Session:
@@ -38,6 +41,8 @@ class Session:
         self._may_act = may_act and source.takes_commands
         self._may_spawn = self._may_act and may_spawn
         self._position: Floats = np.zeros(3)
+        self.floor = 0.0
+        """The height of the floor that what is selected stands on, in m."""
         self._orientation: Floats = np.array([0.0, 0.0, 0.0, 1.0])
         self._dragged = False
         self._driving: list[tuple[str, Action]] = []
@@ -133,6 +138,7 @@ class Session:
             return
         index = snapshot.index_of(self.selected)
         self._position, self._orientation = snapshot.positions[index], snapshot.orientations[index]
+        self.floor = _floor_of(snapshot, index)
         is_robot = bool(snapshot.agent_mask[index])
         details = frame.details.get(self.selected, RobotDetails())
         lines = details.lines or _pose_lines(self._position, snapshot.velocities[index])
@@ -157,6 +163,7 @@ class Session:
 
     def _show_nobody(self) -> None:
         self._text.content = NOBODY
+        self.floor = 0.0
         show_value(self._follow, False)
         show_value(self._move, False)
         self._follow.visible = self._move.visible = self._camera.visible = self._picture.visible = False
@@ -171,13 +178,13 @@ class Session:
         if self._ring is None or self._goal is None:
             self._ring = _ring(scene, "/own/ring", 0.45, 0.56, RING)
             self._goal = _ring(scene, "/own/goal", 0.0, 0.14, GOAL)
-        floor = np.array([1.0, 1.0, 0.0])
-        self._ring.position = self._position * floor + np.array([0.0, 0.0, 0.02])
+        flat, floor = np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, self.floor])
+        self._ring.position = self._position * flat + floor + np.array([0.0, 0.0, 0.02])
         self._ring.visible = True
         ahead = frame.paths.lines[frame.paths.robots == index]
         self._goal.visible = bool(len(ahead))
         if len(ahead):
-            self._goal.position = ahead[-1, 1] * floor + np.array([0.0, 0.0, 0.03])
+            self._goal.position = ahead[-1, 1] * flat + floor + np.array([0.0, 0.0, 0.03])
         if self._gizmo is not None and not self._dragged:
             self._gizmo.position, self._gizmo.wxyz = self._position, np.roll(self._orientation, 1)
 
@@ -224,6 +231,13 @@ class Session:
         self._dragged = event.phase != "end"
         if self.selected and self._may_act:
             self.send(commands.put(self.selected, np.array(gizmo.position), np.roll(np.array(gizmo.wxyz), -1)))
+
+
+def _floor_of(snapshot: Snapshot, index: int) -> float:
+    """Return the height of the floor that an entity stands on: the ground, unless all of it is higher than GROUND."""
+    bodies = snapshot.bodies
+    lowest = float(snapshot.positions[index, 2] + bodies.centres[index, 2] - bodies.half_extents[index, 2])
+    return lowest if lowest > GROUND else 0.0
 
 
 def _pose_lines(position: Floats, velocity: Floats) -> list[tuple[str, str]]:

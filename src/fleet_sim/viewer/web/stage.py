@@ -22,7 +22,7 @@ from fleet_sim.viewer.web.source import Source, ViewFrame, Wanted
 log = logging.getLogger("fleet_sim.viewer")
 
 ON_THE_FLOOR = 0.1
-"""A click on something that does not move, lower than this in m, is a click on the floor."""
+"""A click on something that does not move, lower than this in m above the floor, is a click on the floor."""
 
 
 class ViewStage:
@@ -101,14 +101,16 @@ class ViewStage:
             found = pick(self._bodies, origin, direction / np.linalg.norm(direction))
         if session is None or frame is None:
             return
-        point = meets_floor(origin, direction)
+        # Robots on an upper floor stay there: what is seen below it is seen through it.
+        point = meets_floor(origin, direction, session.floor)
         if found is not None:
             index, away = found
             hit = origin + away * direction / np.linalg.norm(direction)
-            if frame.snapshot.agent_mask[index] or hit[2] > ON_THE_FLOOR:
+            if frame.snapshot.agent_mask[index] or hit[2] > session.floor + ON_THE_FLOOR:
                 session.select(frame.snapshot.names[index])
                 return
-            point = hit
+            if hit[2] >= session.floor:
+                point = hit
         if point is not None:
             session.sends_to(point, queue=event.modifier == "shift", routed=self._source.routed)
 

@@ -34,9 +34,10 @@ class Guard:
 class WaitSet:
     """Waits on any number of attached conditions; what a wait costs depends on what is triggered alone."""
 
-    def __init__(self, participant: Participant) -> None:
+    def __init__(self, participant: Participant, most: int = _MAX_TRIGGERED) -> None:
         self._handle = check(lib.dds_create_waitset(participant.handle), "a wait set")
-        self._triggered = (ct.c_ssize_t * _MAX_TRIGGERED)()
+        self._triggered = (ct.c_ssize_t * most)()
+        self._most = most
         self._wait = lib.dds_waitset_wait
 
     def attach(self, handle: int, key: int) -> None:
@@ -50,12 +51,12 @@ class WaitSet:
     def wait(self, timeout_ns: int = INFINITY) -> list[int]:
         """The keys of what is triggered, waiting up to `timeout_ns`; empty on timeout.
 
-        At most 1,024 keys are answered at once; the rest stay triggered.
+        At most `most` keys are answered at once; the rest stay triggered.
         """
-        count = self._wait(self._handle, self._triggered, _MAX_TRIGGERED, timeout_ns)
+        count = self._wait(self._handle, self._triggered, self._most, timeout_ns)
         if count <= 0:
             return []
-        return self._triggered[: min(count, _MAX_TRIGGERED)]
+        return self._triggered[: min(count, self._most)]
 
     def close(self) -> None:
         """Delete the wait set."""

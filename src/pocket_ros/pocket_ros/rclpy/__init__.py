@@ -10,7 +10,15 @@ rclpy.spin(node)
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+if find_spec("cyclonedds") is None:
+    raise ModuleNotFoundError(
+        "pocket_ros talks over the package cyclonedds, which is not installed; its wheels are for 3.10 to "
+        "3.13. Use one of these Pythons, or a ROS 2 made for this one",
+        name="cyclonedds",
+    )
 
 from ..module_places import offer_modules
 from . import names

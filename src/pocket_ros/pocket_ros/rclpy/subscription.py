@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .callback_groups import CallbackGroup
 from .endpoint import EndpointOwner, TopicEndpoint
 from .entity import Entity
+from .poll_set import PollSet
 from .qos import QoSProfile
 from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader
+    from ..dds.participant import Participant
 
 _ANY_STATE = 0x7F
 
@@ -35,13 +37,18 @@ class MessageInfo(TypedDict):
 class SubscriptionHandle(WithBlock):
     """Takes messages directly, for programs that poll instead of spinning."""
 
-    def __init__(self, reader: Reader, topic: str) -> None:
+    def __init__(self, reader: Reader, topic: str, participant: Participant) -> None:
         from ..dds.library import take
 
+        self._participant = participant
         self._reader = reader
         self._handle = reader.handle
         self._take = take
         self._topic = topic
+
+    def poll_set(self, others: Sequence[SubscriptionHandle]) -> PollSet:
+        """What tells which of this handle and `others`, in this order, have a message to take."""
+        return PollSet(self._participant, [handle._reader.condition for handle in (self, *others)])
 
     def close(self) -> None:
         """Take nothing more."""
@@ -117,7 +124,7 @@ class Subscription(TopicEndpoint, Entity):
         Entity.__init__(self, callback_group)
         self.raw = raw
         self._reader = reader
-        self._handle = SubscriptionHandle(reader, topic)
+        self._handle = SubscriptionHandle(reader, topic, node.context.participant)
         self.callback = callback
 
     def get_publisher_count(self) -> int:

@@ -19,4 +19,9 @@ def main(argv: list[str] | None = None) -> int | str | None:
         return code
     from .cli import main as own
 
-    return own(argv=argv)
+    try:
+        return own(argv=argv)
+    except ModuleNotFoundError as error:
+        if error.name != "cyclonedds":
+            raise
+        return error.msg

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import rclpy
-from geometry_msgs.msg import Twist
+from geometry_msgs.msg import Twist, Vector3
 from rclpy.exceptions import InvalidHandle, RCLError
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -95,6 +95,36 @@ def test_messages_can_be_polled(ros: None) -> None:
     assert 0 < info["source_timestamp"] <= info["received_timestamp"]
     assert subscription.handle.take_message(Twist, True)[0] == serialize_message(message)
     assert subscription.handle.take_message(Twist, False) is None
+
+
+def test_many_are_polled_and_published_at_once(ros: None) -> None:
+    node = Node("here")
+    names = [f"robot_{index}" for index in range(1500)]
+    publishers = [node.create_publisher(Twist, f"{name}/cmd_vel", 10) for name in names]
+    subscriptions = [node.create_subscription(Twist, f"{name}/cmd_vel", lambda _: None, 10) for name in names]
+    first, *others = [subscription.handle for subscription in subscriptions]
+    poll_set = first.poll_set(others)
+    assert poll_set.ready() == []
+    for index in (1400, 3):
+        publishers[index].publish(Twist())
+    assert poll_set.ready() == [3, 1400]
+    assert subscriptions[3].handle.take_message(Twist, True) is not None
+    assert poll_set.ready() == [1400]
+    assert subscriptions[1400].handle.take_message(Twist, True) is not None
+    assert poll_set.ready() == []
+    pieces = [serialize_message(Twist(linear=Vector3(x=float(index)))) for index in range(len(names))]
+    publishers[0].publish_each(publishers[1:], pieces)
+    arrived = poll_set.ready()
+    assert arrived == list(range(1500))
+    assert all(subscriptions[index].handle.take_message(Twist, True)[0] == pieces[index] for index in arrived)
+    # One that is not a multiple of four is filled up, as `publish` does.
+    publishers[0].publish_each(publishers[1:2], [pieces[0] + b"\x00", pieces[1]])
+    assert poll_set.ready() == [0, 1]
+    node.destroy_publisher(publishers[1])
+    with pytest.raises(InvalidHandle):
+        publishers[0].publish_each(publishers[1:2], pieces[:2])
+    poll_set.close()
+    assert poll_set.ready() == []
 
 
 def test_callbacks_may_take_the_info(ros: None) -> None:

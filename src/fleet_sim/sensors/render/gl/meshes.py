@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import Bytes
-from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.meshes.mesh import Material, Mesh, Part
+from fleet_sim.sensors.render.textures import read_texture
 
 if TYPE_CHECKING:
     import moderngl
-
-
-def read_texture(path: str) -> Bytes:
-    """Return a picture file as (H, W, 3) uint8, last line first, as texture coordinates count.
-
-    Raises MissingDependencyError without Pillow, InvalidValueError for a file that is no picture.
-    """
-    try:
-        image_module = importlib.import_module("PIL.Image")
-    except ImportError as error:
-        raise missing_extra("PIL", "camera", "Drawing textures") from error
-    try:
-        with image_module.open(Path(path)) as image:
-            pixels = np.asarray(image.convert("RGB"), np.uint8)
-    except (OSError, ValueError) as error:
-        raise InvalidValueError(f"texture {path!r} cannot be read: {error}") from error
-    # OpenGL takes the first row in memory as v = 0, and v points up. It reads memory, so a flipped view will not do.
-    return np.ascontiguousarray(pixels[::-1])
 
 
 log = logging.getLogger("fleet_sim.sensors")
