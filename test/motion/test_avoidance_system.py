@@ -138,3 +138,62 @@ def test_it_is_a_setting_of_the_controller() -> None:
     }
     with MultiRobotSimulationCore.from_dict(config) as sim:
         assert sim.world.motion.avoidance[sim.world.rows].tolist() == [2.0]
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward", "auto"])
+def test_differential_robots_that_meet_between_walls_touch_nothing(
+    sim: MultiRobotSimulationCore, direction: str
+) -> None:
+    wall = ShapeParams("box", half_extents=(5.0, 0.05, 0.2))
+    for y in (-1.2, 1.2):
+        sim.spawn(SimObjectSpawnParams(wall, wall, Pose.from_xyz(0.0, y, 0.0), collision_mode="static"))
+    settings = {"type": "differential", "max_linear_accel": 2.0, "default_direction": direction}
+    one, other = spawn(sim, -4.0, 0.0, **settings), spawn(sim, 4.0, 0.0, np.pi, **settings)
+    for agent, x in ((one, 4.0), (other, -4.0)):
+        agent.set_goal_pose(Pose.from_xyz(x, 0.0, 0.0))
+    least = np.inf
+    for _ in range(600):
+        sim.step_once()
+        places = sim.world.position[[one.row, other.row], :2]
+        least = min(
+            least, float(np.hypot(*(places[0] - places[1]))) - 0.5, 1.15 - 0.25 - float(abs(places[:, 1]).max())
+        )
+        if one.is_goal_reached() and other.is_goal_reached():
+            break
+    assert one.is_goal_reached() and other.is_goal_reached()
+    assert least > 0.0
+
+
+def drive_about(make_sim: Callable[..., MultiRobotSimulationCore], horizon: float) -> tuple[int, float, float]:
+    """Send 100 robots to random places in a hall for 120 s: goals reached, least gap, longest time for a goal."""
+    random, sim = np.random.default_rng(0), make_sim()
+    settings = {"type": "differential", "max_linear_vel": 2.0, "max_linear_accel": 5.0, "avoidance": horizon}
+    places = [((i % 10 + 0.5) * 3.6 - 18.0, (i // 10 + 0.5) * 3.6 - 18.0) for i in range(100)]
+    agents = [spawn(sim, x, y, random.uniform(-3.0, 3.0), **settings) for x, y in places]
+    first, second = np.triu_indices(100, 1)
+    rows, begun = np.array([agent.row for agent in agents]), np.zeros(100)
+    goals, least, longest = 0, np.inf, 0.0
+    for agent in agents:
+        agent.set_goal_pose(Pose.from_xyz(*random.uniform(-17.0, 17.0, 2), 0.0))
+    while sim.sim_time < 120.0:
+        sim.step_once()
+        x, y = sim.world.position[rows, 0], sim.world.position[rows, 1]
+        least = min(least, float(np.hypot(x[first] - x[second], y[first] - y[second]).min()) - 0.5)
+        for index, agent in enumerate(agents):
+            if agent.is_goal_reached():
+                goals, longest = goals + 1, max(longest, sim.sim_time - begun[index])
+                begun[index] = sim.sim_time
+                agent.set_goal_pose(Pose.from_xyz(*random.uniform(-17.0, 17.0, 2), 0.0))
+    return goals, least, max(longest, float((sim.sim_time - begun).max()))
+
+
+@pytest.mark.slow
+def test_a_crowd_of_differential_robots_loses_less_than_a_quarter_and_never_touches(
+    make_sim: Callable[..., MultiRobotSimulationCore],
+) -> None:
+    alone, _, _ = drive_about(make_sim, 0.0)
+    goals, least, longest = drive_about(make_sim, 1.5)
+    assert least > 0.0
+    assert goals > 0.75 * alone
+    # Nobody is left standing for the whole run.
+    assert longest < 100.0

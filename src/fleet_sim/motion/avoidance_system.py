@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -12,23 +12,15 @@ from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
 from fleet_sim.motion.laws import motion_law_index
-from fleet_sim.motion.limits import angular_any_way, linear_any_way
+from fleet_sim.motion.limits import linear_any_way
+from fleet_sim.motion.unicycles import CLEARANCE, Scene, unicycle_speeds
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 POSE, VELOCITY = ControllerMode.POSE.code, ControllerMode.VELOCITY.code
-LEAD = 0.25
-"""Robots that cannot move sideways steer a point that is this many radii ahead of their axle."""
-CLEARANCE = 1.15
-"""Discs are larger than robots by this factor, as robots cannot change their velocity at once, and a graze counts as
-a contact."""
 MAX_SPEED = 1e3
 """Speed limit assumed for robots without one, in m/s."""
-
-_IN_LINE, _MOVING = 1e-6, 1e-3
-"""A robot is in line if the sine of its error, and its turning speed in rad/s, are below the first; it moves if it is
-faster than the second, in m/s."""
 
 _ROUND = (int(ShapeKind.SPHERE), int(ShapeKind.CYLINDER), int(ShapeKind.CAPSULE))
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
@@ -44,24 +36,12 @@ class PairFinder(Protocol):
         ...
 
 
-class _Scene(NamedTuple):
-    """The robots that avoid and all bodies that may be in the way: rows (N,) and their values, (N,) each."""
-
-    rows: Rows
-    yields: Bools
-    x: Floats
-    y: Floats
-    radii: Floats
-    horizons: Floats
-    speeds: Floats
-    block_mask: Bools
-
-
 class AvoidanceSystem:
     """Steers rows with an `avoidance` horizon around bodies that are in the way of their path.
 
-    In such a step a robot follows a velocity close to the one towards its waypoint (see `avoidance.py`), and in the
-    next step it heads for the waypoint again. All others, and robots with a free way, move by their law alone. Robots
+    In such a step an omnidirectional robot follows a velocity close to the one towards its waypoint (`avoidance.py`),
+    any other one speeds (v, w) that it can drive (`compiled_evasion.py`). In the next step it heads for the waypoint
+    again. All others, and robots with a free way, move by their law alone. Robots
     are modelled as discs around their collision shapes that move in the plane. Of two robots that avoid, each makes
     half of the correction; for any other body the robot makes all of it. A robot never drives into a box that cannot
     move in order to avoid others.
@@ -84,17 +64,13 @@ class AvoidanceSystem:
         if not np.count_nonzero(movers):
             return
         scene = _scene(world, movers)
-        wanted = _wanted(world, scene, dt)
-        lead = np.where(scene.yields & ~_sideways(world, scene.rows), LEAD * scene.radii, 0.0)
-        headings = quaternions.yaws(world.orientation[scene.rows])
-        sines, cosines = trig.sin_cos(headings)
-        vx, vy = self._velocities(scene, wanted, lead, (cosines, sines), dt)
-        evades = (vx != wanted[0]) | (vy != wanted[1]) | _astray(world, scene, wanted, lead, (cosines, sines))
-        places = np.flatnonzero(scene.yields & evades)
-        if len(places):
-            ahead = vx[places] * cosines[places] + vy[places] * sines[places]
-            aside = vy[places] * cosines[places] - vx[places] * sines[places]
-            self._steer(scene.rows[places], ahead, aside, lead[places])
+        sideways_mask = scene.yields & _sideways(world, scene.rows)
+        pairs = self._pairs(scene)
+        if np.count_nonzero(sideways_mask):
+            self._evade_sideways(scene, sideways_mask, pairs, dt)
+        if np.count_nonzero(sideways_mask) < np.count_nonzero(scene.yields):
+            v, w, places = unicycle_speeds(world, scene, scene.yields & ~sideways_mask, pairs, dt)
+            self._steer(scene.rows[places], v, np.zeros(len(v)), w)
 
     def after(self) -> None:
         """Return the steered robots to their paths."""
@@ -107,30 +83,17 @@ class AvoidanceSystem:
             motion.command_angular[rows] = 0.0
             self._steered = NO_ROWS
 
-    def _velocities(
-        self,
-        scene: _Scene,
-        wanted: tuple[Floats, Floats],
-        lead: Floats,
-        facing: tuple[Floats, Floats],
-        dt: float,
-    ) -> tuple[Floats, Floats]:
-        """Return collision-free velocities (N,), (N,) in the world frame."""
-        world, (cosines, sines) = self._world, facing
-        velocity, turns = world.velocity[scene.rows], world.angular_velocity[scene.rows, 2]
-        # The steered point is `lead` ahead of the axle, so turning moves it sideways.
+    def _evade_sideways(self, scene: Scene, mask: Bools, pairs: tuple[Rows, Rows], dt: float) -> None:
+        """Command collision-free velocities to omnidirectional robots whose way is not free."""
+        world, (first, second) = self._world, pairs
+        wanted = _wanted(world, scene, dt)
+        velocity = world.velocity[scene.rows]
         discs = MovingDiscs(
-            scene.x + lead * cosines,
-            scene.y + lead * sines,
-            velocity[:, 0] - lead * turns * sines,
-            velocity[:, 1] + lead * turns * cosines,
-            scene.radii + lead,
-            scene.yields,
+            scene.x, scene.y, np.array(velocity[:, 0]), np.array(velocity[:, 1]), scene.radii, scene.yields
         )
-        first, second = self._pairs(scene, lead)
         block_mask = scene.block_mask[first] | scene.block_mask[second]
         obstacles = _obstacles(world, scene, discs, wanted, first[block_mask], second[block_mask])
-        return avoiding_velocities(
+        vx, vy = avoiding_velocities(
             discs,
             (first[~block_mask], second[~block_mask]),
             wanted,
@@ -140,14 +103,19 @@ class AvoidanceSystem:
             obstacles=obstacles,
             push_apart=False,
         )
+        places = np.flatnonzero(mask & ((vx != wanted[0]) | (vy != wanted[1])))
+        sines, cosines = trig.sin_cos(quaternions.yaws(world.orientation[scene.rows[places]]))
+        ahead = vx[places] * cosines + vy[places] * sines
+        aside = vy[places] * cosines - vx[places] * sines
+        self._steer(scene.rows[places], ahead, aside, np.zeros(len(places)))
 
-    def _pairs(self, scene: _Scene, lead: Floats) -> tuple[Rows, Rows]:
+    def _pairs(self, scene: Scene) -> tuple[Rows, Rows]:
         """Return the pairs of indices into `scene` that can meet within the horizon of one of them."""
         world, rows = self._world, scene.rows
         farthest = float(scene.horizons.max())
         velocity = world.velocity[rows]
         speeds = np.sqrt(velocity[:, 0] ** 2 + velocity[:, 1] ** 2)
-        reach = scene.radii + lead + np.where(scene.yields, scene.speeds * scene.horizons, speeds * farthest)
+        reach = scene.radii + np.where(scene.yields, scene.speeds * scene.horizons, speeds * farthest)
         heights = world.half_extents[rows, 2]
         low, high = np.empty((len(rows), 3)), np.empty((len(rows), 3))
         for axis, values, extent in ((0, scene.x, reach), (1, scene.y, reach), (2, world.position[rows, 2], heights)):
@@ -161,29 +129,22 @@ class AvoidanceSystem:
         near = near[world.collision_rules.may_collide(rows[pairs[near]])]
         return first.take(near), second.take(near)
 
-    def _steer(self, rows: Rows, ahead: Floats, aside: Floats, lead: Floats) -> None:
+    def _steer(self, rows: Rows, ahead: Floats, aside: Floats, turns: Floats) -> None:
         """Command `rows` velocities in their body frames for one step."""
+        if not len(rows):
+            return
         motion = self._world.motion
         linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
-        # A point `lead` ahead of the axle moves sideways at `lead` times the turning speed.
-        turns = aside / np.where(lead > 0.0, lead, 1.0)
-        limits, accels = angular_any_way(motion, rows)
-        # Not faster than it can stop turning in time, or it would swing past the direction and back.
-        limits = np.minimum(limits, np.sqrt(2.0 * accels * np.abs(trig.arctan2(aside, ahead))))
-        # Where the robot cannot turn that fast, scale both speeds: the steered point keeps its direction.
-        slower = np.minimum(1.0, limits / np.maximum(np.abs(turns), 1e-12))
-        linear[:, 0] = np.where(lead > 0.0, ahead * slower, ahead)
-        linear[:, 1] = np.where(lead > 0.0, 0.0, aside)
-        angular[:, 2] = np.where(lead > 0.0, turns * slower, 0.0)
+        linear[:, 0], linear[:, 1], angular[:, 2] = ahead, aside, turns
         motion.command_linear[rows] = linear
         motion.command_angular[rows] = angular
         # Never expires: `after` takes the command back at the end of the step.
         motion.command_expiry[rows] = -1
         motion.control[rows] = VELOCITY
-        self._steered = rows
+        self._steered = np.concatenate((self._steered, rows))
 
 
-def _scene(world: World, movers: Bools) -> _Scene:
+def _scene(world: World, movers: Bools) -> Scene:
     """Return the robots that avoid (`movers`) and all solid bodies."""
     motion = world.motion
     kinds = world.shape_kind
@@ -196,7 +157,7 @@ def _scene(world: World, movers: Bools) -> _Scene:
     radii += np.sqrt(offsets[:, 0] ** 2 + offsets[:, 1] ** 2)
     yields = movers[rows]
     speeds, _ = linear_any_way(motion, rows)
-    return _Scene(
+    return Scene(
         rows,
         yields,
         world.position[rows, 0],
@@ -216,7 +177,7 @@ def _sideways(world: World, rows: Rows) -> Bools:
     return np.asarray(world.motion.law[rows] == omni)
 
 
-def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
+def _wanted(world: World, scene: Scene, dt: float) -> tuple[Floats, Floats]:
     """Return the velocities (N,), (N,) straight to the waypoints from which robots can still brake there."""
     motion = world.motion
     places = np.flatnonzero(scene.yields)
@@ -232,28 +193,8 @@ def _wanted(world: World, scene: _Scene, dt: float) -> tuple[Floats, Floats]:
     return wanted_x, wanted_y
 
 
-def _astray(
-    world: World, scene: _Scene, wanted: tuple[Floats, Floats], lead: Floats, facing: tuple[Floats, Floats]
-) -> Bools:
-    """Return which robots (N,) are off the line to their waypoint while they drive, and not near it yet.
-
-    Their law would brake to a stop and turn on the spot. They curve back to it instead, or they would hardly drive in a
-    crowd. Those that drive backwards are left to their law.
-    """
-    motion, rows = world.motion, scene.rows
-    velocity = world.velocity[rows]
-    speeds = np.sqrt(velocity[:, 0] ** 2 + velocity[:, 1] ** 2)
-    size = np.sqrt(wanted[0] ** 2 + wanted[1] ** 2)
-    off = np.abs(wanted[1] * facing[0] - wanted[0] * facing[1]) > _IN_LINE * size
-    spins = np.abs(world.angular_velocity[rows, 2]) > _IN_LINE
-    start = motion.path_start[rows] + motion.waypoint[rows]
-    way = world.waypoints.position[np.where(scene.yields, start, 0)] - world.position[rows]
-    far = way[:, 0] ** 2 + way[:, 1] ** 2 > (2.0 * lead) ** 2
-    return np.asarray((lead > 0.0) & far & (speeds > _MOVING) & (off | spins) & ~motion.reverse[rows])
-
-
 def _obstacles(
-    world: World, scene: _Scene, discs: MovingDiscs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
+    world: World, scene: Scene, discs: MovingDiscs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
 ) -> Obstacles:
     """Return the nearest points of the boxes in pairs (first, second) of scene indices where the other one yields."""
     swap = scene.block_mask[first]
