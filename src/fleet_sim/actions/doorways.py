@@ -145,7 +145,10 @@ def _piece(start: Floats, way: RoutedPath, begin: float, end: float) -> RoutedPa
     if last and not len(inner):
         stops = np.array([len(way.positions) - 1])
     positions, turns, limits = way.positions[stops], way.orientations[stops], way.speed_limits[stops]
+    ends = np.flatnonzero(np.isin(stops, way.ends))
     if not last:
+        if (np.abs(reached[1:][way.ends] - end) <= 1e-9).any():
+            ends = np.append(ends, len(stops))
         line = int(np.searchsorted(reached[1:], end, side="left"))
         stop = np.array([np.interp(end, reached, corners[:, axis]) for axis in range(3)])
         positions = np.concatenate((positions, stop[None]))
@@ -153,4 +156,4 @@ def _piece(start: Floats, way: RoutedPath, begin: float, end: float) -> RoutedPa
         limits = np.append(limits, way.speed_limits[line])
     lengths = trig.hypot(*np.diff(positions[:, :2], axis=0).T)
     left = np.append(np.cumsum(lengths[::-1])[::-1], 0.0)
-    return RoutedPath(positions, turns, limits, left)
+    return RoutedPath(positions, turns, limits, left, ends)

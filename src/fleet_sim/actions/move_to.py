@@ -207,12 +207,16 @@ class MoveAction(DeclaredAction):
         """Return how many poses of the path are still to be reached."""
         if self._leg >= 0:
             return len(self.path) - self._leg
+        if self._way is None and self.route is not RouteMode.NONE:
+            return len(self.path)
         # Who has arrived has no waypoints any more, until the action hears of it.
-        if agent.is_goal_reached():
-            return 0
+        index = None if agent.is_goal_reached() else agent.current_waypoint_index
         if self._way is None:
-            return len(self.path) - (agent.current_waypoint_index if self.route is RouteMode.NONE else 0)
-        return int((self._way.ends >= agent.current_waypoint_index).sum())
+            return 0 if index is None else len(self.path) - index
+        further = sum(len(leg.way.ends) for leg in self._legs[self._drives :])
+        if not self._drives or index is None:
+            return further
+        return further + int((self._legs[0].way.ends >= index).sum())
 
 
 @dataclass(eq=False, repr=False, init=False)
