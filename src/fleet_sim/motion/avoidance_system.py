@@ -13,7 +13,7 @@ from fleet_sim.core.world import World
 from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
 from fleet_sim.motion.laws import motion_law_index
 from fleet_sim.motion.limits import linear_any_way
-from fleet_sim.motion.unicycles import CLEARANCE, Scene, unicycle_speeds
+from fleet_sim.motion.unicycles import CLEARANCE, AvoidanceScene, unicycle_speeds
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
@@ -83,7 +83,7 @@ class AvoidanceSystem:
             motion.command_angular[rows] = 0.0
             self._steered = NO_ROWS
 
-    def _evade_sideways(self, scene: Scene, mask: Bools, pairs: tuple[Rows, Rows], dt: float) -> None:
+    def _evade_sideways(self, scene: AvoidanceScene, mask: Bools, pairs: tuple[Rows, Rows], dt: float) -> None:
         """Command collision-free velocities to omnidirectional robots whose way is not free."""
         world, (first, second) = self._world, pairs
         wanted = _wanted(world, scene, dt)
@@ -109,7 +109,7 @@ class AvoidanceSystem:
         aside = vy[places] * cosines - vx[places] * sines
         self._steer(scene.rows[places], ahead, aside, np.zeros(len(places)))
 
-    def _pairs(self, scene: Scene) -> tuple[Rows, Rows]:
+    def _pairs(self, scene: AvoidanceScene) -> tuple[Rows, Rows]:
         """Return the pairs of indices into `scene` that can meet within the horizon of one of them."""
         world, rows = self._world, scene.rows
         farthest = float(scene.horizons.max())
@@ -144,7 +144,7 @@ class AvoidanceSystem:
         self._steered = np.concatenate((self._steered, rows))
 
 
-def _scene(world: World, movers: Bools) -> Scene:
+def _scene(world: World, movers: Bools) -> AvoidanceScene:
     """Return the robots that avoid (`movers`) and all solid bodies."""
     motion = world.motion
     kinds = world.shape_kind
@@ -157,7 +157,7 @@ def _scene(world: World, movers: Bools) -> Scene:
     radii += np.sqrt(offsets[:, 0] ** 2 + offsets[:, 1] ** 2)
     yields = movers[rows]
     speeds, _ = linear_any_way(motion, rows)
-    return Scene(
+    return AvoidanceScene(
         rows,
         yields,
         world.position[rows, 0],
@@ -177,7 +177,7 @@ def _sideways(world: World, rows: Rows) -> Bools:
     return np.asarray(world.motion.law[rows] == omni)
 
 
-def _wanted(world: World, scene: Scene, dt: float) -> tuple[Floats, Floats]:
+def _wanted(world: World, scene: AvoidanceScene, dt: float) -> tuple[Floats, Floats]:
     """Return the velocities (N,), (N,) straight to the waypoints from which robots can still brake there."""
     motion = world.motion
     places = np.flatnonzero(scene.yields)
@@ -194,7 +194,7 @@ def _wanted(world: World, scene: Scene, dt: float) -> tuple[Floats, Floats]:
 
 
 def _obstacles(
-    world: World, scene: Scene, discs: MovingDiscs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
+    world: World, scene: AvoidanceScene, discs: MovingDiscs, wanted: tuple[Floats, Floats], first: Rows, second: Rows
 ) -> Obstacles:
     """Return the nearest points of the boxes in pairs (first, second) of scene indices where the other one yields."""
     swap = scene.block_mask[first]

@@ -21,9 +21,9 @@ from fleet_sim.motion.compiled_unicycle import (
     NEVER,
     STAND_AND_TURN,
     TRACK,
-    Boxes,
-    Crowd,
-    Near,
+    NearBodies,
+    StandingBoxes,
+    Unicycles,
     command,
     follow,
     top_speed,
@@ -62,7 +62,7 @@ class Choice(NamedTuple):
     w: Floats
 
 
-class Ways(NamedTuple):
+class DrivableWays(NamedTuple):
     """The ways that are compared, and what they cost the present robot."""
 
     kinds: Floats
@@ -72,7 +72,7 @@ class Ways(NamedTuple):
 
 
 @compiled
-def choose_speeds(crowd: Crowd, boxes: Boxes, choice: Choice, dt: float) -> None:
+def choose_speeds(crowd: Unicycles, boxes: StandingBoxes, choice: Choice, dt: float) -> None:
     """Write the choices of all steered robots, in the order of rows."""
     count, most = len(crowd.x), 1
     reserved, own = np.zeros((count, 5)), np.zeros(5)
@@ -105,7 +105,7 @@ def choose_speeds(crowd: Crowd, boxes: Boxes, choice: Choice, dt: float) -> None
 
 
 @compiled
-def _ways() -> Ways:
+def _ways() -> DrivableWays:
     count = 3 + len(_OFFSETS) * len(_SHARES)
     kinds, offsets, shares = np.full(count, float(TRACK)), np.zeros(count), np.ones(count)
     kinds[LAW], kinds[1], shares[2] = STAND_AND_TURN, BACK_OFF, 0.0
@@ -114,11 +114,11 @@ def _ways() -> Ways:
         for share in _SHARES:
             offsets[place], shares[place] = offset, share
             place += 1
-    return Ways(kinds, offsets, shares, np.empty(count))
+    return DrivableWays(kinds, offsets, shares, np.empty(count))
 
 
 @compiled
-def _neighbours(crowd: Crowd, i: int, values: Floats) -> Near:
+def _neighbours(crowd: Unicycles, i: int, values: Floats) -> NearBodies:
     count = crowd.begin[i + 1] - crowd.begin[i]
     for k in range(count):
         j = crowd.other[crowd.begin[i] + k]
@@ -126,11 +126,11 @@ def _neighbours(crowd: Crowd, i: int, values: Floats) -> Near:
         values[k, 0], values[k, 1], values[k, 2], values[k, 3] = dx, dy, crowd.vx[j], crowd.vy[j]
         # Who is nearer already may go on, if not nearer still.
         values[k, 4] = min(_GAP * (crowd.radius[i] + crowd.radius[j]), 0.999 * math.sqrt(dx * dx + dy * dy))
-    return Near(values, count)
+    return NearBodies(values, count)
 
 
 @compiled
-def _is_jammed(crowd: Crowd, choice: Choice, near: Near, i: int) -> bool:
+def _is_jammed(crowd: Unicycles, choice: Choice, near: NearBodies, i: int) -> bool:
     goal_x, goal_y, jam = crowd.tx[i] - crowd.x[i], crowd.ty[i] - crowd.y[i], 0
     for k in range(near.number):
         j = crowd.other[crowd.begin[i] + k]
@@ -149,7 +149,7 @@ def _is_jammed(crowd: Crowd, choice: Choice, near: Near, i: int) -> bool:
 
 
 @compiled
-def _head_away(crowd: Crowd, near: Near, i: int, turn: float) -> None:
+def _head_away(crowd: Unicycles, near: NearBodies, i: int, turn: float) -> None:
     """Move the waypoint of a robot to a place away from its neighbours, and somewhat in a direction of its own."""
     away_y, away_x = sin_cos(turn)
     for k in range(near.number):
@@ -165,11 +165,11 @@ def _head_away(crowd: Crowd, near: Near, i: int, turn: float) -> None:
 
 @compiled
 def _choose(
-    crowd: Crowd,
-    boxes: Boxes,
+    crowd: Unicycles,
+    boxes: StandingBoxes,
     choice: Choice,
-    near: Near,
-    ways: Ways,
+    near: NearBodies,
+    ways: DrivableWays,
     reserved: Floats,
     i: int,
     leaves: bool,
@@ -211,7 +211,7 @@ def _choose(
 
 
 @compiled
-def _brake(crowd: Crowd, i: int, dt: float, own: Floats) -> tuple[float, float]:
+def _brake(crowd: Unicycles, i: int, dt: float, own: Floats) -> tuple[float, float]:
     """Reserve for braking at once, and return the speeds after a step of it."""
     v, w = toward(crowd.v[i], 0.0, crowd.accel[i] * dt), toward(crowd.w[i], 0.0, crowd.spin_accel[i] * dt)
     reserve(crowd, i, v, w, dt, own)
@@ -219,7 +219,7 @@ def _brake(crowd: Crowd, i: int, dt: float, own: Floats) -> tuple[float, float]:
 
 
 @compiled
-def _by_law(crowd: Crowd, choice: Choice, i: int, dt: float, own: Floats) -> None:
+def _by_law(crowd: Unicycles, choice: Choice, i: int, dt: float, own: Floats) -> None:
     """Reserve what the differential law may sweep: it turns on the spot, drives to the waypoint, or brakes to turn."""
     dx, dy = crowd.tx[i] - crowd.x[i], crowd.ty[i] - crowd.y[i]
     if not choice.in_line[i]:

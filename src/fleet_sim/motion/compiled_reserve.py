@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.kernels import compiled
 from fleet_sim.kernels.turns import sin_cos
-from fleet_sim.motion.compiled_unicycle import Boxes, Crowd, room, to_box, toward
+from fleet_sim.motion.compiled_unicycle import StandingBoxes, Unicycles, room, to_box, toward
 
 _POINTS = 16
 _MARGIN = 0.01
@@ -19,7 +19,7 @@ REACTION = 0.4
 
 
 @compiled
-def reserve(crowd: Crowd, i: int, v1: float, w1: float, dt: float, out: Floats) -> None:
+def reserve(crowd: Unicycles, i: int, v1: float, w1: float, dt: float, out: Floats) -> None:
     """Write what a robot sweeps that has speeds (v1, w1) after a step and then brakes: a segment and its half width.
 
     `out` is (x, y, to_x, to_y, width). The width is without the robot's radius.
@@ -51,14 +51,14 @@ def reserve(crowd: Crowd, i: int, v1: float, w1: float, dt: float, out: Floats) 
 
 
 @compiled
-def stand(crowd: Crowd, i: int, seconds: float, out: Floats) -> None:
+def stand(crowd: Unicycles, i: int, seconds: float, out: Floats) -> None:
     """Write the reservation of a body that keeps its velocity for `seconds`; 0: that stays where it is."""
     out[0], out[1], out[4] = crowd.x[i], crowd.y[i], 0.0
     out[2], out[3] = crowd.x[i] + seconds * crowd.vx[i], crowd.y[i] + seconds * crowd.vy[i]
 
 
 @compiled
-def is_safe(crowd: Crowd, boxes: Boxes, reserved: Floats, i: int, own: Floats, by_law: bool) -> bool:
+def is_safe(crowd: Unicycles, boxes: StandingBoxes, reserved: Floats, i: int, own: Floats, by_law: bool) -> bool:
     """Return whether a robot may reserve `own`: it is clear of what neighbours have reserved, and of boxes.
 
     Robots that are too near already may do what brings them no nearer. The law may drive along a box, as its path does.

@@ -30,7 +30,7 @@ _DELAY, _WIDE, _SLOW = 0.5, 1.5, 0.3
 in contact distances; below which share of the top speed it is slow. This leads robots around a jam, not into it."""
 
 
-class Crowd(NamedTuple):
+class Unicycles(NamedTuple):
     """Bodies (N,), and the neighbours of each: `other[begin[n]:begin[n + 1]]`. Those `steered` plan.
 
     SI units, world frame. `v`, `w` are speeds along and about the body, `yaw` the direction of the end that leads,
@@ -57,7 +57,7 @@ class Crowd(NamedTuple):
     other: Ints
 
 
-class Boxes(NamedTuple):
+class StandingBoxes(NamedTuple):
     """Rectangles that stand: those near body n are `begin[n]` to `begin[n + 1]`: middles, axes and halves."""
 
     begin: Ints
@@ -69,7 +69,7 @@ class Boxes(NamedTuple):
     half_y: Floats
 
 
-class Near(NamedTuple):
+class NearBodies(NamedTuple):
     """Neighbours of one robot, (M, 5): place and velocity relative to it and to the world, and distance to keep."""
 
     values: Floats
@@ -90,7 +90,7 @@ def toward(old: float, wanted: float, most: float) -> float:
 
 @compiled
 def command(
-    crowd: Crowd, i: int, way: int, aim: float, speed: float, yaw: float, v: float, w: float, dt: float
+    crowd: Unicycles, i: int, way: int, aim: float, speed: float, yaw: float, v: float, w: float, dt: float
 ) -> tuple[float, float]:
     """Return the speeds (v, w) one step later of robot `i` that goes a way in direction `aim`."""
     accel, spin_accel = crowd.accel[i] * dt, crowd.spin_accel[i] * dt
@@ -104,13 +104,13 @@ def command(
 
 
 @compiled
-def top_speed(crowd: Crowd, i: int, share: float, distance: float, dt: float) -> float:
+def top_speed(crowd: Unicycles, i: int, share: float, distance: float, dt: float) -> float:
     """Return the speed from which a robot can stop at its waypoint, at most `share` of its limit."""
     return min(crowd.speed[i] * share, math.sqrt(2.0 * _BRAKING * crowd.accel[i] * distance), distance / dt)
 
 
 @compiled
-def to_box(boxes: Boxes, k: int, x: float, y: float) -> float:
+def to_box(boxes: StandingBoxes, k: int, x: float, y: float) -> float:
     """Return the distance of a point from a rectangle; 0 inside."""
     dx, dy = x - boxes.x[k], y - boxes.y[k]
     along = abs(dx * boxes.cosine[k] + dy * boxes.sine[k]) - boxes.half_x[k]
@@ -120,7 +120,7 @@ def to_box(boxes: Boxes, k: int, x: float, y: float) -> float:
 
 
 @compiled
-def room(crowd: Crowd, boxes: Boxes, i: int, k: int) -> float:
+def room(crowd: Unicycles, boxes: StandingBoxes, i: int, k: int) -> float:
     """Return the distance that a robot keeps from a box: less where it is, or where its waypoint is, nearer."""
     now = to_box(boxes, k, crowd.x[i], crowd.y[i])
     goal = to_box(boxes, k, crowd.tx[i], crowd.ty[i])
@@ -128,7 +128,7 @@ def room(crowd: Crowd, boxes: Boxes, i: int, k: int) -> float:
 
 
 @compiled
-def first_hit(near: Near, x: float, y: float, to_x: float, to_y: float, begin: float, span: float) -> float:
+def first_hit(near: NearBodies, x: float, y: float, to_x: float, to_y: float, begin: float, span: float) -> float:
     """Return when a robot that moves from one place to another in `span` s touches a neighbour; NEVER if not."""
     found = NEVER
     for k in range(near.number):
@@ -145,7 +145,7 @@ def first_hit(near: Near, x: float, y: float, to_x: float, to_y: float, begin: f
 
 @compiled
 def follow(
-    crowd: Crowd, boxes: Boxes, near: Near, i: int, way: int, offset: float, share: float, dt: float
+    crowd: Unicycles, boxes: StandingBoxes, near: NearBodies, i: int, way: int, offset: float, share: float, dt: float
 ) -> tuple[float, float]:
     """Drive a way for the robot's horizon: return what it costs in s, and when it hits something (or NEVER).
 
@@ -183,7 +183,7 @@ def follow(
 
 
 @compiled
-def _remaining(crowd: Crowd, near: Near, i: int, x: float, y: float, yaw: float, v: float) -> float:
+def _remaining(crowd: Unicycles, near: NearBodies, i: int, x: float, y: float, yaw: float, v: float) -> float:
     """Return the seconds from a place to the waypoint: distance, turn, speeding up, and slow ones in the way."""
     dx, dy = crowd.tx[i] - x, crowd.ty[i] - y
     distance, speed = math.sqrt(dx * dx + dy * dy), crowd.speed[i]

@@ -11,7 +11,7 @@ from fleet_sim.config.modes import MovementDirection
 from fleet_sim.core.random import uniforms
 from fleet_sim.core.world import World
 from fleet_sim.motion.compiled_evasion import Choice, choose_speeds
-from fleet_sim.motion.compiled_unicycle import Boxes, Crowd
+from fleet_sim.motion.compiled_unicycle import StandingBoxes, Unicycles
 from fleet_sim.motion.limits import angular_any_way, linear_any_way
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -31,7 +31,7 @@ _PERIOD, _LEAVING = 2.0, 0.5
 would meet again; if nobody did they would stand for ever."""
 
 
-class Scene(NamedTuple):
+class AvoidanceScene(NamedTuple):
     """The robots that avoid and all bodies that may be in the way: rows (N,) and their values, (N,) each."""
 
     rows: Rows
@@ -45,7 +45,7 @@ class Scene(NamedTuple):
 
 
 def unicycle_speeds(
-    world: World, scene: Scene, steered: Bools, pairs: tuple[Rows, Rows], dt: float
+    world: World, scene: AvoidanceScene, steered: Bools, pairs: tuple[Rows, Rows], dt: float
 ) -> tuple[Floats, Floats, Rows]:
     """Return speeds (v, w), each (M,), and the places (M,) in `scene` of those of `steered` that need them.
 
@@ -63,7 +63,7 @@ def unicycle_speeds(
     block_mask = scene.block_mask[pairs[0]] | scene.block_mask[pairs[1]]
     begin, other = _lists(len(rows), pairs[0][~block_mask], pairs[1][~block_mask])
     (speed, accel), (spin, spin_accel) = linear_any_way(motion, rows), angular_any_way(motion, rows)
-    crowd = Crowd(
+    crowd = Unicycles(
         steered,
         scene.x,
         scene.y,
@@ -107,7 +107,7 @@ def _lists(count: int, first: Rows, second: Rows) -> tuple[Ints, Ints]:
     return begin, np.ascontiguousarray(other[order], np.int64)
 
 
-def _choice(world: World, rows: Rows, crowd: Crowd) -> Choice:
+def _choice(world: World, rows: Rows, crowd: Unicycles) -> Choice:
     motion, count = world.motion, len(rows)
     dx, dy = crowd.tx - crowd.x, crowd.ty - crowd.y
     sines, cosines = trig.sin_cos(crowd.yaw)
@@ -122,13 +122,13 @@ def _choice(world: World, rows: Rows, crowd: Crowd) -> Choice:
     return Choice(~astray_mask, settled, leaves, turn, np.ones(count, bool), np.zeros(count), np.zeros(count))
 
 
-def _boxes(world: World, scene: Scene, first: Rows, second: Rows) -> Boxes:
+def _boxes(world: World, scene: AvoidanceScene, first: Rows, second: Rows) -> StandingBoxes:
     """Return the boxes near each body of the scene, of pairs in which one is such a box."""
     begin, block = _lists(len(scene.rows), first, second)
     rows = scene.rows[block]
     sines, cosines = trig.sin_cos(quaternions.yaws(world.orientation[rows]))
     middle, half = world.shape_position[rows], world.half_extents[rows]
-    return Boxes(
+    return StandingBoxes(
         begin,
         scene.x[block] + middle[:, 0] * cosines - middle[:, 1] * sines,
         scene.y[block] + middle[:, 0] * sines + middle[:, 1] * cosines,
