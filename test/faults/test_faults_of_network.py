@@ -19,6 +19,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from node_program import Client, NodeProcess
 from rosgraph_msgs.msg import Clock
+from system_packages import need_commands
 
 from fleet_sim_msgs.action import MoveTo
 from fleet_sim_msgs.srv import List
@@ -49,7 +50,8 @@ class Faulty:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        pytest.skip("needs a C compiler")
+        need_commands("cc")
+    assert compiler is not None
     path = tmp_path_factory.mktemp("faulty") / "faulty.so"
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-O1", "-o", path, HERE / "faulty.c", "-ldl", "-lpthread"], check=True

@@ -14,6 +14,9 @@ PACKAGES = {
     "xdotool": "xdotool",
     "tkinter": "python3-tk",
     "chromium": "chromium",
+    "mosquitto": "mosquitto",
+    "openssl": "openssl",
+    "cc": "gcc libc6-dev",
     "EGL": "libegl1 libegl-mesa0 libgl1 libgl1-mesa-dri",
 }
 """The packages of Debian and Ubuntu, by what is missing."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from master_control import MasterControl, line
 from mqtt_broker import MOSQUITTO, TestBroker, free_port
+from system_packages import need_commands
 from vehicle_bench import VehicleBench, scenario
 
 from fleet_sim.errors import ConfigError, StateError
@@ -118,8 +119,9 @@ def test_states_are_repeated_without_a_step_and_vehicles_that_go_say_so(monkeypa
         broker.stop()
 
 
-@pytest.mark.skipif(MOSQUITTO is None or shutil.which("openssl") is None, reason="needs mosquitto and openssl")
 def test_users_and_certificates_are_asked_for(tmp_path: Path) -> None:
+    # It may be in a folder for programs of the system, where users do not look.
+    need_commands(*["mosquitto"] * (MOSQUITTO is None), "openssl")
     key, certificate, users = tmp_path / "key.pem", tmp_path / "ca.pem", tmp_path / "users"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     command += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
