@@ -26,6 +26,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "attach": {"name": "a", "object_name": "b", "attach": False, "search_radius": 0.5},
     "remove": {"names": ("a", "b")},
     "spawn": {"robots": ({"name": "a", "pose": [0, 0, 0]},), "rename": True},
+    "load_world": {"scenario": {"robots": [{"name": "a"}]}, "file": "hall.yaml", "remote": True},
     "reset": {},
     "clear": {},
     "save_state": {"name": "here"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.navigate import goals_of
 from fleet_sim.ros.nav2.results import check_plugin, duration_to_msg, is_on, timed, told
 from fleet_sim.ros.trajectories import duration_from_msg
+from fleet_sim.spatial.trigonometry import sin_cos_of
 from fleet_sim_msgs.msg import Cause
 
 DOCK_SPEED = 0.5
@@ -113,9 +113,8 @@ def _dock(goal: Any, reader: GoalReader) -> Action:
     check_plugin(goal.dock_type, DOCK_TYPE, "dock_type")
     dock = reader.station(goal.dock_id) if goal.use_dock_id else reader.pose(goal.dock_pose)
     away = reader.params.nav2.staging
-    staging = Pose.from_euler(
-        dock.x - away * math.cos(dock.yaw), dock.y - away * math.sin(dock.yaw), dock.z, 0.0, 0.0, dock.yaw
-    )
+    sine, cosine = sin_cos_of(dock.yaw)
+    staging = Pose.from_euler(dock.x - away * cosine, dock.y - away * sine, dock.z, 0.0, 0.0, dock.yaw)
     places = [staging, dock] if goal.navigate_to_staging_pose and away else [dock]
     return TourAction(
         Path(places),

@@ -17,6 +17,7 @@ from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.simulation.answers import serve
 from fleet_sim.ros.simulation.filters import has_tags
 from fleet_sim.sites import Site, Station
+from fleet_sim.spatial.trigonometry import sin_cos
 
 
 class PlaceServices:
@@ -57,7 +58,7 @@ def room_around(site: Site, station: Station) -> Bounds:
     if not len(boxes):
         return Bounds(type=Bounds.TYPE_EMPTY)
     away = np.array([station.x, station.y]) - boxes[:, :2]
-    cos, sin = np.cos(boxes[:, 2]), np.sin(boxes[:, 2])
+    sin, cos = sin_cos(boxes[:, 2])
     along = np.abs(np.stack((cos * away[:, 0] + sin * away[:, 1], cos * away[:, 1] - sin * away[:, 0]), axis=1))
     gaps = np.maximum(along - boxes[:, 3:5], 0.0)
     radius = float(np.sqrt((gaps * gaps).sum(axis=1)).min())
