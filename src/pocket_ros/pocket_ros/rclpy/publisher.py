@@ -62,7 +62,7 @@ class Publisher(TopicEndpoint):
             self._refused(result)
 
     def publish_each(self, others: Sequence[Publisher], pieces: Sequence[bytes]) -> None:
-        """Publish one CDR through this publisher and each of `others`, in order; pocket_ros has it beyond rclpy.
+        """Publish one CDR through this publisher and each of `others`, in order; rclpy has no such call.
 
         As `publish` for each of them, without a call in Python for each.
         """
