@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Bytes, Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind
+from fleet_sim.sensors.kind import Batch, SensorContext, SensorKind, check_pybullet
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
 from fleet_sim.sensors.render.renderer import Renderer, check_renderer, make_renderer
 from fleet_sim.sensors.render.shot import CHANNELS, Float32s, Frame, Int32s, Shot, check_channels
@@ -116,6 +116,12 @@ class CameraSensor(SensorKind):
         super().__init__(context)
         self.budget = context.camera_budget
         self._renderers: dict[str, Renderer] = {}
+
+    @classmethod
+    def check_params(cls, params: CameraSensorParams) -> None:
+        """Raise MissingDependencyError for PyBullet's renderer where there is no PyBullet."""
+        if params.renderer == "tiny":
+            check_pybullet("A camera with the renderer 'tiny'")
 
     def renderer(self, choice: str = "auto") -> Renderer:
         """Return the renderer for `choice`, created on first use."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
@@ -12,9 +13,16 @@ from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.physics_engine import JointSensing
 from fleet_sim.core.random import Keys
 from fleet_sim.core.world import World
+from fleet_sim.errors import missing_extra
 from fleet_sim.sensors.sensor import Reading, Sensor, SensorParams
 
 State = dict[str, AnyArray]
+
+
+def check_pybullet(what: str) -> None:
+    """Raise MissingDependencyError, saying `what` needs PyBullet, where it is not installed."""
+    if find_spec("pybullet") is None:
+        raise missing_extra("pybullet", "bullet", what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +83,10 @@ class SensorKind(ABC):
     @classmethod  # noqa: B027 - most kinds can be mounted anywhere
     def check_mount(cls, world: World, row: int, link: int) -> None:
         """Raise an error that says why no such sensor can be on `link` of the entity in `row` (-1: in the world)."""
+
+    @classmethod  # noqa: B027 - most kinds need nothing more than what is installed
+    def check_params(cls, params: Any) -> None:
+        """Raise an error that says why there can be no such sensor here, as MissingDependencyError."""
 
     def state(self, params: Any) -> State:
         """Return the state kept per sensor: by name, an empty array (0, ...) of the right shape and type."""

@@ -11,7 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError
 from fleet_sim.sensors import ranging
-from fleet_sim.sensors.kind import Batch, SensorKind
+from fleet_sim.sensors.kind import Batch, SensorKind, check_pybullet
 from fleet_sim.sensors.rays import cast_rays
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
@@ -96,6 +96,11 @@ class Lidar3d(SensorKind):
     params_class = Lidar3dParams
     reading_class = Lidar3dReading
     spread = True
+
+    @classmethod
+    def check_params(cls, params: Lidar3dParams) -> None:
+        """Raise MissingDependencyError where there is no PyBullet."""
+        check_pybullet("A lidar_3d")
 
     def sense(self, batch: Batch) -> dict[str, Any]:
         """Return ranges (N, layers, rays) and points (N, layers, rays, 3)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.sensors.fans import Fan
-from fleet_sim.sensors.kind import Batch, SensorKind
+from fleet_sim.sensors.kind import Batch, SensorKind, check_pybullet
 from fleet_sim.sensors.lidar import see
 from fleet_sim.sensors.ranging import (
     check_limits,
@@ -83,6 +83,12 @@ class Range(SensorKind):
 
     params_class = RangeParams
     reading_class = RangeReading
+
+    @classmethod
+    def check_params(cls, params: RangeParams) -> None:
+        """Raise MissingDependencyError for a cone where there is no PyBullet."""
+        if params.shape == "cone":
+            check_pybullet("A range finder with a cone")
 
     def sense(self, batch: Batch) -> dict[str, Floats]:
         """Return ranges (N,)."""

@@ -131,7 +131,9 @@ class SensorSystem:
         for plan in plans:
             self._roster.check_new(row, plan.params.name)
             link = -1 if row == NO_ROW else link_index(self._world, row, plan.params.link)
-            sensor_kind(plan.type).check_mount(self._world, row, link)
+            kind = sensor_kind(plan.type)
+            kind.check_mount(self._world, row, link)
+            kind.check_params(plan.params)
 
     def _mount(
         self, rows: Sequence[int], owners: Sequence[SimObject | None], plans: Sequence[SensorPlan]

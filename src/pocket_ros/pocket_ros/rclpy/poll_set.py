@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class PollSet:
     """A fixed series of subscriptions; `SubscriptionHandle.poll_set` makes it, which rclpy does not have.
 
-    Asking costs by what arrived: a thousand silent subscriptions cost as little as one. Make another one when one
-    of them is destroyed.
+    Asking costs by what arrived: a thousand silent subscriptions cost as little as one. Make another one when
+    one of them is destroyed.
     """
 
     def __init__(self, participant: Participant, conditions: Sequence[int]) -> None:
