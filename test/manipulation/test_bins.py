@@ -9,8 +9,8 @@ import pytest
 from small_bins import small_bin
 
 from fleet_sim import Pose
-from fleet_sim.errors import ConfigError, InvalidValueError
-from fleet_sim.manipulation import BaseBin, BinScene, PickBin, load_bin_picking
+from fleet_sim.errors import ConfigError, InvalidValueError, MissingDependencyError
+from fleet_sim.manipulation import BaseBin, BinScene, FrankaArm, PickBin, load_bin_picking
 from fleet_sim.manipulation.objects import FAMILIES, LARGEST, SMALLEST, object_kind, object_kinds
 
 
@@ -157,3 +157,21 @@ def test_fewer_things_than_asked_for_are_told_of_and_an_empty_bin_is_an_error(
     with pytest.raises(InvalidValueError, match="none of 2 objects of the kind"):
         scene.reset(rng=np.random.default_rng(1))
     scene.sim.close()
+
+
+def test_a_scene_that_cannot_be_made_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_model(*args: object, **kwargs: object) -> FrankaArm:
+        raise MissingDependencyError("no model")
+
+    scene = BinScene(config=small_bin(objects=(1, 1)))
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr("fleet_sim.manipulation.scenes.FrankaArm", without_model)
+            for _ in range(2):
+                with pytest.raises(MissingDependencyError):
+                    scene.reset()
+                assert not scene.sim.sim_objects
+        scene.reset()
+        assert len(scene.arms) == 1
+    finally:
+        scene.sim.close()

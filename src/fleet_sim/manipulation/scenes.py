@@ -169,10 +169,7 @@ class BinScene(BaseScene):
         """Reset arms and bins and fill the bin to pick from; the first call creates everything."""
         self.configure_renderer(True)
         if not self.loaded:
-            self.load_bins()
-            self.load_arms()
-            self.load_ground()
-            self.loaded = True
+            self._load()
         assert self.pick_bin is not None
         for arm in self.arms:
             arm.reset()
@@ -191,6 +188,19 @@ class BinScene(BaseScene):
             self.pick_bin.put_to_sleep()
         self.remove_objects_not_in_bins()
         super().reset(keep_object_type, rng)
+
+    def _load(self) -> None:
+        """Create everything, or nothing: a model may be missing, and the next reset tries again."""
+        before = {thing.object_id for thing in self.sim.sim_objects}
+        try:
+            self.load_bins()
+            self.load_arms()
+            self.load_ground()
+        except Exception:
+            self.sim.remove_objects([thing for thing in self.sim.sim_objects if thing.object_id not in before])
+            self.pick_bin, self.drop_bin, self.arms = None, None, []
+            raise
+        self.loaded = True
 
     def remove_objects_not_in_bins(self) -> int:
         """Remove the objects that are in no bin (L x W x 2 H); returns how many."""
