@@ -54,8 +54,12 @@ class RunServicesOfStandard:
         if not self.has_world:
             raise StateError("no world is loaded; call load_world first")
 
-    def stop_here(self) -> None:
-        """Regard the simulation, which is paused, as stopped."""
+    async def stop_here(self) -> None:
+        """Pause the simulation, and regard it as stopped."""
+        await self._bridge.gateway.wait(self._bridge.gateway.between_steps(self._stop))
+
+    def _stop(self) -> None:
+        # Between two steps: a step that has begun when it is paused is finished, and would count as one after the stop.
         self._bridge.sim.pause()
         self._stopped_at = self._bridge.sim.world.clock.tick
 
@@ -119,7 +123,7 @@ class RunServicesOfStandard:
         if wanted == SimulationState.STATE_STOPPED:
             sim.pause()
             await gateway.wait(gateway.send(lambda: c.Reset(source="set_simulation_state")))
-            self.stop_here()
+            await self.stop_here()
             return
         self._stopped_at = None
         (sim.pause if wanted == SimulationState.STATE_PAUSED else sim.resume)()

@@ -56,7 +56,7 @@ class WorldServices:
             raise Refusal(CODES.RESOURCE_PARSE_ERROR, str(error)) from error
         self._current = response.world = _world(file, resource.resource_string)
         self._run.has_world = True
-        self._run.stop_here()
+        await self._run.stop_here()
         return _left_out(left) if left else ""
 
     async def _unload(self, request: Any, response: Any) -> None:
