@@ -171,6 +171,17 @@ def _kind(name: str, kind: Any, build: Any, result: Any, feedback: Any, succeede
     )
 
 
+def _driven(name: str, kind: Any, build: Any) -> ActionKind:
+    """Return a kind that drives in a straight line, and tells how far it is."""
+    return _kind(
+        name,
+        kind,
+        build,
+        _moved(kind),
+        lambda progress: kind.Feedback(distance_traveled=float(progress.details["done"])),
+    )
+
+
 FOLLOW_PATH = _kind(
     "follow_path", FollowPath, _path, lambda outcome: told(FollowPath.Result(), outcome, PATHS), _path_feedback
 )
@@ -181,20 +192,8 @@ SPIN = _kind(
     _moved(Spin),
     lambda progress: Spin.Feedback(angular_distance_traveled=float(progress.details["done"])),
 )
-BACK_UP = _kind(
-    "backup",
-    BackUp,
-    _back_up,
-    _moved(BackUp),
-    lambda progress: BackUp.Feedback(distance_traveled=float(progress.details["done"])),
-)
-DRIVE_ON_HEADING = _kind(
-    "drive_on_heading",
-    DriveOnHeading,
-    _drive,
-    _moved(DriveOnHeading),
-    lambda progress: DriveOnHeading.Feedback(distance_traveled=float(progress.details["done"])),
-)
+BACK_UP = _driven("backup", BackUp, _back_up)
+DRIVE_ON_HEADING = _driven("drive_on_heading", DriveOnHeading, _drive)
 WAIT = _kind("wait", Wait, _wait, _moved(Wait), _wait_feedback)
 DOCK_ROBOT = _kind(
     "dock_robot", DockRobot, _dock, _docked(DockRobot, DOCKS), _dock_feedback, partial(charge, charging=True)
