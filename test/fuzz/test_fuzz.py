@@ -36,14 +36,6 @@ TARGETS = (
     "cdr",
     "node",
 )
-NEEDS = {
-    "cdr": "rclpy",
-    "node": "pocket_ros",
-    "recording": "mcap",
-    "mujoco": "mujoco",
-    "vda5050": "paho",
-    "xacro": "xacro",
-}
 MUTANTS = {
     "xacro": 3,
     "recording": 60,
@@ -70,8 +62,9 @@ def targets() -> Iterator[ModuleType]:
 
 
 def made(targets: ModuleType, name: str) -> Any:
-    if name in NEEDS and find_spec(NEEDS[name]) is None:
-        pytest.skip(f"needs {NEEDS[name]}")
+    needed = targets.NEEDS.get(name)
+    if needed and find_spec(needed) is None:
+        pytest.skip(f"needs {needed}")
     return targets.TARGETS[name]()
 
 
@@ -81,7 +74,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_target_is_tested(targets: ModuleType) -> None:
-    assert tuple(targets.TARGETS) == TARGETS and targets.NEEDS == NEEDS
+    assert tuple(targets.TARGETS) == TARGETS and targets.NEEDS.keys() <= targets.TARGETS.keys()
 
 
 @pytest.mark.parametrize("name", TARGETS)
