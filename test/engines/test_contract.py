@@ -128,7 +128,7 @@ def test_a_state_goes_on_bit_for_bit(make_sim: MakeSim) -> None:
 
 
 def settled(engine: str) -> MultiRobotSimulationCore:
-    """A scenario in which some things have come to rest after 3 s, and others have not; one falls on the first later."""
+    """Some things have come to rest after 3 s, others have not; one falls on the first later."""
     cube = {"shape": {"shape_type": "box", "half_extents": [0.1, 0.1, 0.1]}, "mass": 1.0}
     objects = [{"name": f"low_{n}", "pose": [0.3 * n, 0.0, 0.1], **cube} for n in range(4)]
     objects += [

@@ -32,7 +32,7 @@ MESSAGE, CHUNK_KIND, MESSAGE_INDEX, FOOTER = 0x05, 0x06, 0x07, 0x02
 
 
 @dataclass
-class _Chunk:
+class _ChunkUnderWay:
     """Messages of one chunk; `places` by channel: time and place of each message, one after the other."""
 
     memory: bytearray
@@ -59,10 +59,10 @@ class McapChunks:
         # One thread: a compressor is for one, and what it waits for is given up to here by one, too.
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="compress chunks")
         self._compressor: ZstdCompressor = ZstdCompressor()
-        self._under_way = deque[tuple[_Chunk, Future[tuple[bytes, int]]]]()
+        self._under_way = deque[tuple[_ChunkUnderWay, Future[tuple[bytes, int]]]]()
         # Used again: memory that is new costs as much as what is done in it.
         self._free = [bytearray(CHUNK) for _ in range(UNDER_WAY + 1)]
-        self._chunk = _Chunk(self._free.pop())
+        self._chunk = _ChunkUnderWay(self._free.pop())
         self._schemas: list[McapRecord] = []
         self._channels: list[McapRecord] = []
         self._chunk_indexes: list[McapRecord] = []
@@ -142,9 +142,9 @@ class McapChunks:
         self._under_way.append((chunk, self._pool.submit(self._compressed, chunk)))
         while self._under_way[0][1].done() and len(self._under_way) > 1:
             self._write_oldest()
-        self._chunk = _Chunk(self._free.pop() if self._free else bytearray(CHUNK))
+        self._chunk = _ChunkUnderWay(self._free.pop() if self._free else bytearray(CHUNK))
 
-    def _compressed(self, chunk: _Chunk) -> tuple[bytes, int]:
+    def _compressed(self, chunk: _ChunkUnderWay) -> tuple[bytes, int]:
         # Both leave the interpreter to the thread that makes messages meanwhile.
         content = memoryview(chunk.memory)[: chunk.used]
         return self._compressor.compress(content), zlib.crc32(content)
