@@ -82,3 +82,32 @@ def test_a_misspelt_attribute_is_refused(things: Any) -> None:
                 continue
             taken.append(f"{type(thing).__name__}.{slip} for {name}")
     assert taken == []
+
+
+def test_what_the_spaces_of_an_environment_are_made_of_stays() -> None:
+    env: Any = gym.make("FleetSim/FrankaDelta-v0", config_file=small_bin(objects=(1, 1))).unwrapped
+    for name in ("da", "dv", "downsample_height", "downsample_width"):
+        with pytest.raises(AttributeError, match=f"{name} counts when the environment is made"):
+            setattr(env, name, 1)
+
+
+def test_what_is_set_of_a_robot_counts_at_once() -> None:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, ignore_static_collision=False))
+    sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((1, 0, 0))))
+    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX, motion_mode="omnidirectional"))
+    robot.set_velocity(1.0)
+    robot.block_on_collision = True
+    for _ in range(200):
+        sim.step_once()
+    assert 0.0 < robot.get_pose().x < 1.0
+    robot.block_on_collision = False
+    for _ in range(200):
+        sim.step_once()
+    assert robot.get_pose().x > 1.0
+
+    arm = fs.Agent.from_urdf("arm6", sim_core=sim, use_fixed_base=True)
+    x, y, z = arm.get_end_effector_pose().position
+    target = (x - 0.1, y + 0.1, z - 0.2)
+    before = arm.find_reach(target)
+    arm.ik_params = fs.IKParams(max_outer_iterations=1, max_inner_iterations=1, seed_quartiles=())
+    assert str(arm.find_reach(target)) != str(before)
