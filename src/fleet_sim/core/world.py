@@ -60,6 +60,11 @@ class World(ConnectedParts, BodyColumns):
         self.look = LookColumns(capacity)
         own = {"motion": self.motion, "robots": self.robots, "material": self.material, "look": self.look}
         self.tables: dict[str, ColumnTable] = {"body": self, **own}
+        self._catalogue(capacity)
+        self._begin()
+
+    def _catalogue(self, capacity: int) -> None:
+        """Make what the columns refer to by number, and what finds rows."""
         self.waypoints = WaypointPool()
         self.joints = JointPool()
         self.models: list[RobotModel] = []
@@ -71,6 +76,12 @@ class World(ConnectedParts, BodyColumns):
         self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
         self.on_remove: list[RowListener] = []
+        self.free_rows = FreeRows(capacity)
+        self.places = PlaceSources()
+        self.routes = Routes()
+
+    def _begin(self) -> None:
+        """Set what holds of an empty world; a simulation changes it to what its settings say."""
         self.in_step = False
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
@@ -83,11 +94,8 @@ class World(ConnectedParts, BodyColumns):
         """Whether parts that have compiled code use it; results are the same. `facade.CompiledCode` sets it."""
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
-        self.places = PlaceSources()
-        self.routes = Routes()
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
-        self.free_rows = FreeRows(capacity)
         self.next_id = 0
         """The object id of the next entity."""
         self._generations = 0

@@ -19,6 +19,7 @@ from fleet_sim.queries.distances import entity_distances, point_distances, reach
 from fleet_sim.queries.rays import RayHits, Rays
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.sensors.surfaces import surfaces_of
+from fleet_sim.settings.attributes import Attentive
 from fleet_sim.spatial.shapes import ShapeKind
 
 Kinds = Literal["all", "agents", "objects"]
@@ -32,7 +33,7 @@ class Near(NamedTuple):
     distance: float
 
 
-class SpatialQueries:
+class SpatialQueries(Attentive):
     """Queries of where entities are now, without PyBullet but for distances of bodies whose shapes only it knows.
 
     All take `kinds`, "all", "agents" or "objects", and `ignore`, an entity or several. Results are in a stable order:
