@@ -95,8 +95,8 @@ class SpatialQueries:
     def distance(self, first: Any, second: Any) -> float:
         """Return the distance in m between two entities, or an entity and a point (3,); negative where they overlap.
 
-        Infinite where one has no collision shape. Boxes that are tilted, meshes and robots with such parts are measured
-        by PyBullet; without it that raises MissingDependencyError naming the extra. Points never need it.
+        Infinite where one has no collision shape. Robots and meshes are measured shape by shape, without
+        PyBullet; only bodies made in PyBullet whose shapes it does not tell are measured by it.
         """
         if not isinstance(first, SimObject):
             first, second = second, first
