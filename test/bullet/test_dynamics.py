@@ -84,6 +84,7 @@ def test_without_physics_a_mass_is_kept_and_nothing_moves(make_sim: MakeSim) -> 
 
 
 def test_what_would_be_undone_is_refused(make_sim: MakeSim) -> None:
+    pytest.importorskip("pybullet")
     sim = make_sim(physics=True)
     arm = sim.spawn(fs.AgentSpawnParams(urdf_path="arm6", use_fixed_base=True, mass=0.0))
     with pytest.raises(fs.StateError, match="is kinematic, so its links weigh nothing"):
@@ -110,6 +111,7 @@ def test_what_rebuild_engine_cannot_build_is_said(make_sim: MakeSim, caplog: pyt
 
 
 def test_another_time_step_is_refused_where_the_simulation_steps_the_engine(make_sim: MakeSim) -> None:
+    pytest.importorskip("pybullet")
     sim = make_sim(physics=True)
     for call in (lambda: sim.bullet.setTimeStep(0.1), lambda: sim.bullet.setPhysicsEngineParameter(fixedTimeStep=0.1)):
         with pytest.raises(fs.StateError, match=r"steps the engine by params\.physics_substep"):

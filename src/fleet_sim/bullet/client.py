@@ -34,7 +34,7 @@ def bullet_module() -> Any:
             return importlib.import_module("pybullet")
     except ImportError as error:
         raise missing_extra(
-            "pybullet", "bullet", "What PyBullet does: physics, some cameras and lidars, sim.bullet,"
+            "pybullet", "bullet", "What only PyBullet does: its window, its renderer, sim.bullet,"
         ) from error
 
 

@@ -90,8 +90,8 @@ class World(ConnectedParts, BodyColumns):
         self.block_on_collision_default = False
         self.may_carry = True
         """Whether something may be attached to something else; `attachments` finds out and keeps it."""
-        self.compiled = False
-        """Whether parts that have compiled code use it; results are the same. `facade.CompiledCode` sets it."""
+        self.compiled, self.rays_on_arrays = False, 0
+        """Whether parts use their compiled code, with equal results, and the rays cast without: see `CompiledCode`."""
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()
