@@ -14,6 +14,7 @@ from .endpoint import EndpointOwner, ServiceEndpoint
 from .exceptions import RCLError
 from .qos import QoSProfile
 from .service_header import RequestHeader
+from .service_introspection import EventKind
 from .task import Future
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ class Client(ServiceEndpoint):
         srv_name: str,
         callback_group: CallbackGroup | None,
         qos_profile: QoSProfile,
+        identity: bytes,
     ) -> None:
         from ..interfaces.cdr import encoder
 
         super().__init__(node, writer, reader, srv_type, srv_name, callback_group, qos_profile)
         self.context: Context = node.context
         self._guid = writer.instance_handle()
+        self._identity = identity
         self._encode = encoder(srv_type.Request)
         self._pending: dict[int, Future[Any]] = {}
         self._sequence = 0
@@ -72,6 +75,8 @@ class Client(ServiceEndpoint):
             header = RequestHeader(self._guid, self._sequence)
             self._pending[header.sequence_number] = future
             self._writer.write(service_header.join(header, self._encode(request)))
+        if self._events is not None:
+            self._events.report(EventKind.REQUEST_SENT, self._identity, header.sequence_number, request)
         return future
 
     def get_pending_request(self, sequence_number: int) -> Future[Any]:
@@ -118,6 +123,10 @@ class Client(ServiceEndpoint):
                 response = cdr.deserialize(data, self.srv_type.Response, service_header.FIELDS_OFFSET)
             except (struct.error, cdr.DeserializationError) as error:
                 raise RCLError(f"received a reply of '{self.srv_name}' that is none: {error}") from error
+            if self._events is not None:
+                self._events.report(
+                    EventKind.RESPONSE_RECEIVED, self._identity, header.sequence_number, response
+                )
             with self._lock:
                 future = self._pending.pop(header.sequence_number, None)
             if future is not None:

@@ -23,6 +23,7 @@ from .timer import Rate, Timer
 
 if TYPE_CHECKING:
     from .executors import Executor
+    from .qos_overriding_options import QoSOverridingOptions
 
 
 class NodeEntities(NodeEndpoints):
@@ -103,13 +104,17 @@ class NodeEntities(NodeEndpoints):
         *,
         callback_group: CallbackGroup | None = None,
         event_callbacks: PublisherEventCallbacks | None = None,
-        qos_overriding_options: Any = None,
+        qos_overriding_options: QoSOverridingOptions | None = None,
         publisher_class: type[Publisher] = Publisher,
     ) -> Publisher:
-        """A publisher. Raises InvalidTopicNameException, and RCLError for policies the middleware refuses."""
-        _refuse_overrides(qos_overriding_options, "create_publisher")
+        """A publisher.
+
+        Raises InvalidTopicNameException, RCLError for policies the middleware refuses, and what
+        `declare_qos_parameters` raises for overrides.
+        """
+        profile = self._ros_overridden(Publisher, topic, qos_profile, qos_overriding_options)
         publisher = self._ros_create_publisher(
-            msg_type, topic, qos_profile, callback_group, event_callbacks, publisher_class
+            msg_type, topic, profile, callback_group, event_callbacks, publisher_class
         )
         self._publishers.append(publisher)
         self._ros_added(*publisher.event_handlers)
@@ -124,18 +129,19 @@ class NodeEntities(NodeEndpoints):
         *,
         callback_group: CallbackGroup | None = None,
         event_callbacks: SubscriptionEventCallbacks | None = None,
-        qos_overriding_options: Any = None,
+        qos_overriding_options: QoSOverridingOptions | None = None,
         raw: bool = False,
     ) -> Subscription:
         """A subscription.
 
         The callback takes the message (its CDR where `raw`), and the info if it takes two arguments.
 
-        Raises InvalidTopicNameException, and RCLError for policies the middleware refuses.
+        Raises InvalidTopicNameException, RCLError for policies the middleware refuses, and what
+        `declare_qos_parameters` raises for overrides.
         """
-        _refuse_overrides(qos_overriding_options, "create_subscription")
+        profile = self._ros_overridden(Subscription, topic, qos_profile, qos_overriding_options)
         subscription = self._ros_create_subscription(
-            msg_type, topic, callback, qos_profile, callback_group, event_callbacks, raw
+            msg_type, topic, callback, profile, callback_group, event_callbacks, raw
         )
         self._subscriptions.append(subscription)
         self._ros_added(subscription, *subscription.event_handlers)
@@ -290,8 +296,3 @@ class NodeEntities(NodeEndpoints):
 
     def _ros_running_executor(self) -> Executor | None:
         return self.executor if self._ros_is_run else None
-
-
-def _refuse_overrides(options: Any, call: str) -> None:
-    if options is not None:
-        raise NotImplementedError(f"{call}(qos_overriding_options=...) is not covered; a full ROS 2 has it")

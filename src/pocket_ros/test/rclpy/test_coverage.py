@@ -3,10 +3,7 @@
 from importlib import import_module
 
 import pytest
-from example_interfaces.srv import AddTwoInts
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
-from rclpy.service_introspection import ServiceIntrospectionState
 
 # Modules of rclpy from which programs import what is defined in another one.
 SECOND_PLACES = {
@@ -42,27 +39,17 @@ def test_names_are_where_programs_import_them_from(place: str, home: str, names:
 
 def test_calls_that_are_not_covered_name_themselves(ros: None) -> None:
     node = Node("here")
-    client = node.create_client(AddTwoInts, "add")
-    with pytest.raises(NotImplementedError, match="configure_introspection"):
-        client.configure_introspection(
-            node.get_clock(), QoSProfile(depth=1), ServiceIntrospectionState.CONTENTS
-        )
     with pytest.raises(NotImplementedError, match="add_waitable"):
         node.add_waitable(object())
     with pytest.raises(NotImplementedError, match="Waitable"):
         from rclpy.waitable import Waitable
 
         Waitable(node.default_callback_group)
-    with pytest.raises(NotImplementedError, match="QoSOverridingOptions"):
-        from rclpy.qos_overriding_options import QoSOverridingOptions
-
-        QoSOverridingOptions.with_default_policies()
 
 
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("rclpy.qos_overriding_options", "QosCallbackResult"),
         ("launch_ros.events.lifecycle", "ChangeState"),
         ("launch_ros.events.matchers", "matches_node_name"),
         ("launch_ros.event_handlers", "OnStateTransition"),
