@@ -66,6 +66,10 @@ class Client(ServiceEndpoint):
 
     def call_async(self, request: Any) -> Future[Any]:
         """Ask; the future gets the answer. Raises TypeError for what is no request of this service."""
+        return self.send(request)[1]
+
+    def send(self, request: Any) -> tuple[RequestHeader, Future[Any]]:
+        """As `call_async`, with the header that the request was sent with."""
         if not isinstance(request, self.srv_type.Request):
             raise TypeError(f"Expected {self.srv_type.Request}, got {type(request)}")
         self.check_alive()
@@ -77,7 +81,7 @@ class Client(ServiceEndpoint):
             self._writer.write(service_header.join(header, self._encode(request)))
         if self._events is not None:
             self._events.report(EventKind.REQUEST_SENT, self._identity, header.sequence_number, request)
-        return future
+        return header, future
 
     def get_pending_request(self, sequence_number: int) -> Future[Any]:
         """The future of a request. Raises KeyError where it is not pending."""

@@ -13,6 +13,7 @@ from .clock_type import ClockType
 from .context import Context
 from .duration import Duration
 from .exceptions import NotInitializedException
+from .handle import Handle
 from .time import Time
 from .utilities import get_default_context
 from .with_block import WithBlock
@@ -122,8 +123,9 @@ class Clock:
         return self._type
 
     @property
-    def handle(self) -> Clock:
-        return self
+    def handle(self) -> Handle[Clock]:
+        """What stands for the clock in a `with` block."""
+        return Handle(self)
 
     def __repr__(self) -> str:
         return f"Clock(clock_type={self._type.name})"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import arguments
 from .exceptions import NotInitializedException, RCLError
+from .handle import Handle
 from .impl import log_output
 from .with_block import WithBlock
 
@@ -40,9 +41,9 @@ class Context(WithBlock):
         self.arguments = arguments.RosArguments()
 
     @property
-    def handle(self) -> Context:
-        """The context itself, once initialised."""
-        return self
+    def handle(self) -> Handle[Context]:
+        """What stands for the context in a `with` block."""
+        return Handle(self)
 
     def init(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from .callback_groups import CallbackGroup
 from .clock import Clock
 from .entity import Destroyable, Entity
+from .handle import Handle
 from .qos import QoSProfile
 from .service_introspection import (
     SERVICE_EVENT_POSTFIX,
@@ -112,10 +113,10 @@ class ServiceEndpoint(Endpoint, Entity):
         return self.srv_name
 
     @property
-    def handle(self: _Self) -> _Self:
-        """The endpoint itself. Raises InvalidHandle after destruction."""
+    def handle(self: _Self) -> Handle[_Self]:
+        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
         self.check_alive()
-        return self
+        return Handle(self)
 
     def configure_introspection(
         self,

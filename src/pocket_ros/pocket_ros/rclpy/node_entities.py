@@ -20,6 +20,7 @@ from .qos import QoSProfile, qos_profile_services_default
 from .service import Service
 from .subscription import Subscription
 from .timer import Rate, Timer
+from .waitable import WaitableEntity
 
 if TYPE_CHECKING:
     from .executors import Executor
@@ -38,7 +39,7 @@ class NodeEntities(NodeEndpoints):
         self._services: list[Service] = []
         self._timers: list[Timer] = []
         self._guards: list[GuardCondition] = []
-        self._ros_waitables: list[Any] = []
+        self._ros_waitables: list[tuple[Any, list[Entity]]] = []
         self._default_callback_group: CallbackGroup = MutuallyExclusiveCallbackGroup()
         self._rate_group = ReentrantCallbackGroup()
         self._ros_executor_ref: Callable[[], Executor | None] = lambda: None
@@ -70,7 +71,7 @@ class NodeEntities(NodeEndpoints):
 
     @property
     def waitables(self) -> Iterator[Any]:
-        yield from self._ros_waitables
+        yield from (waitable for waitable, _ in self._ros_waitables)
 
     @property
     def default_callback_group(self) -> CallbackGroup:
@@ -212,19 +213,20 @@ class NodeEntities(NodeEndpoints):
         return Rate(timer, context=self._context)
 
     def add_waitable(self, waitable: Any) -> None:
-        """Wait on something made by pocket_ros. Raises NotImplementedError for a program's own Waitable."""
-        if not hasattr(waitable, "entities"):
-            raise NotImplementedError(
-                "Node.add_waitable is not covered for a program's own Waitable; a full ROS 2 has it"
-            )
-        self._ros_waitables.append(waitable)
-        self._ros_added(*waitable.entities())
+        """Have an executor wait on a Waitable. Raises TypeError for what is none."""
+        if not hasattr(waitable, "entities") and not hasattr(waitable, "add_to_wait_set"):
+            raise TypeError(f"add_waitable() takes a rclpy.waitable.Waitable, not {waitable!r}")
+        own = (
+            [WaitableEntity(waitable)] if hasattr(waitable, "add_to_wait_set") else list(waitable.entities())
+        )
+        self._ros_waitables.append((waitable, own))
+        self._ros_added(*own)
 
     def remove_waitable(self, waitable: Any) -> None:
         """No longer wait on it."""
-        if waitable in self._ros_waitables:
-            self._ros_removed(*waitable.entities())
-            self._ros_waitables.remove(waitable)
+        for entry in [entry for entry in self._ros_waitables if entry[0] is waitable]:
+            self._ros_removed(*entry[1])
+            self._ros_waitables.remove(entry)
 
     def destroy_publisher(self, publisher: Publisher) -> bool:
         """End a publisher; False where it is not this node's."""
@@ -265,8 +267,8 @@ class NodeEntities(NodeEndpoints):
             yield from publisher.event_handlers
         for subscription in self._subscriptions:
             yield from subscription.event_handlers
-        for waitable in self._ros_waitables:
-            yield from waitable.entities()
+        for _, entities in self._ros_waitables:
+            yield from entities
 
     def _ros_added(self, *entities: Entity) -> None:
         executor = self._ros_running_executor()

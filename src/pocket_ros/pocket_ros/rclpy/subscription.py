@@ -50,6 +50,10 @@ class SubscriptionHandle(WithBlock):
         """What tells which of this handle and `others`, in this order, have a message to take."""
         return PollSet(self._participant, [handle._reader.condition for handle in (self, *others)])
 
+    def conditions(self) -> list[int]:
+        """What a wait set waits on."""
+        return [self._reader.condition]
+
     def close(self) -> None:
         """Take nothing more."""
         self._handle = 0

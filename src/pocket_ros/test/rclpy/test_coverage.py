@@ -3,7 +3,6 @@
 from importlib import import_module
 
 import pytest
-from rclpy.node import Node
 
 # Modules of rclpy from which programs import what is defined in another one.
 SECOND_PLACES = {
@@ -35,16 +34,6 @@ def test_names_are_where_programs_import_them_from(place: str, home: str, names:
     for name in names:
         here, there = (getattr(import_module(f"rclpy.{module}"), name) for module in (place, home))
         assert here is there
-
-
-def test_calls_that_are_not_covered_name_themselves(ros: None) -> None:
-    node = Node("here")
-    with pytest.raises(NotImplementedError, match="add_waitable"):
-        node.add_waitable(object())
-    with pytest.raises(NotImplementedError, match="Waitable"):
-        from rclpy.waitable import Waitable
-
-        Waitable(node.default_callback_group)
 
 
 @pytest.mark.parametrize(
