@@ -148,7 +148,7 @@ def _parse_flag(flag: str, words: Any, result: RosArguments) -> None:
         return
     if flag not in _FLAGS_WITH_VALUE:
         raise UnknownROSArgsError(
-            f"Found unknown ROS arguments: '{flag}'; known are {sorted(_FLAGS_WITH_VALUE)}"
+            f"Found unknown ROS arguments: {[flag]}; known are {sorted(_FLAGS_WITH_VALUE)}"
         )
     value = next(words, None)
     if value is None:

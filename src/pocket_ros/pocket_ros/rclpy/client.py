@@ -16,9 +16,12 @@ from .qos import QoSProfile
 from .service_header import RequestHeader
 from .service_introspection import EventKind
 from .task import Future
+from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
+
+__all__ = ["Client", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
 
 _FIRST_POLL, _LAST_POLL = 0.0005, 0.05
 

@@ -6,7 +6,7 @@ import time as _time
 from collections.abc import Callable
 from enum import IntEnum
 from threading import Condition, RLock
-from typing import Any
+from typing import Any, TypedDict
 from weakref import WeakSet
 
 from .clock_type import ClockType
@@ -56,6 +56,13 @@ class TimeJump:
             raise TypeError("clock_change must be an instance of rclpy.clock.ClockChange")
         self.clock_change = clock_change
         self.delta = delta
+
+
+class TimeJumpDictionary(TypedDict):
+    """A time jump as rclpy's C extension reports it."""
+
+    clock_change: ClockChange
+    delta: int
 
 
 class JumpHandle(WithBlock):
@@ -235,3 +242,6 @@ class ROSClock(Clock):
         if moved:
             for timer in list(self._timers):
                 timer.clock_moved(jump)
+
+
+ClockHandle = Handle[Clock]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from ..module_places import not_covered
 from . import arguments
 from .exceptions import NotInitializedException, RCLError
 from .handle import Handle
@@ -202,3 +203,7 @@ def _close_all() -> None:
     """Leave the domain properly, so that peers need not wait for a lease to expire."""
     for context in list(_contexts):
         context.destroy()
+
+
+ContextHandle = Handle[Context]
+__getattr__ = not_covered("rclpy.context", "g_logging_configure_lock")

@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from .context import Context
 from .exceptions import InvalidHandle
@@ -39,6 +39,7 @@ __all__ = [
     "Task",
     "TimeoutException",
     "TimeoutObject",
+    "WaitableEntityType",
     "await_or_execute",
 ]
 
@@ -47,6 +48,9 @@ async def await_or_execute(callback: Callable[..., Any], *args: Any) -> Any:
     """Call a function, or call a coroutine function and wait for what it answers."""
     result = callback(*args)
     return await result if inspect.isawaitable(result) else result
+
+
+WaitableEntityType = TypeVar("WaitableEntityType")
 
 
 class SingleThreadedExecutor(Executor):

@@ -214,11 +214,13 @@ class NodeEntities(NodeEndpoints):
 
     def add_waitable(self, waitable: Any) -> None:
         """Have an executor wait on a Waitable. Raises TypeError for what is none."""
-        if not hasattr(waitable, "entities") and not hasattr(waitable, "add_to_wait_set"):
+        own: list[Entity]
+        if hasattr(waitable, "_ros_entities"):  # an action's client or server
+            own = list(waitable._ros_entities())
+        elif hasattr(waitable, "add_to_wait_set"):
+            own = [WaitableEntity(waitable)]
+        else:
             raise TypeError(f"add_waitable() takes a rclpy.waitable.Waitable, not {waitable!r}")
-        own = (
-            [WaitableEntity(waitable)] if hasattr(waitable, "add_to_wait_set") else list(waitable.entities())
-        )
         self._ros_waitables.append((waitable, own))
         self._ros_added(*own)
 

@@ -15,9 +15,12 @@ from .exceptions import RCLError
 from .qos import QoSProfile
 from .service_header import RequestHeader
 from .service_introspection import EventKind
+from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
+
+__all__ = ["Service", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
 
 _MATCH_TIMEOUT = 0.1
 # Above this, those that have gone are looked for: a server that lives for weeks has had many clients.

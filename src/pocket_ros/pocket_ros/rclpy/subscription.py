@@ -13,11 +13,14 @@ from .endpoint import EndpointOwner, TopicEndpoint
 from .entity import Entity
 from .poll_set import PollSet
 from .qos import QoSProfile
+from .type_support import MsgType
 from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader
     from ..dds.participant import Participant
+
+__all__ = ["MessageInfo", "MsgType", "Subscription", "SubscriptionHandle"]
 
 _ANY_STATE = 0x7F
 
