@@ -23,6 +23,15 @@ from .subscription import Subscription
 if TYPE_CHECKING:
     QosCallbackResult = Any
 
+__all__ = [
+    "InvalidQosOverridesError",
+    "QoSOverridingOptions",
+    "QosCallbackResult",
+    "QosCallbackType",
+    "declare_qos_parameters",
+    "policy_as_parameter",
+]
+
 QosCallbackType = Callable[[QoSProfile], "QosCallbackResult"]
 
 _ENUMS: dict[QoSPolicyKind, type[QoSPolicyEnum]] = {

@@ -22,7 +22,17 @@ COMMANDS = {
     "service": "Various service related sub-commands",
     "topic": "Various topic related sub-commands",
 }
-NOT_COVERED = ("component", "control", "doctor", "security", "test", "wtf")
+NOT_COVERED = (
+    "component",
+    "control",
+    "doctor",
+    "extension_points",
+    "extensions",
+    "security",
+    "test",
+    "wtf",
+)
+NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex"), "pkg": ("create",)}
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -67,8 +77,10 @@ def main(*, argv: list[str] | None = None) -> int | str | None:
         _top_parser().print_help()
         return 0
     name, *rest = words
-    if name in NOT_COVERED:
-        return f"'ros2 {name}' is not covered by pocket_ros; a full ROS 2 has it"
+    verb = next(iter(rest), None)
+    if name in NOT_COVERED or verb in NOT_COVERED_VERBS.get(name, ()):
+        called = name if name in NOT_COVERED else f"{name} {verb}"
+        return f"'ros2 {called}' is not covered by pocket_ros; a full ROS 2 has it"
     try:
         if name not in COMMANDS:
             return _run_command_of_others(name, rest)
