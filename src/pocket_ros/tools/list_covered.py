@@ -35,7 +35,7 @@ MODULES = {
     "tf2_ros": """. buffer buffer_client buffer_interface static_transform_broadcaster transform_broadcaster
         transform_listener""",
     "tf2_sensor_msgs": ".",
-    "ros2cli": "cli command entry_points helpers node node.direct node.strategy plugin_system",
+    "ros2cli": "cli command entry_points helpers node node.daemon node.direct node.strategy plugin_system",
     "ros2action": "api verb",
     "ros2component": "api",
     "ros2doctor": "api",

@@ -9,7 +9,10 @@ from typing import Any
 
 from .exceptions import InvalidHandle, InvalidROSArgsError, RCLError, UnknownROSArgsError
 
-__all__ = ["InvalidHandle", "InvalidROSArgsError", "RCLError", "UnknownROSArgsError"]
+# The name that the extension gives it.
+RCLInvalidROSArgsError = InvalidROSArgsError
+
+__all__ = ["InvalidHandle", "RCLError", "RCLInvalidROSArgsError", "UnknownROSArgsError"]
 
 
 def __getattr__(name: str) -> Any:

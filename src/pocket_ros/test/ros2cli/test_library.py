@@ -9,6 +9,7 @@ import pytest
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, qos_profile_sensor_data
 from ros2action.api import get_action_clients_and_servers, get_action_names_and_types
 from ros2cli.helpers import unsigned_int, wait_for
+from ros2cli.node.daemon import is_daemon_running
 from ros2cli.node.direct import DirectNode
 from ros2cli.node.strategy import NodeStrategy, add_arguments
 from ros2cli.plugin_system import PluginException, satisfies_version
@@ -62,6 +63,7 @@ def test_the_graph_is_seen_through_the_node_of_a_command(robot: Any) -> None:
         assert "/fleet/add" in [service.name for service in get_service_server_info(**of)]
         assert [action.name for action in get_action_server_info(**of)] == ["/fleet/count"]
         assert get_lifecycle_node_names(node=node) == []
+        assert node.direct_node is node and node.daemon_node is None and not is_daemon_running(args)
     with pytest.raises(AttributeError, match="only inside of the block"):
         DirectNode(args).get_name()
     assert "/fleet/point" in TopicNameCompleter()("/fl", args)
