@@ -9,7 +9,8 @@ import os
 import sys
 from types import ModuleType
 
-from ..launch.argument_listing import print_arguments_of_launch_description
+from pocket_ros.launch.argument_listing import print_arguments_of_launch_description
+
 from .loader import LoadTestsFromPythonModule
 from .test_result import to_junit_xml
 from .test_runner import LaunchTestRunner
