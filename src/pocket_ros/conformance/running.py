@@ -41,6 +41,8 @@ def run_suite(
     if files and not copy.exists():
         # Not the package beside its tests: it would be imported in place of what is tested.
         shutil.copytree(checkout / suite.folder / suite.tests, copy / suite.tests, symlinks=True)
+        for name in suite.emptied:
+            (copy / suite.tests / name).write_text("")
         if (checkout / suite.folder / "pytest.ini").is_file():
             shutil.copy(checkout / suite.folder / "pytest.ini", copy)
     # Tests share helpers that are beside their folders.

@@ -30,6 +30,8 @@ class Suite(NamedTuple):
     repository: str
     folder: str
     tests: str = "test"
+    emptied: tuple[str, ...] = ()
+    """Files that load compiled modules from a build folder: empty in the copy."""
 
     @property
     def name(self) -> str:
@@ -37,7 +39,7 @@ class Suite(NamedTuple):
 
 
 SUITES = (
-    Suite("rclpy", "rclpy"),
+    Suite("rclpy", "rclpy", emptied=("__init__.py",)),
     Suite("launch", "launch"),
     Suite("launch", "launch_xml"),
     Suite("launch", "launch_yaml"),

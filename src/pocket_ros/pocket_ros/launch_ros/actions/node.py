@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, List  # noqa: UP035 - entities are asked for typing.List
 
 import yaml
 
+from ...launch.action import Parsed
 from ...launch.actions import ExecuteProcess
+from ...launch.frontend.attributes import optional_texts, pairs, texts
+from ...launch.frontend.entity import Entity
+from ...launch.frontend.expose import expose_action
 from ...launch.some_substitutions_type import SomeSubstitutionsType
 from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..substitutions import ExecutableInPackage
 from ..utilities.namespaces import make_namespace_absolute, prefix_namespace
 from ..utilities.parameters import evaluate_parameters, normalize_parameters
+from .parameter_tags import parse_parameters
 from .set_parameter import global_parameters
 
 if TYPE_CHECKING:
+    from ...launch.frontend.parser import Parser
     from ...launch.launch_context import LaunchContext
     from ..parameters_type import SomeParameters
 
 Remappings = Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]]
 
 
+@expose_action("node")
 class Node(ExecuteProcess):
     """Runs an executable of a package as a node, with name, namespace, parameters and remappings.
 
@@ -62,6 +69,27 @@ class Node(ExecuteProcess):
         self._node_name: str | None = None
         self._node_namespace: str | None = None
         self._prepared = False
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser, ignore: Collection[str] = ()) -> Parsed:
+        """What the attributes and each `param`, `remap` and `env` inside say."""
+        arguments = super().parse(entity, parser, ignore=["cmd", *ignore])[1]
+        arguments |= texts(entity, parser, executable="exec")
+        arguments |= optional_texts(entity, parser, "name", "namespace", "exec_name", package="pkg")
+        for argument, name in (("arguments", "args"), ("ros_arguments", "ros_args")):
+            line = entity.get_attr(name, optional=True)
+            if line is not None:
+                arguments[argument] = cls._parse_cmdline(line, parser)
+        arguments["remappings"] = pairs(entity, parser, "remap", "from", "to")
+        params = entity.get_attr("param", data_type=List[Entity], optional=True)  # noqa: UP006
+        if params is not None:
+            arguments["parameters"] = cls.parse_nested_parameters(params, parser)
+        return cls, arguments
+
+    @staticmethod
+    def parse_nested_parameters(params: list[Entity], parser: Parser) -> list[Any]:
+        """The parameter files and dictionaries that `param` tags stand for."""
+        return parse_parameters(params, parser)
 
     @property
     def node_package(self) -> Any:
