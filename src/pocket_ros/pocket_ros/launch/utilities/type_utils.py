@@ -97,7 +97,7 @@ def coerce_to_type(value: str, data_type: Any = None, *, can_be_str: bool = Fals
     except ValueError as error:
         if can_be_str and not is_list:
             return value
-        wanted = "YAML" if data_type is None else data_type if is_list else scalar.__name__
+        wanted = getattr(scalar, "__name__", "YAML") if not is_list else data_type
         raise ValueError(f"cannot read '{value}' as {wanted}: {error}") from None
     return found
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..tools.text import build_text_match
+from ..text_match import build_text_match
 from ..util.proc_lookup import name_of, resolveProcesses
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
