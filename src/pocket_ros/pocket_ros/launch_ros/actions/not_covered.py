@@ -32,20 +32,3 @@ class ComposableNodeContainer(_NotCovered):
 @expose_action("load_composable_node")
 class LoadComposableNodes(_NotCovered):
     """Not covered: composable nodes are C++ libraries."""
-
-
-class LifecycleNode(_NotCovered):
-    """Not covered."""
-
-
-class LifecycleTransition(_NotCovered):
-    """Not covered."""
-
-
-@expose_action("ros_timer")
-class ROSTimer(_NotCovered):
-    """Not covered: use launch.actions.TimerAction, which counts wall-clock seconds."""
-
-
-class RosTimer(_NotCovered):
-    """Not covered: use launch.actions.TimerAction, which counts wall-clock seconds."""

@@ -1,9 +1,11 @@
-"""Events of managed nodes, which are not covered."""
+"""Events of nodes."""
 
-from __future__ import annotations
+import sys
 
+from . import lifecycle, matchers
+from .matchers import matches_node_name
 
-def __getattr__(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(f"launch_ros.events.{name} is not covered by pocket_ros; a full ROS 2 has it")
+__all__ = ["lifecycle", "matchers", "matches_node_name"]
+
+# A module of the function's name, which others import from; as an attribute the name is the function.
+sys.modules[f"{matchers.__name__}.matches_node_name"] = matchers
