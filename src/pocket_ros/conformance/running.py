@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def run_file(path: Path, name: str, environment: Mapping[str, str], seconds: flo
 
 
 def _command(path: Path) -> list[str]:
-    if "def generate_test_description" in path.read_text():
+    if re.search(r"^def generate_test_description", path.read_text(), re.MULTILINE):
         return [sys.executable, "-m", "launch_testing.launch_test", str(path)]
     limit = [f"--timeout={_TEST_SECONDS}"] if find_spec("pytest_timeout") else []
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *limit, path.name]

@@ -5,6 +5,7 @@ import signal
 import sys
 import unittest
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -145,3 +146,37 @@ def test_lines_are_matched(expected: Any, strict: bool, found: Any) -> None:
 def test_texts_are_matched_from_a_place_on() -> None:
     assert build_text_match("a")("a b a", 1) == (4, 5)
     assert build_text_match(["b", "a"])("b a b a", 1) == (4, 7)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("launch_pytest", "fixture"),
+        ("launch_pytest.tools", "wait_for_output"),
+        ("launch_testing.legacy", "LaunchTestService"),
+        ("launch_testing.pytest.hooks", "find_launch_test_entrypoint"),
+    ],
+)
+def test_what_is_not_covered_says_so(module: str, name: str) -> None:
+    with pytest.raises(NotImplementedError, match=re.escape(f"{module}.{name}")):
+        getattr(import_module(module), name)
+
+
+def test_names_are_where_upstream_has_them() -> None:
+    for place in (
+        "launch_testing.actions.gtest:GTest",
+        "launch_testing.decorator:post_shutdown_test",
+        "launch_testing.print_arguments:print_arguments_of_launch_description",
+        "launch_testing.pytest.hooks:LaunchTestItem",
+        "launch_ros.actions.lifecycle_node:LifecycleNode",
+        "launch_ros.events.lifecycle.change_state:ChangeState",
+        "launch_ros.events.matchers.matches_node_name:matches_node_name",
+        "launch_ros.utilities.namespace_utils:prefix_namespace",
+        "launch_ros.utilities.normalize_parameters:normalize_parameter_dict",
+        "launch_xml.launch_description_sources.xml_launch_description_source:XMLLaunchDescriptionSource",
+        "launch.frontend.expose:instantiate_action",
+        "launch.utilities.class_tools_impl:is_a",
+        "launch.conditions.evaluate_condition_expression_impl:VALID_TRUE_EXPRESSIONS",
+    ):
+        module, name = place.split(":")
+        assert hasattr(import_module(module), name), place

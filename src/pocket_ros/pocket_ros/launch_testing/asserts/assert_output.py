@@ -53,6 +53,11 @@ def assertInStream(
     )
 
 
+def assertDefaultStream() -> str:
+    """The stream that `assertInStream` looks at unless told otherwise."""
+    return "stderr"
+
+
 def assertInStdout(
     proc_output: Any, expected_output: Any, process: Any, cmd_args: Any = None, **options: Any
 ) -> None:

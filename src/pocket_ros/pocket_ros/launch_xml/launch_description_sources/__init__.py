@@ -1,9 +1,9 @@
 """A launch file in XML as a source."""
 
-from ..launch.frontend.xml_file import Parser
-from ..launch.launch_description_sources import FrontendLaunchDescriptionSource
-from ..launch.some_substitutions_type import SomeSubstitutionsType
-from ..module_places import offer_modules
+from ...launch.frontend.xml_file import Parser
+from ...launch.launch_description_sources import FrontendLaunchDescriptionSource
+from ...launch.some_substitutions_type import SomeSubstitutionsType
+from ...module_places import offer_modules
 
 __all__ = ["XMLLaunchDescriptionSource"]
 

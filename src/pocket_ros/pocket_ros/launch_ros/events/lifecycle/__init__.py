@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...launch.event import Event
-from ...module_places import offer_modules
-from .matchers import Named, matches_node_name
+from ....launch.event import Event
+from ....module_places import offer_modules
+from ..matchers import Named, matches_node_name
 
 __all__ = ["ChangeState", "StateTransition", "matches_node_name"]
 
