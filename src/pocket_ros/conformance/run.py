@@ -61,6 +61,7 @@ def _environment(work: Path) -> dict[str, str]:
         "ROS_LOG_DIR": str(work / "log"),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
     }
 
 

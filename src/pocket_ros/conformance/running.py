@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -69,9 +70,18 @@ def run_file(path: Path, name: str, environment: Mapping[str, str], seconds: flo
 
 def _command(path: Path) -> list[str]:
     if re.search(r"^def generate_test_description", path.read_text(), re.MULTILINE):
-        return [sys.executable, "-m", "launch_testing.launch_test", str(path)]
+        return [sys.executable, "-m", "launch_testing.launch_test", str(path), *_launch_arguments(path)]
     limit = [f"--timeout={_TEST_SECONDS}"] if find_spec("pytest_timeout") else []
     return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *limit, path.name]
+
+
+def _launch_arguments(path: Path) -> list[str]:
+    """What the package's pytest.ini gives to launch tests, which pytest would."""
+    found = next(
+        (folder / "pytest.ini" for folder in path.parents if (folder / "pytest.ini").is_file()), None
+    )
+    words = found.read_text().split() if found else []
+    return [value for word, value in pairwise(words) if word == "--launch-args"]
 
 
 def _run(

@@ -82,10 +82,23 @@ class ROSAdapter:
         return self._executor
 
 
+def find_ros_adapter(context: LaunchContext) -> ROSAdapter | None:
+    """The adapter of a launch, None where nobody has asked for it yet."""
+    found = context.get_locals_as_dict().get(_GLOBAL)
+    return found if isinstance(found, ROSAdapter) else None
+
+
+def use_sim_time(adapter: ROSAdapter, value: bool) -> None:
+    """Have the node of a launch go by simulated time, or not."""
+    from ..rclpy.parameter import Parameter
+
+    adapter.ros_node.set_parameters([Parameter("use_sim_time", value=value)])
+
+
 def get_ros_adapter(context: LaunchContext) -> ROSAdapter:
     """The adapter of a launch, made when it is first asked for; it ends with the launch."""
-    found = context.get_locals_as_dict().get(_GLOBAL)
-    if isinstance(found, ROSAdapter):
+    found = find_ros_adapter(context)
+    if found is not None:
         return found
     adapter = ROSAdapter()
     context.extend_globals({_GLOBAL: adapter})

@@ -112,7 +112,7 @@ def test_a_timer_of_simulated_time_waits_for_the_clock(tmp_path: Path) -> None:
             clock=rclpy.clock.Clock(),
         )
 
-    assert run(SetUseSimTime(True), OpaqueFunction(function=tick), late) == 0
+    assert run(OpaqueFunction(function=tick), late, SetUseSimTime(True)) == 0
     assert fired == [1]
 
 

@@ -96,7 +96,10 @@ class AppendEnvironmentVariable(_OfVariable):
     def parse(cls, entity: Entity, parser: Parser) -> Parsed:
         """What `name`, `value`, `prepend` and `separator` say."""
         arguments = super().parse(entity, parser)[1] | texts(entity, parser, "value")
-        return cls, arguments | optional_texts(entity, parser, "prepend", "separator")
+        prepend = entity.get_attr("prepend", data_type=bool, optional=True)
+        if prepend is not None:
+            arguments["prepend"] = parser.parse_if_substitutions(prepend)
+        return cls, arguments | optional_texts(entity, parser, "separator")
 
     @property
     def value(self) -> list[Substitution]:

@@ -4,7 +4,7 @@ from ...module_places import offer_class_modules
 from .lifecycle_node import LifecycleNode
 from .lifecycle_transition import LifecycleTransition
 from .node import Node
-from .not_covered import ComposableNodeContainer, LoadComposableNodes
+from .not_covered import ComposableNodeContainer, LoadComposableNodes, get_composable_node_load_request
 from .push_ros_namespace import PushROSNamespace, PushRosNamespace
 from .ros_timer import ROSTimer, RosTimer
 from .set_parameter import SetParameter, SetParametersFromFile, SetUseSimTime
@@ -28,4 +28,4 @@ __all__ = [
     "SetUseSimTime",
 ]
 
-offer_class_modules(__name__)
+offer_class_modules(__name__, load_composable_nodes=[LoadComposableNodes, get_composable_node_load_request])

@@ -32,3 +32,11 @@ class ComposableNodeContainer(_NotCovered):
 @expose_action("load_composable_node")
 class LoadComposableNodes(_NotCovered):
     """Not covered: composable nodes are C++ libraries."""
+
+
+def get_composable_node_load_request(*args: Any, **kwargs: Any) -> Any:
+    """Not covered: composable nodes are C++ libraries. Raises NotImplementedError."""
+    raise NotImplementedError(
+        "launch_ros.actions.load_composable_nodes.get_composable_node_load_request is not covered by "
+        "pocket_ros; a full ROS 2 has it"
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...launch.actions import TimerAction
 from ...launch.frontend.expose import expose_action
-from ..ros_adapters import get_ros_node
+from ..ros_adapters import get_ros_adapter, get_ros_node, use_sim_time
 from .set_parameter import global_parameters
 
 if TYPE_CHECKING:
@@ -21,13 +21,11 @@ class ROSTimer(TimerAction):
         return f"ROSTimer(period={self.period})"
 
     def start(self, context: LaunchContext, period: float) -> None:
-        from ...rclpy.parameter import Parameter
-
         node, loop = get_ros_node(context), context.asyncio_loop
         assert loop is not None
         for item in global_parameters(context, node.get_name()):
             if isinstance(item, dict) and "use_sim_time" in item:
-                node.set_parameters([Parameter("use_sim_time", value=bool(item["use_sim_time"]))])
+                use_sim_time(get_ros_adapter(context), bool(item["use_sim_time"]))
 
         def expire() -> None:
             timer.cancel()

@@ -12,6 +12,7 @@ from ...launch.some_substitutions_type import SomeSubstitutionsType
 from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..parameter_descriptions import Parameter, ParameterFile
+from ..ros_adapters import find_ros_adapter, use_sim_time
 
 if TYPE_CHECKING:
     from ...launch.frontend.entity import Entity
@@ -60,7 +61,7 @@ class SetParameter(Action):
 
 @expose_action("set_use_sim_time")
 class SetUseSimTime(SetParameter):
-    """Sets `use_sim_time` on the nodes that follow in this scope."""
+    """Sets `use_sim_time` on the nodes that follow in this scope, and for the timers of the launch itself."""
 
     def __init__(self, value: Any, **kwargs: Any) -> None:
         super().__init__("use_sim_time", value, **kwargs)
@@ -69,6 +70,13 @@ class SetUseSimTime(SetParameter):
     def parse(cls, entity: Entity, parser: Parser) -> Parsed:
         """What `value` says."""
         return cls, Action.parse(entity, parser)[1] | texts(entity, parser, "value")
+
+    def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
+        super().execute(context)
+        adapter = find_ros_adapter(context)
+        if adapter is not None:  # else a timer that needs it asks for the parameter
+            use_sim_time(adapter, bool(self._parameter.evaluate(context)[1]))
+        return None
 
 
 @expose_action("set_parameters_from_file")
