@@ -26,6 +26,7 @@ LIBRARIES = frozenset(
         "ament_index_python",
         "launch",
         "launch_ros",
+        "launch_pytest",
         "launch_testing",
         "launch_testing_ros",
         "launch_xml",

@@ -41,7 +41,8 @@ def offer_modules(package: str, modules: Mapping[str, Mapping[str, Any]]) -> Non
         module.__spec__ = ModuleSpec(module.__name__, None)
         module.__dict__.update(content, __all__=list(content))
         sys.modules[module.__name__] = module
-        setattr(parent, name, module)
+        if name not in content:  # a function of the module's name is what the package is asked for
+            setattr(parent, name, module)
 
 
 def offer_class_modules(package: str, **others: list[Any]) -> None:
