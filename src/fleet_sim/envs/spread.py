@@ -16,7 +16,7 @@ from fleet_sim.envs.drawing import Image
 from fleet_sim.envs.navigation import NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.vector import WorldsVectorEnv
-from fleet_sim.envs.world_board import WorldBoard, PartOfWorlds, shared_block
+from fleet_sim.envs.world_board import PartOfWorlds, WorldBoard, shared_block
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.parallel import Host, local_hosts, ray_hosts
 
@@ -64,6 +64,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
             place = PartOfWorlds(rows, num_envs, size, name, own)
             begins.append((f"worlds {part.start} to {part.stop - 1}", place))
         self._hosts: list[Host] = []
+        self.closed = False
         try:
             self._hosts = local_hosts(begins) if address is None else ray_hosts(begins, address)
         finally:

@@ -26,6 +26,9 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
 
+    closed = True
+    """Whether there is nothing to close: Gymnasium closes what goes away, also what could not be built."""
+
     def __init__(
         self, num_envs: int, render_mode: str | None, autoreset_mode: AutoresetMode | str, settings: dict[str, Any]
     ) -> None:
@@ -108,6 +111,7 @@ class NavigationVectorEnv(WorldsVectorEnv):
         self._task = NavigationTask(self.params, worlds, share)
         self._streams = [seeding.np_random(None)[0] for _ in range(worlds)]
         self._steps: Ints = np.zeros(num_envs, np.int64)
+        self.closed = False
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
