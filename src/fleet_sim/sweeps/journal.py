@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -124,7 +125,9 @@ class SweepJournal:
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            self._file.close()
+            # Every line was flushed, or reported as refused. Closing tries once more to write the rest of such a line.
+            with suppress(OSError):
+                self._file.close()
 
     def __enter__(self) -> SweepJournal:
         return self
