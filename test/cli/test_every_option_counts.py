@@ -118,6 +118,7 @@ ELSEWHERE = {
     "run --replay-inputs": "record/test_inputs.py",
     "run --save-state": "test_state_files.py",
     "run --from-state": "test_state_files.py",
+    **{f"lockstep --{name}": "system/test_lockstep.py" for name in ("period", "duration", "rtf", "patience")},
     "replay --publish": "record/test_node_recording.py",
     "replay --repair": "record/test_recordings.py",
     "traffic run --out": "traffic/test_league_file.py",

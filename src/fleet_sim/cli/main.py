@@ -17,6 +17,7 @@ from fleet_sim.cli import (
     check,
     evolve,
     film,
+    lockstep,
     models,
     new,
     replay,
@@ -56,6 +57,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "run": run,
         "view": view,
         "replay": replay,
+        "lockstep": lockstep,
         "film": film,
         "swarm": swarm,
         "evolve": evolve,
@@ -82,6 +84,7 @@ EXAMPLES = """examples:
   fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim view run.mcap shows it
   fleet-sim replay run.mcap --info                 say what a recording holds, publish or repair it
   fleet-sim film demo.yaml --out demo.mp4          make a film of a scenario, or of a recording
+  fleet-sim lockstep /left /right --period 0.1     let nodes of ROS step together, with one /clock
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim sweep my_sweep.yaml --out a.parquet    run it with many seeds and values of its settings
