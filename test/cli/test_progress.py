@@ -11,7 +11,7 @@ import pytest
 
 from fleet_sim.cli import progress
 from fleet_sim.cli.main import main
-from fleet_sim.cli.progress import ProgressLine
+from fleet_sim.cli.progress import ProgressBar
 
 WORLD = """
 {type: RectangularWorld, time_step: 0.1, stop_at: 30, metrics: [scatter], spawners: [{type: uniform, n: 5,
@@ -49,9 +49,9 @@ def test_progress_has_rate_and_remaining_time(
 
 def test_the_line_says_what_is_left() -> None:
     assert (
-        ProgressLine(False, "s", 100.0).text(25.0, 5.0) == "[#####...............] 25/100 s  5 s per second  15 s left"
+        ProgressBar(False, "s", 100.0).text(25.0, 5.0) == "[#####...............] 25/100 s  5 s per second  15 s left"
     )
-    assert ProgressLine(False, "s").text(25.0, 5.0) == "25 s  5 s per second"
+    assert ProgressBar(False, "s").text(25.0, 5.0) == "25 s  5 s per second"
 
 
 def test_an_action_of_a_subcommand_shows_its_own_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import time
 from typing import Any, NamedTuple
 
 from fleet_sim.cli.arguments import positive
-from fleet_sim.cli.progress import ProgressLine, add_progress
+from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.cli.tables import TextTable
 from fleet_sim.errors import InvalidValueError
 
@@ -61,7 +61,7 @@ def execute(args: argparse.Namespace) -> int:
     print(f"{motion} robots, physics off, time step 0.1 s, collisions in each step, half of the robots moving")
     with TextTable({"robots": 8, "spawn s": 8, "step ms": 8, "real-time factor": 16}) as table:
         for robots in args.robots or SIZES:
-            line = ProgressLine(args.progress, "steps", WARM_UP_STEPS + args.steps, f"{robots} robots  ")
+            line = ProgressBar(args.progress, "steps", WARM_UP_STEPS + args.steps, f"{robots} robots  ")
             result = measure(robots, args.steps, motion, line)
             line.close()
             times = (f"{result.spawn:.3f}", f"{result.step * 1e3:.3f}", f"{result.rtf:.0f}")
@@ -69,7 +69,7 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def measure(robots: int, steps: int, motion: str, line: ProgressLine) -> Result:
+def measure(robots: int, steps: int, motion: str, line: ProgressBar) -> Result:
     """Return the times of a fleet of boxes on a grid; every second one drives past the others to a far goal."""
     # Imported here so that `fleet-sim --help` does not load the simulation.
     from fleet_sim.config.params import SimulationParams
@@ -117,7 +117,7 @@ def print_systems(scenario: str, steps: int, progress: bool | None) -> None:
             sim.step_once()
         times: dict[str, list[float]] = {}
         totals = []
-        line = ProgressLine(progress, "steps", steps)
+        line = ProgressBar(progress, "steps", steps)
         for done in range(1, steps + 1):
             sim.step_once()
             line.show(done)

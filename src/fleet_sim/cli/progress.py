@@ -39,7 +39,7 @@ class StatusLine:
             print(f"\r{'':<100}\r", end="", file=sys.stderr, flush=True)
 
 
-class ProgressLine(StatusLine):
+class ProgressBar(StatusLine):
     """How much of a `total` (0: not known) is done, at what rate, and how long the rest takes.
 
     `wanted` says whether it is shown; None: on a terminal only. To be closed, which takes the line away.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from fleet_sim.cli import broker_options, recorded, run_files, state_options
 from fleet_sim.cli.arguments import check_png, seeds
-from fleet_sim.cli.progress import ProgressLine, add_progress
+from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.cli.run_files import RunFiles
 from fleet_sim.cli.tables import TextTable
 from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
@@ -134,11 +134,11 @@ def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
             )
 
 
-def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: str = "") -> ProgressLine:
+def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: str = "") -> ProgressBar:
     """Return a line that shows how far `sim` is."""
     # A monitor in the terminal writes there itself.
     wanted = False if args.progress is None and args.monitor else args.progress
-    line = ProgressLine(wanted, "s", sim.params.duration or 0.0, label)
+    line = ProgressBar(wanted, "s", sim.params.duration or 0.0, label)
     begin = sim.sim_time
     if line.shown:
         sim.events.on("post_step", lambda dt, sim_time: line.show(sim_time - begin))
@@ -146,7 +146,7 @@ def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: 
 
 
 def run(
-    sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None, line: ProgressLine
+    sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None, line: ProgressBar
 ) -> float:
     """Run `sim` to its end or to Ctrl-C, with recorded `inputs` where there are some; return how many s it took."""
     start = time.perf_counter()

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli.arguments import not_negative, positive
-from fleet_sim.cli.progress import ProgressLine, add_progress
+from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import Variables, parse_value, set_key
@@ -77,7 +77,7 @@ def execute(args: argparse.Namespace) -> int:
         steps = args.steps
         if steps is None and not args.show and world.config.stop_at is None:
             steps = STEPS
-        line = ProgressLine(args.progress, "steps", steps_of(world, steps) or 0)
+        line = ProgressBar(args.progress, "steps", steps_of(world, steps) or 0)
         begin = time.perf_counter()
         simulate.main(
             world,
@@ -146,7 +146,7 @@ def steps_of(world: RectangularWorld, steps: int | None) -> int | None:
     return steps or (world.config.stop_at if isinstance(world.config.stop_at, int) else None)
 
 
-def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None, line: ProgressLine) -> list[Any]:
+def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None, line: ProgressBar) -> list[Any]:
     """Return the recorder, table and plot that the options select, for a run of `steps` (None: not known)."""
     from fleet_sim.cli.swarm_progress import ShownProgress
     from fleet_sim.swarm.plots import MetricPlot

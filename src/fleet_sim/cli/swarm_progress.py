@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fleet_sim.cli.progress import ProgressLine
+from fleet_sim.cli.progress import ProgressBar
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 
 class ShownProgress(Subscriber):
     """Shows the steps of a world in `line`."""
 
-    def __init__(self, line: ProgressLine) -> None:
+    def __init__(self, line: ProgressBar) -> None:
         self._line = line
 
     def step(self, world: SwarmWorld) -> None:

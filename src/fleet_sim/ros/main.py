@@ -16,6 +16,7 @@ from threading import Thread
 from typing import NoReturn
 
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
@@ -80,7 +81,8 @@ def main(args: Sequence[str] | None = None) -> int:
         signal.signal(number, on_signal)
     try:
         node = FleetSimNode()
-    except FleetSimError as error:
+    except (FleetSimError, ParameterException) as error:
+        # A parameter of another type is refused by rclpy itself.
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1
