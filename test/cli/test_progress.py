@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -74,3 +76,29 @@ def test_shells_can_complete_commands_options_and_names(tmp_path: Path) -> None:
     assert {"--seed", "--seeds"} == set(completed("fleet-sim run --seed"))
     assert "demo.yaml" in completed("fleet-sim run d")
     assert "arm6" in completed("fleet-sim models render ar")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_a_terminal_gets_a_drawn_table_and_lines_that_fit(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    import pty
+
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "fleet_sim.cli.main", "run", "empty.yaml", "--seeds", "1,2", "--duration", "300"]
+    (tmp_path / "empty.yaml").write_text("simulation: {gui: false, target_rtf: 0, timestep: 0.01}\nrobots: []\n")
+    sized = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=slave, stderr=slave, cwd=tmp_path, env=sized) as process:
+        os.close(slave)
+        told = b""
+        # The system says that the other end was closed by an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(master, 65536):
+                told += part
+    os.close(master)
+    assert process.returncode == 0
+    text = re.sub(r"\x1b\[[0-9;]*m", "", told.decode())
+    assert max(map(len, re.split(r"[\r\n]+", text))) <= 80
+    assert "run 2 of 2  [" in text
+    (heading,) = [line for line in text.splitlines() if "collisions" in line]
+    assert "cancelled" in heading
+    assert "─" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +31,15 @@ def test_commands_to_try_name_only_robots_that_are_spawned() -> None:
     assert lines_to_try(lines, "", "1") == ["try:", "echo /robot_0/odom", "call /sim/pause"]
     assert lines_to_try(lines, "", "0") == ["try:", "call /sim/pause"]
     assert len(lines_to_try(lines, "", "")) == 4
+
+
+def test_the_node_finds_code_in_the_folder_where_it_is_run(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("print('mine was imported')\nfrom fleet_sim import AgentController as Circles\n")
+    robot = "{name: own, pose: [0, 0, 0], shape: {shape_type: sphere, radius: 0.2}, controller: {type: 'mine:Circles'}}"
+    (tmp_path / "s.yaml").write_text(f"simulation: {{gui: false, duration: 0.1}}\nrobots: [{robot}]\n")
+    # The script of an installation, unlike `python -m`, has its own folder on the path and not the working one.
+    code = "import sys; sys.path.pop(0); from fleet_sim.ros.main import main; sys.exit(main())"
+    program = [sys.executable, "-c", code, "--ros-args", "-p", "config:=s.yaml"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    assert "mine was imported" in done.stdout, done.stderr
+    assert "cannot be imported" not in done.stderr

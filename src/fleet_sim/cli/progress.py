@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shutil
 import sys
 import time
 
@@ -23,8 +24,9 @@ class StatusLine:
     def write(self, text: str) -> None:
         """Show `text` in place of what was shown before."""
         if self.in_place:
-            # Padded, so that a longer line before it does not show at its end.
-            print(f"\r{text:<100}", end="", file=sys.stderr, flush=True)
+            # Padded, so that a longer line before it does not show at its end. Cut, as \r goes back one line only.
+            width = line_width()
+            print(f"\r{text[:width]:<{width}}", end="", file=sys.stderr, flush=True)
         else:
             print(text, file=sys.stderr, flush=True)
 
@@ -36,7 +38,7 @@ class StatusLine:
     def erase(self) -> None:
         """Take the line away, for other text in its place."""
         if self.in_place:
-            print(f"\r{'':<100}\r", end="", file=sys.stderr, flush=True)
+            print(f"\r{'':<{line_width()}}\r", end="", file=sys.stderr, flush=True)
 
 
 class ProgressBar(StatusLine):
@@ -92,6 +94,11 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="show rate and remaining time on standard error (default: on a terminal)",
     )
+
+
+def line_width() -> int:
+    """Return how many characters a line may have on this terminal."""
+    return max(1, min(100, shutil.get_terminal_size().columns - 1))
 
 
 def bar(filled: int) -> str:

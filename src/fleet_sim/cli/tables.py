@@ -42,7 +42,7 @@ class TextTable:
             from rich.console import Console
             from rich.table import Table
 
-            table = Table(box=box.SIMPLE_HEAD)
+            table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
             for heading in self._widths:
                 table.add_column(heading, justify="right")
             for row in self._rows:

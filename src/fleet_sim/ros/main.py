@@ -79,6 +79,9 @@ def main(args: Sequence[str] | None = None) -> int:
     on_signal = EndOnSignal(ended)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
+    # As `fleet-sim` does: a scenario may name classes in modules of the working folder.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     try:
         node = FleetSimNode()
     except (FleetSimError, ParameterException) as error:
