@@ -107,6 +107,8 @@ BEFORE = {
 
 PAGES = "viewer/test_view_command.py"
 ELSEWHERE = {
+    **{f"run --{name}": "cli/test_run_files.py" for name in ("json", "metrics")},
+    **{f"{command} --no-progress": "cli/test_progress.py" for command in ("run", "swarm", "bench")},
     "run --rtf": "config/test_scenario.py",
     "run --engine": "engines/test_contract.py",
     "run --headless": "cli/test_cli.py",

@@ -15,6 +15,7 @@ import fleet_sim
 from fleet_sim.cli import (
     bench,
     check,
+    completion,
     evolve,
     film,
     lockstep,
@@ -116,9 +117,17 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()
     for command in {**ours, **theirs}.values():
         command.add(commands)
+    _name_themselves(commands)
+    return parser
+
+
+def _name_themselves(commands: Any) -> None:
+    """Let each subcommand, and each action below one, say by which parser its arguments were read."""
     for subparser in commands.choices.values():
         subparser.set_defaults(parser=subparser)
-    return parser
+        for action in subparser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                _name_themselves(action)
 
 
 @contextmanager
@@ -144,6 +153,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Wrong usage exits with 2, as argparse does.
     """
+    if completion.is_asked():
+        completion.answer(build_parser([]))
     argv = sys.argv[1:] if argv is None else argv
     args, unknown = build_parser(argv).parse_known_args(argv)
     if unknown:
