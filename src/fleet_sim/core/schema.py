@@ -89,6 +89,9 @@ class MotionColumns(ColumnTable):
     direction: Bytes = column(np.uint8, writer="set_path", doc="code of the MovementDirection in use")
     default_direction: Bytes = column(np.uint8, writer="spawning", doc="MovementDirection when none is given")
     planar: Bools = column(bool, writer="spawning", doc="goals keep the robot's height, roll and pitch")
+    whole_steps: Bools = column(
+        bool, hashed=False, writer="spawning", doc="what blocks it holds it where its step began, as it follows a curve"
+    )
 
     linear_limits: Floats = column(float, (3,), default=np.inf, unit="m/s", frame="body", writer="spawning")
     linear_limit: Floats = column(float, default=np.inf, unit="m/s", writer="spawning", doc="limit of the norm")
