@@ -120,6 +120,9 @@ class MotionColumns(ColumnTable):
     command_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="set_velocity")
     command_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="set_velocity")
     avoidance: Floats = column(float, unit="s", writer="spawning", doc="time horizon of avoidance; 0: no avoidance")
+    leaving: Ints = column(
+        np.int64, default=-1, hashed=False, writer="avoidance", doc="number of the draw by which it leaves a place"
+    )
     command_timeout: Floats = column(float, unit="s", writer="spawning", doc="0: commands do not expire")
     command_expiry: Ints = column(np.int64, default=-1, unit="tick", writer="set_velocity", doc="-1: never")
     body_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="motion", doc="current twist")
