@@ -27,7 +27,7 @@ def features() -> list[str]:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     points = setup["options.entry_points"].get("fleet_sim.features", "")
-    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic", "equipment"})
+    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic", "equipment", "motion"})
 
 
 # A part may import any part of an earlier line. Within a chain it may also import the parts to its left,

@@ -28,6 +28,7 @@ from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.routes import Routes
 from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
+from fleet_sim.core.speed_rules import SpeedRules
 from fleet_sim.core.waypoints import WaypointPool
 from fleet_sim.errors import DuplicateNameError
 from fleet_sim.gate.bounds import EXTENT, check_extent
@@ -54,6 +55,7 @@ class World(ConnectedParts, BodyColumns):
         self.collision_rules = CollisionRules(self)
         self.collision_filters = CollisionFilters(self, self.collision_rules)
         self.drive_rules = DriveRules()
+        self.speed_rules = SpeedRules()
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
