@@ -9,6 +9,7 @@ import fuzz_engines
 import fuzz_files
 import fuzz_machine
 import fuzz_node
+import fuzz_pages
 import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
@@ -39,6 +40,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "building": fuzz_sweeps.building_target,
     "cdr": fuzz_ros.cdr_target,
     "node": fuzz_node.node_target,
+    "page": fuzz_pages.pages_target,
 }
 
 NEEDS = {
@@ -48,5 +50,6 @@ NEEDS = {
     "mujoco": "mujoco",
     "vda5050": "paho",
     "xacro": "xacro",
+    "page": "viser",
 }
 """The module without which a target is left out."""

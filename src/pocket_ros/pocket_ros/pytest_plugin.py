@@ -73,6 +73,7 @@ class LaunchTestItem(pytest.Item):
 
     def runtest(self) -> None:
         from .launch_testing.loader import LoadTestsFromPythonModule
+        from .launch_testing.test_result import FailResult, SkipResult
         from .launch_testing.test_runner import LaunchTestRunner
 
         module = self.getparent(LaunchTestModule)
@@ -82,13 +83,17 @@ class LaunchTestItem(pytest.Item):
             if mark.name == "skip":
                 pytest.skip(mark.kwargs.get("reason", "unconditional skip"))
         runs = LoadTestsFromPythonModule(module.obj, name=self.name)
-        results = LaunchTestRunner(runs, self.config.getoption("--launch-args", [])).run()
-        failed = {name: text for result in results for name, text in result.failed().items()}
+        runner = LaunchTestRunner(runs, self.config.getoption("--launch-args", []))
+        runner.validate()
+        results = runner.run().values()
+        failed = {case.id(): text for result in results for case, text in (*result.failures, *result.errors)}
+        failed |= {f"{self.name} launch": r.message for r in results if isinstance(r, FailResult)}
         if failed:
             raise LaunchTestFailure("\n\n".join(f"{name}\n{text}" for name, text in failed.items()))
-        outcomes = [outcome for result in results for outcome in result.outcomes.values()]
-        if outcomes and all(kind == "skipped" for kind, _, _ in outcomes):
-            pytest.skip(outcomes[0][1])
+        reasons = [reason for result in results for _, reason in result.skipped]
+        reasons += [result.message for result in results if isinstance(result, SkipResult)]
+        if reasons and all(len(result.skipped) == result.testsRun for result in results):
+            pytest.skip(reasons[0])
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, LaunchTestFailure):

@@ -35,12 +35,15 @@ class Admission:
         path = self._path(request.path)
         if path is None:
             return refusal("the address of this view has a token in it, and this request has not")
-        host = request.headers.get("Host", "")
+        # A browser sends one of each; of several, nobody knows which another reader would believe.
+        hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
+        if len(hosts) > 1 or len(origins) > 1:
+            return refusal("a request has one Host, and one Origin at most")
+        host = hosts[0] if hosts else ""
         if not self.token and _name(host) not in LOOPBACK:
             # A name of somebody else's that leads here would let his pages in (DNS rebinding).
             return refusal("this view is for pages of localhost; with --host it is for other names, and has a token")
-        origin = request.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origins and _place(origins[0]) != host:
             return refusal("pages of other sites may not use this view")
         return replace(request, path=path)
 
@@ -49,7 +52,7 @@ class Admission:
             return path
         given, slash, rest = path.removeprefix("/").partition("?")[0].partition("/")
         # In constant time: the time of an answer does not tell how much of a guess is right.
-        if not hmac.compare_digest(given.encode(), self.token.encode()):
+        if not hmac.compare_digest(given.encode(errors="replace"), self.token.encode()):
             return None
         return slash + rest or "/"
 
@@ -59,11 +62,18 @@ def new_token() -> str:
     return secrets.token_urlsafe(18)
 
 
-def refusal(reason: str) -> Response:
+def refusal(reason: str, status: http.HTTPStatus = http.HTTPStatus.FORBIDDEN) -> Response:
     """Return the answer to a request that is not admitted."""
     body = f"refused: {reason}\n".encode()
     headers = Headers({"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))})
-    return Response(http.HTTPStatus.FORBIDDEN, "Forbidden", headers, body)
+    return Response(status, status.phrase, headers, body)
+
+
+def _place(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _name(host: str) -> str | None:

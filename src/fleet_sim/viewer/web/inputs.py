@@ -27,6 +27,12 @@ def add_button(
     return button
 
 
+def chosen(dropdown: Any, otherwise: str) -> str:
+    """Return what is chosen of a dropdown; where a page has sent what is no choice, `otherwise`."""
+    value: str = dropdown.value
+    return value if value in dropdown.options else otherwise
+
+
 class SharedInput:
     """An input that all pages share: it shows what is so, and does `act` with what a page has set it to.
 
@@ -47,9 +53,14 @@ class SharedInput:
 
     def _changed(self, event: Any) -> None:
         # What the program sets comes back, too.
-        if event.client is not None:
-            self._known = value = self._handle.value
-            self._act(value)
+        if event.client is None:
+            return
+        value = self._handle.value
+        if value not in getattr(self._handle, "options", (value,)):
+            show_value(self._handle, self._known)
+            return
+        self._known = value
+        self._act(value)
 
 
 def show_value(handle: Any, value: object) -> None:

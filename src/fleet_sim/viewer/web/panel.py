@@ -5,7 +5,7 @@ from __future__ import annotations
 import viser
 
 from fleet_sim.viewer.web.colouring import ColourMode, moving_mask
-from fleet_sim.viewer.web.inputs import SharedInput, add_button
+from fleet_sim.viewer.web.inputs import SharedInput, add_button, chosen
 from fleet_sim.viewer.web.plots import Plots
 from fleet_sim.viewer.web.source import Source, ViewFrame
 
@@ -64,7 +64,7 @@ class Panel:
     @property
     def colour_mode(self) -> ColourMode:
         """What robots are coloured by."""
-        return ColourMode(self.colours.value)
+        return ColourMode(chosen(self.colours, ColourMode.OWN.value))
 
     @property
     def level(self) -> int | None:

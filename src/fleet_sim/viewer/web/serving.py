@@ -7,7 +7,11 @@ puts that admission before viser's own handler. Servers that others make are ser
 
 from __future__ import annotations
 
+import asyncio
+import http
+import logging
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -25,8 +29,12 @@ from websockets.http11 import Request, Response
 from websockets.protocol import State
 
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.viewer.web.admission import Admission
+from fleet_sim.viewer.web.admission import Admission, refusal
 from fleet_sim.viewer.web.clicks import with_all_clicks
+from fleet_sim.viewer.web.incoming import LONGEST
+from fleet_sim.viewer.web.page_connection import MOST_PAGES, PageConnection
+
+log = logging.getLogger("fleet_sim.viewer")
 
 
 class GuardedHost(str):
@@ -45,6 +53,11 @@ class GuardedHost(str):
         made.admission, made.guards, made.connections = admission, False, WeakSet()
         return made
 
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open."""
+        return sum(connection.state is not State.CLOSED for connection in self.connections)
+
     def drop_silent(self) -> None:
         """Drop the connections that have asked for nothing; for the thread of the server.
 
@@ -62,21 +75,50 @@ def serve_guarded(handler: Any, host: Any, port: Any, **options: Any) -> Any:
     behind = options.pop("process_request")
 
     def process_request(connection: ServerConnection, request: Request) -> Response | None:
+        if host.open_connections > MOST_PAGES:
+            return refusal(f"this view has {MOST_PAGES} pages, and takes no more", http.HTTPStatus.SERVICE_UNAVAILABLE)
         admitted = host.admission.admitted(request)
         if isinstance(admitted, Response):
             return admitted
-        answer: Response | None = behind(connection, admitted)
+        if is_websocket(admitted) and not speaks_our_version(admitted):
+            # viser would print a line for each.
+            return refusal(f"this view speaks to pages of viser {viser.__version__}; reload the page")
+        try:
+            answer: Response | None = behind(connection, admitted)
+        except (OSError, ValueError):
+            # A name that no file can have.
+            answer = refusal("there is no such page", http.HTTPStatus.NOT_FOUND)
         return answer and with_all_clicks(answer)
 
     def connection(*args: Any, **settings: Any) -> ServerConnection:
-        made = ServerConnection(*args, **settings)
+        made = PageConnection(*args, **settings)
         host.connections.add(made)
         return made
 
     host.guards = True
-    # It is called like a class, and nothing more.
-    options |= {"process_request": process_request, "create_connection": connection}
-    return serve(handler, str(host), port, **options)
+    # Pages may go at any time, also while something is said to them.
+    warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
+    # It is called like a class, and nothing more. What does not even begin as HTTP is not logged, or whoever sends it
+    # could fill the log.
+    options |= {"process_request": process_request, "create_connection": connection, "logger": _quiet_log()}
+    return serve(handler, str(host), port, **(options | {"max_size": LONGEST}))
+
+
+def is_websocket(request: Request) -> bool:
+    """Return whether a request asks for a websocket, as viser decides it."""
+    return request.headers.get("Upgrade") == "websocket"
+
+
+def speaks_our_version(request: Request) -> bool:
+    """Return whether a page is of the viser that is installed here."""
+    offered = ",".join(request.headers.get_all("Sec-WebSocket-Protocol"))
+    return f"viser-v{viser.__version__}" in (name.strip() for name in offered.split(","))
+
+
+def _quiet_log() -> logging.Logger:
+    quiet = logging.getLogger("fleet_sim.viewer.connections")
+    quiet.setLevel(logging.CRITICAL)
+    return quiet
 
 
 _replacing = Lock()
@@ -122,6 +164,7 @@ def open_server(host: str, port: int, admission: Admission, label: str) -> viser
         close_server(server)
         raise StateError(f"viser {viser.__version__} cannot be kept from strangers; install viser>=1.1,<1.2")
     forbid_tunnels(server)
+    report_faults(server)
     return server
 
 
@@ -141,6 +184,20 @@ def forbid_tunnels(server: viser.ViserServer) -> None:
     """Leave requests of pages unanswered to publish this server on the internet, which viser would fulfil."""
     for message in (viser._messages.ShareUrlRequest, viser._messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(message)
+
+
+def report_faults(server: viser.ViserServer) -> None:
+    """Log the first fault in what a page asked for, and no more: a page may ask again and again."""
+    told = False
+
+    def report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal told
+        if not told:
+            log.error("what a page asked for was not done", exc_info=context.get("exception"))
+        told = True
+
+    loop = server.get_event_loop()
+    loop.call_soon_threadsafe(loop.set_exception_handler, report)
 
 
 def close_server(server: viser.ViserServer) -> None:

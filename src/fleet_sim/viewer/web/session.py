@@ -73,8 +73,11 @@ class Session:
             self._move = gui.add_checkbox("move by hand", False, visible=False)
             self._camera = gui.add_dropdown("camera", (NO_CAMERA,), visible=False)
             self._picture = gui.add_image(np.zeros((2, 2, 3), np.uint8), visible=False)
-            stop = self._button("Stop", lambda: self.send(commands.stop(self.selected)), viser.Icon.HAND_STOP)
-            self._buttons = [stop]
+            self._buttons: list[viser.GuiButtonHandle] = []
+            # A button that is not shown is a button to whoever writes to the server himself.
+            if self._may_act:
+                stop = lambda: self.send(commands.stop(self.selected))  # noqa: E731  looked up when it is pressed
+                self._buttons.append(self._button("Stop", stop, viser.Icon.HAND_STOP))
             if self._may_spawn:
                 take = lambda: self.send(commands.remove(self.selected))  # noqa: E731  looked up when it is pressed
                 self._buttons.append(self._button("Remove", take, viser.Icon.TRASH))
@@ -106,7 +109,7 @@ class Session:
 
     def sends_to(self, point: Floats, *, queue: bool, routed: bool) -> None:
         """Send the selected robot to a point (3,) on the floor."""
-        if self.selected and self._may_act:
+        if self.selected:
             self.send(
                 commands.go_to(
                     self.selected, self._position, point, queue=queue, routed=routed, in_traffic=self._in_traffic
@@ -114,7 +117,9 @@ class Session:
             )
 
     def send(self, command: Command) -> None:
-        """Send a command; where it is refused, the page says why."""
+        """Send a command, if this page may act; where it is refused, the page says why."""
+        if not self._may_act:
+            return
         self._source.send(command).add_done_callback(self._answered)
 
     def _answered(self, future: Future[CommandAck]) -> None:
@@ -246,7 +251,7 @@ class Session:
         gizmo = event.target
         # Until it is let go, it is where the hand is and not where the robot is.
         self._dragged = event.phase != "end"
-        if self.selected and self._may_act:
+        if self.selected:
             self.send(commands.put(self.selected, np.array(gizmo.position), np.roll(np.array(gizmo.wxyz), -1)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import RLock
+from threading import RLock, Semaphore
 
 import numpy as np
 import viser
@@ -26,6 +26,9 @@ SUNK = 0.3
 
 ON_THE_FLOOR = 0.1
 """A click on something that does not move, lower than this in m above the floor, is a click on the floor."""
+
+MOST_CLICKS = 50
+"""Clicks that wait to be carried out; nobody clicks so fast, and further ones are dropped."""
 
 
 class ViewStage:
@@ -53,8 +56,10 @@ class ViewStage:
         self._panel = Panel(server.gui, source, may_act=self._may_act)
         self._places = [ground.Places(server.scene, plan, number) for number, plan in enumerate(source.floor_plans)]
         self._framed = False
+        self._failed = False
         # One thread: the server's pool would carry out two clicks in any order, and one may be to come after the other.
         self._clicks = ThreadPoolExecutor(1, "view_clicks")
+        self._free = Semaphore(MOST_CLICKS)
         for modifier in (None, "shift"):
             # Coroutines are awaited, though its annotation leaves them out.
             server.scene.on_click(modifier=modifier)(self._click_came)  # type: ignore[arg-type]
@@ -77,15 +82,15 @@ class ViewStage:
 
     def page_came(self, client: viser.ClientHandle) -> None:
         """Give a page that was opened what it has for itself."""
-        session = Session(
-            client,
-            self._source,
-            may_act=self._may_act,
-            may_spawn=self._settings.spawning,
-            height=lambda: 0.0 if self._panel.level is None else self._places[self._panel.level].plan.height,
-        )
+        # A page may click as soon as it has its controls; until it is known here, clicks wait.
         with self._lock:
-            self._sessions[client.client_id] = session
+            self._sessions[client.client_id] = Session(
+                client,
+                self._source,
+                may_act=self._may_act,
+                may_spawn=self._settings.spawning,
+                height=lambda: 0.0 if self._panel.level is None else self._places[self._panel.level].plan.height,
+            )
 
     def page_went(self, client: viser.ClientHandle) -> None:
         """Forget a page that was closed."""
@@ -94,13 +99,16 @@ class ViewStage:
 
     async def _click_came(self, event: viser.SceneClickEvent) -> None:
         # Awaited by the server in the order of the clicks; its thread is not to wait for a frame.
-        self._clicks.submit(self._clicked, event).add_done_callback(_report)
+        if not self._free.acquire(blocking=False):
+            return
+        done = self._clicks.submit(self._clicked, event)
+        done.add_done_callback(lambda done: self._free.release())
+        done.add_done_callback(_report)
 
     def _clicked(self, event: viser.SceneClickEvent) -> None:
-        session = self._sessions.get(event.client_id)
         origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
         with self._lock:
-            frame = self._frame
+            session, frame = self._sessions.get(event.client_id), self._frame
             found = pick(self._bodies, origin, direction / np.linalg.norm(direction))
         if session is None or frame is None:
             return
@@ -141,7 +149,16 @@ class ViewStage:
             places.show(visible=level in (None, number), names=overlays.names)
         self._panel.show(frame)
         for session in sessions:
+            self._show_session(session, frame)
+
+    def _show_session(self, session: Session, frame: ViewFrame) -> None:
+        try:
             session.show(frame)
+        except Exception:
+            # What is wrong with one page is not to stop the others.
+            if not self._failed:
+                log.exception("a page could not be brought up to date; the next one is not named")
+            self._failed = True
 
     def _storey(self) -> tuple[float, float] | None:
         """Return between which heights bodies are shown, in m; None: all of them."""

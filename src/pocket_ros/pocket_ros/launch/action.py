@@ -11,7 +11,12 @@ from .events.events import ExecutionComplete
 from .launch_description_entity import LaunchDescriptionEntity
 
 if TYPE_CHECKING:
+    from .frontend.entity import Entity
+    from .frontend.parser import Parser
     from .launch_context import LaunchContext
+
+Parsed = tuple[type["Action"], dict[str, Any]]
+"""What a tag stands for: a class, and the arguments to make it of."""
 
 
 class Action(LaunchDescriptionEntity):
@@ -19,6 +24,24 @@ class Action(LaunchDescriptionEntity):
 
     def __init__(self, *, condition: Condition | None = None) -> None:
         self._condition = condition
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """The condition that `if` and `unless` say; derived classes add what else their tag says.
+
+        Raises RuntimeError where both are given.
+        """
+        from .conditions import IfCondition, UnlessCondition
+
+        when = entity.get_attr("if", optional=True)
+        unless = entity.get_attr("unless", optional=True)
+        if when is not None and unless is not None:
+            raise RuntimeError(f"<{entity.type_name}> has both 'if' and 'unless'; nest it in a <group>")
+        if when is not None:
+            return cls, {"condition": IfCondition(parser.parse_substitution(when))}
+        if unless is not None:
+            return cls, {"condition": UnlessCondition(parser.parse_substitution(unless))}
+        return cls, {}
 
     @property
     def condition(self) -> Condition | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .launch_context import LaunchContext
+
+ParsedSubstitution = tuple[Callable[..., "Substitution"], dict[str, Any]]
+"""What `$(name …)` stands for: a class, and the arguments to make it of."""
 
 
 class Substitution:

@@ -1,5 +1,23 @@
 """ROS nodes in launch files."""
 
-from . import actions, descriptions, parameter_descriptions, substitutions, utilities
+from . import (
+    actions,
+    descriptions,
+    event_handlers,
+    events,
+    parameter_descriptions,
+    ros_adapters,
+    substitutions,
+    utilities,
+)
 
-__all__ = ["actions", "descriptions", "parameter_descriptions", "substitutions", "utilities"]
+__all__ = [
+    "actions",
+    "descriptions",
+    "event_handlers",
+    "events",
+    "parameter_descriptions",
+    "ros_adapters",
+    "substitutions",
+    "utilities",
+]

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..launch.some_substitutions_type import SomeSubstitutionsType
+from ..launch.substitution import Substitution
 from ..launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..launch.utilities.type_utils import perform_bool
 from .utilities.parameter_values import ParameterValue
 from .utilities.substitute_text import substitute_text
 
@@ -35,6 +37,27 @@ class Parameter:
         self._value = (
             value if isinstance(value, ParameterValue) else ParameterValue(value, value_type=value_type)
         )
+        self._description = None if description is None else normalize_to_list_of_substitutions(description)
+
+    @property
+    def name(self) -> list[Substitution]:
+        """The name, as substitutions."""
+        return self._name
+
+    @property
+    def value(self) -> Any:
+        """The value, as given."""
+        return self._value.value
+
+    @property
+    def value_type(self) -> Any:
+        """The type asked for, or None."""
+        return self._value.value_type
+
+    @property
+    def description(self) -> list[Substitution] | None:
+        """What it is for, as substitutions."""
+        return self._description
 
     def evaluate(self, context: LaunchContext) -> tuple[str, Any]:
         """Name and value."""
@@ -53,17 +76,24 @@ class ParameterFile:
         path = str(param_file) if isinstance(param_file, Path) else param_file
         self._param_file = normalize_to_list_of_substitutions(path)  # type: ignore[arg-type]
         self._allow_substs = allow_substs
+        self._path: Path | None = None
         self._copy: Path | None = None
+
+    @property
+    def param_file(self) -> list[Substitution] | Path:
+        """The path, before `evaluate` as substitutions."""
+        return self._param_file if self._path is None else self._path
+
+    @property
+    def allow_substs(self) -> Any:
+        """Whether texts in it are replaced, or substitutions that say so."""
+        return self._allow_substs
 
     def evaluate(self, context: LaunchContext) -> Path:
         """The path of the file, or of its copy. Raises ValueError when the copy is not YAML."""
-        from ..launch.utilities.type_utils import coerce_to_type
-
         path = Path(perform_substitutions(context, self._param_file))
-        allowed = self._allow_substs
-        if not isinstance(allowed, bool):
-            text = perform_substitutions(context, normalize_to_list_of_substitutions(allowed))
-            allowed = bool(coerce_to_type(text, bool))
+        allowed = perform_bool(context, self._allow_substs)
+        self._path = path
         if not allowed:
             return path
         text = substitute_text(context, path.read_text())
@@ -73,7 +103,7 @@ class ParameterFile:
             raise ValueError(f"the substituted parameter file {path} is not valid YAML: {error}") from error
         with tempfile.NamedTemporaryFile("w", prefix="launch_params_", suffix=".yaml", delete=False) as copy:
             copy.write(text)
-        self._copy = Path(copy.name)
+        self._path = self._copy = Path(copy.name)
         return self._copy
 
     def cleanup(self) -> None:

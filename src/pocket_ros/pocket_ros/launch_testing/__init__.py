@@ -3,7 +3,9 @@
 PYTEST_DONT_REWRITE
 """
 
-from . import actions, asserts, markers, tools, util
+from ..launch.argument_listing import print_arguments_of_launch_description
+from ..module_places import offer_modules
+from . import actions, asserts, event_handlers, markers, tools, util
 from .io_handler import ActiveIoHandler, IoHandler
 from .parametrize import parametrize
 from .post_shutdown_test import post_shutdown_test
@@ -19,6 +21,7 @@ __all__ = [
     "ReadyAggregator",
     "actions",
     "asserts",
+    "event_handlers",
     "markers",
     "parametrize",
     "post_shutdown_test",
@@ -26,3 +29,12 @@ __all__ = [
     "tools",
     "util",
 ]
+
+_PRINT = "print_arguments_of_launch_description"
+offer_modules(
+    __name__,
+    {
+        "decorator": {"post_shutdown_test": post_shutdown_test},
+        "print_arguments": {_PRINT: print_arguments_of_launch_description},
+    },
+)

@@ -51,7 +51,25 @@ class TestRun:
         yield from _cases(self.pre_shutdown_tests)
         yield from _cases(self.post_shutdown_tests)
 
-    def describe(self, ready_fn: Callable[[], None]) -> tuple[LaunchDescription, dict[str, Any]]:
+    def get_launch_description(self) -> LaunchDescription:
+        """The launch description, to be looked at."""
+        return self.normalized_test_description(lambda: None)[0]
+
+    def check_arguments(self) -> None:
+        """Raise TypeError where parameters and the arguments of the function are not the same."""
+        function = inspect.unwrap(getattr(self._function, "func", self._function))
+        taken = set(inspect.signature(function).parameters)
+        for name in self.param_args:
+            if name not in taken:
+                raise TypeError(
+                    f"Could not find an argument in {ENTRY_POINT} matching parametrized argument '{name}'"
+                )
+        for name in sorted(taken - set(self.param_args) - {"ready_fn"}):
+            raise TypeError(f"{ENTRY_POINT} has unexpected extra argument '{name}'")
+
+    def normalized_test_description(
+        self, ready_fn: Callable[[], None]
+    ) -> tuple[LaunchDescription, dict[str, Any]]:
         """The launch description and the names it gives its tests; `ready_fn` is called when it is ready.
 
         Raises TypeError for a function of the wrong form, ValueError when the description can never become
@@ -66,9 +84,7 @@ class TestRun:
             )
         actions = list(_ready_actions(description.entities))
         if not takes_ready and not actions:
-            raise ValueError(
-                f"the launch description of {ENTRY_POINT} needs launch_testing.actions.ReadyToTest() in it"
-            )
+            raise ValueError(f"{ENTRY_POINT} must return a LaunchDescription containing a ReadyToTest action")
         aggregator = ReadyAggregator(ready_fn, len(actions))
         for action in actions:
             action.add_callback(aggregator.ready_fn)
@@ -131,27 +147,50 @@ def LoadTestsFromPythonModule(module: ModuleType, *, name: str = "launch_tests")
     function = getattr(module, ENTRY_POINT, None)
     if function is None:
         raise AttributeError(f"{module.__name__} has no function {ENTRY_POINT}(), which a launch test needs")
-    variants = function.__parametrized__() if hasattr(function, "__parametrized__") else [(function, {})]
+    variants = function() if hasattr(function, "__parametrized__") else [(function, {})]
     return [
-        TestRun(name, variant, arguments, _load(module, False), _load(module, True))
+        TestRun(
+            name,
+            variant,
+            arguments,
+            PreShutdownTestLoader().loadTestsFromModule(module),
+            PostShutdownTestLoader().loadTestsFromModule(module),
+        )
         for variant, arguments in variants
     ]
 
 
-def _load(module: ModuleType, post_shutdown: bool) -> unittest.TestSuite:
+def PreShutdownTestLoader() -> unittest.TestLoader:
+    """Loads the tests that run beside the launch."""
+    return _Loader(post_shutdown=False)
+
+
+def PostShutdownTestLoader() -> unittest.TestLoader:
+    """Loads the tests that run after its end."""
+    return _Loader(post_shutdown=True)
+
+
+class _Loader(unittest.TestLoader):
     """The tests of a module, on classes of their own: what one launch binds does not reach the next."""
-    loader = unittest.TestLoader()
-    suite = unittest.TestSuite()
-    for value in list(vars(module).values()):
-        if not (isinstance(value, type) and issubclass(value, unittest.TestCase)):
-            continue
-        if (
-            value.__module__ != module.__name__
-            or getattr(value, "__post_shutdown_test__", False) != post_shutdown
-        ):
-            continue
-        copy = type(
-            value.__name__, (value,), {"__module__": value.__module__, "__qualname__": value.__qualname__}
-        )
-        suite.addTests(loader.loadTestsFromTestCase(copy))
-    return suite
+
+    def __init__(self, post_shutdown: bool) -> None:
+        super().__init__()
+        self._post_shutdown = post_shutdown
+
+    def loadTestsFromModule(
+        self, module: ModuleType, *args: Any, pattern: str | None = None
+    ) -> unittest.TestSuite:
+        own = [
+            value
+            for value in list(vars(module).values())
+            if isinstance(value, type)
+            and issubclass(value, unittest.TestCase)
+            and value.__module__ == module.__name__
+        ]
+        return unittest.TestSuite([self.loadTestsFromTestCase(test_class) for test_class in own])
+
+    def loadTestsFromTestCase(self, testCaseClass: type[unittest.TestCase]) -> unittest.TestSuite:
+        if getattr(testCaseClass, "__post_shutdown_test__", False) != self._post_shutdown:
+            return unittest.TestSuite()
+        names = {"__module__": testCaseClass.__module__, "__qualname__": testCaseClass.__qualname__}
+        return super().loadTestsFromTestCase(type(testCaseClass.__name__, (testCaseClass,), names))

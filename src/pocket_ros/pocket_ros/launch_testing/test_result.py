@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import time
 import unittest
-from typing import Any
-from xml.etree import ElementTree
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+Times = dict[unittest.TestCase, float]
+
+
+class Cases(Protocol):
+    """A launch as far as its result is concerned."""
+
+    def all_cases(self) -> Iterable[unittest.TestCase]:
+        """Every test."""
+        ...
 
 
 class TestResult(unittest.TextTestResult):
-    """What happened to each test: `outcomes` maps its id to (kind, text, seconds).
-
-    Kinds are `passed`, `failure`, `error` and `skipped`.
-    """
+    """What happened to each test, and how long it took."""
 
     __test__ = False
 
@@ -20,79 +27,83 @@ class TestResult(unittest.TextTestResult):
         self, stream: Any = None, descriptions: Any = None, verbosity: Any = 0, **kwargs: Any
     ) -> None:
         super().__init__(stream, descriptions, verbosity, **kwargs)
-        self.outcomes: dict[str, tuple[str, str, float]] = {}
+        self._seconds: Times = {}
         self._started = 0.0
 
+    @property
+    def testCases(self) -> list[unittest.TestCase]:
+        """The tests, in order."""
+        return list(self._seconds)
+
+    @property
+    def testTimes(self) -> Times:
+        """Seconds by test."""
+        return dict(self._seconds)
+
     def startTest(self, test: unittest.TestCase) -> None:
+        self._seconds[test] = 0.0
         self._started = time.monotonic()
         super().startTest(test)
 
-    def _note(self, test: Any, kind: str, text: str = "") -> None:
-        self.outcomes[test.id()] = (kind, text, time.monotonic() - self._started)
+    def stopTest(self, test: unittest.TestCase) -> None:
+        self._seconds[test] = time.monotonic() - self._started
+        super().stopTest(test)
 
-    def addSuccess(self, test: unittest.TestCase) -> None:
-        super().addSuccess(test)
-        self._note(test, "passed")
-
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
-        super().addFailure(test, err)
-        self._note(test, "failure", self.failures[-1][1])
-
-    def addError(self, test: unittest.TestCase, err: Any) -> None:
-        super().addError(test, err)
-        self._note(test, "error", self.errors[-1][1])
-
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        super().addSkip(test, reason)
-        self._note(test, "skipped", reason)
+    def append(self, results: TestResult) -> None:
+        """Take what happened to further tests."""
+        self._seconds.update(results._seconds)
+        self.failures += results.failures
+        self.errors += results.errors
+        self.skipped += results.skipped
+        self.expectedFailures += results.expectedFailures
+        self.unexpectedSuccesses += results.unexpectedSuccesses
+        self.testsRun += results.testsRun
 
 
-class RunResult:
-    """What happened in one launch."""
+class _Verdict(unittest.TestResult):
+    """One outcome for all tests of a launch, none of which was run."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.outcomes: dict[str, tuple[str, str, float]] = {}
+    __test__ = False
 
-    def add(self, result: TestResult) -> None:
-        """Take the outcomes of some tests."""
-        self.outcomes.update(result.outcomes)
+    def __init__(self, test_run: Cases) -> None:
+        super().__init__()
+        self._cases = list(test_run.all_cases())
+        self.testsRun = len(self._cases)
 
-    def note(self, kind: str, text: str) -> None:
-        """Take an outcome of the launch as a whole."""
-        self.outcomes[f"{self.name}.launch"] = (kind, text, 0.0)
+    @property
+    def testCases(self) -> list[unittest.TestCase]:
+        """The tests, in order."""
+        return self._cases
 
-    def failed(self) -> dict[str, str]:
-        """The tests that failed or broke, with what they said."""
-        return {name: text for name, (kind, text, _) in self.outcomes.items() if kind in ("failure", "error")}
+    @property
+    def testTimes(self) -> Times:
+        """Seconds by test: none."""
+        return dict.fromkeys(self._cases, 0.0)
+
+
+class FailResult(_Verdict):
+    """All tests of a launch failed because the launch did; one without tests failed nonetheless."""
+
+    def __init__(self, test_run: Cases, message: str) -> None:
+        super().__init__(test_run)
+        self.message = message
+        self.failures += [(case, message) for case in self._cases]
 
     def wasSuccessful(self) -> bool:
-        """Whether nothing failed."""
-        return not self.failed()
+        return False
 
 
-def to_junit_xml(results: list[RunResult], name: str) -> ElementTree.ElementTree[ElementTree.Element]:
-    """A report in the form of JUnit, one suite a launch."""
-    root = ElementTree.Element("testsuites", name=name)
-    for result in results:
-        kinds = [kind for kind, _, _ in result.outcomes.values()]
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=result.name,
-            tests=str(len(kinds)),
-            failures=str(kinds.count("failure")),
-            errors=str(kinds.count("error")),
-            skipped=str(kinds.count("skipped")),
-            time=f"{sum(seconds for _, _, seconds in result.outcomes.values()):.3f}",
-        )
-        for identity, (kind, text, seconds) in result.outcomes.items():
-            owner, _, test = identity.rpartition(".")
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=owner, name=test, time=f"{seconds:.3f}"
-            )
-            if kind != "passed":
-                ElementTree.SubElement(
-                    case, kind, message=text.strip().splitlines()[-1] if text else ""
-                ).text = text
-    return ElementTree.ElementTree(root)
+class SkipResult(_Verdict):
+    """All tests of a launch are skipped because its description is."""
+
+    def __init__(self, test_run: Cases, skip_reason: str = "") -> None:
+        super().__init__(test_run)
+        self.message = skip_reason
+        self.skipped += [(case, skip_reason) for case in self._cases]
+
+    def wasSuccessful(self) -> bool:
+        return True
+
+
+RunResult = TestResult | FailResult | SkipResult
+"""What happened in one launch."""

@@ -13,8 +13,9 @@ from ..launch.event_handlers import OnProcessExit, OnProcessIO, OnProcessStart
 from ..launch.launch_description_entity import LaunchDescriptionEntity
 from .io_handler import ActiveIoHandler
 from .loader import TestRun
+from .parse_arguments import parse_launch_arguments
 from .proc_info_handler import ActiveProcInfoHandler
-from .test_result import RunResult, TestResult
+from .test_result import FailResult, RunResult, SkipResult, TestResult
 
 
 class LaunchTestRunner:
@@ -24,37 +25,33 @@ class LaunchTestRunner:
         self, test_runs: Sequence[TestRun], launch_file_arguments: Sequence[str] = (), debug: bool = False
     ) -> None:
         self._test_runs = list(test_runs)
-        self._arguments = _parse(launch_file_arguments)
+        self._arguments = parse_launch_arguments(launch_file_arguments)
         self._debug = debug
 
     def generate_preamble(self) -> list[LaunchDescriptionEntity]:
         """Entities visited before each description."""
         return []
 
-    def run(self) -> list[RunResult]:
-        """The results, one for each launch."""
-        results = []
+    def validate(self) -> None:
+        """Raise TypeError where `generate_test_description` and its parameters do not go together."""
+        for test_run in self._test_runs:
+            test_run.check_arguments()
+
+    def run(self) -> dict[TestRun, RunResult]:
+        """The results by launch."""
+        results: dict[TestRun, RunResult] = {}
         for test_run in self._test_runs:
             if len(self._test_runs) > 1:
                 print(f"\nStarting test run {test_run}")
             launch = _Launch(test_run, self._arguments, self._debug)
-            result = RunResult(str(test_run))
-            results.append(result)
             try:
-                launch.run(result, self.generate_preamble())
+                results[test_run] = launch.run(self.generate_preamble())
             except unittest.SkipTest as skip:
-                result.note("skipped", str(skip))
+                print(f"{test_run} is skipped: {skip}")
+                results[test_run] = SkipResult(test_run, str(skip))
             if launch.interrupted:
                 break
         return results
-
-
-def _parse(arguments: Sequence[str]) -> list[tuple[str, str]]:
-    pairs = dict(argument.split(":=", 1) for argument in arguments if ":=" in argument)
-    malformed = [argument for argument in arguments if ":=" not in argument]
-    if malformed:
-        raise ValueError(f"malformed launch argument '{malformed[0]}', expected format '<name>:=<value>'")
-    return list(pairs.items())
 
 
 class _Launch:
@@ -66,15 +63,14 @@ class _Launch:
         self._service = LaunchService(debug=debug)
         self._ready = threading.Event()
         self._over = threading.Event()
-        self._tests_done = False
-        self._late = False
+        self._result: RunResult | None = None
         self._proc_info = ActiveProcInfoHandler()
         self._proc_output = ActiveIoHandler()
         self.interrupted = False
 
-    def run(self, result: RunResult, preamble: list[LaunchDescriptionEntity]) -> None:
+    def run(self, preamble: list[LaunchDescriptionEntity]) -> RunResult:
         """Launch, test, end, test what is left. Raises SkipTest when the description is skipped."""
-        description, context = self._test_run.describe(self._ready.set)
+        description, context = self._test_run.normalized_test_description(self._ready.set)
         names = {
             "proc_info": self._proc_info,
             "proc_output": self._proc_output,
@@ -85,7 +81,7 @@ class _Launch:
         self._test_run.bind(self._test_run.pre_shutdown_tests, {**names, **active}, {**arguments, **active})
         self._test_run.bind(self._test_run.post_shutdown_tests, names, arguments)
         self._service.include_launch_description(self._wrap(description, preamble))
-        tests = threading.Thread(target=self._run_active_tests, args=(result,), daemon=True)
+        tests = threading.Thread(target=self._run_active_tests, daemon=True)
         tests.start()
         try:
             code = self._service.run(shutdown_when_idle=not self._test_run.markers.get("keep_alive", False))
@@ -94,14 +90,14 @@ class _Launch:
             self._ready.set()
             self._proc_info.close()
             self._proc_output.close()
-        if not self._tests_done:
-            self._report_early_end(result, code)
+        if self._result is None:
+            message = self._report_early_end(code)
             tests.join(timeout=1.0)
-            return
+            return FailResult(self._test_run, message)
         tests.join()
-        if self._late:
-            return
-        result.add(self._run_suite(self._test_run.post_shutdown_tests))
+        if isinstance(self._result, TestResult):
+            self._result.append(self._run_suite(self._test_run.post_shutdown_tests))
+        return self._result
 
     def _wrap(
         self, description: LaunchDescription, preamble: list[LaunchDescriptionEntity]
@@ -132,23 +128,22 @@ class _Launch:
         assert isinstance(outcome, TestResult)
         return outcome
 
-    def _run_active_tests(self, result: RunResult) -> None:
+    def _run_active_tests(self) -> None:
         in_time = self._ready.wait(self._test_run.timeout)
         if self._over.is_set():
             return
         try:
             if in_time:
-                result.add(self._run_suite(self._test_run.pre_shutdown_tests))
+                self._result = self._run_suite(self._test_run.pre_shutdown_tests)
             else:
-                self._late = True
                 seconds = self._test_run.timeout
                 print(f"Timed out waiting for processes to start up ({seconds:g} s)")
-                result.note("failure", f"ReadyToTest was not visited within {seconds:g} seconds")
+                message = f"ReadyToTest was not visited within {seconds:g} seconds"
+                self._result = FailResult(self._test_run, message)
         finally:
-            self._tests_done = True
             self._service.shutdown()
 
-    def _report_early_end(self, result: RunResult, return_code: int) -> None:
+    def _report_early_end(self, return_code: int) -> str:
         print("Processes under test stopped before tests completed")
         for event in self._proc_info:
             code = getattr(event, "returncode", None)
@@ -162,4 +157,4 @@ class _Launch:
         reason = "it was interrupted" if self.interrupted else "all of its processes have ended"
         if return_code:
             reason = "something in it was raised, see above"
-        result.note("failure", f"Launch stopped before the active tests finished: {reason}")
+        return f"Launch stopped before the active tests finished: {reason}"

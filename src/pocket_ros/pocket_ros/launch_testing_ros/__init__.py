@@ -1,13 +1,9 @@
 """Help for launch tests of nodes."""
 
+from . import tools
+from .data_republisher import DataRepublisher
+from .message_pump import MessagePump
+from .test_runner import LaunchTestRunner
 from .wait_for_topics import WaitForTopics
 
-__all__ = ["WaitForTopics"]
-
-
-def __getattr__(name: str) -> object:
-    if name in ("DataRepublisher", "LaunchTestRunner", "MessagePump"):
-        raise NotImplementedError(
-            f"launch_testing_ros.{name} is not covered by pocket_ros; a full ROS 2 has it"
-        )
-    raise AttributeError(f"module 'launch_testing_ros' has no attribute '{name}'")
+__all__ = ["DataRepublisher", "LaunchTestRunner", "MessagePump", "WaitForTopics", "tools"]

@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 from launch import LaunchContext
-from launch.frontend.entity import EmbeddedText
+from launch.frontend import parse_substitution
+from launch.utilities import perform_substitutions
 from launch.utilities.embedded import split_embedded
+
+
+def perform(text: str, context: LaunchContext) -> str:
+    return perform_substitutions(context, parse_substitution(text))
 
 
 @pytest.fixture
@@ -39,7 +44,7 @@ def context(monkeypatch: pytest.MonkeyPatch) -> LaunchContext:
     ],
 )
 def test_what_it_gives(text: str, expected: str, context: LaunchContext) -> None:
-    assert EmbeddedText(text).perform(context) == expected
+    assert perform(text, context) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,17 +62,17 @@ def test_what_it_gives(text: str, expected: str, context: LaunchContext) -> None
 )
 def test_what_is_badly_written_is_refused(text: str, message: str, context: LaunchContext) -> None:
     with pytest.raises(ValueError, match=message):
-        EmbeddedText(text).perform(context)
+        perform(text, context)
 
 
 def test_an_expression_keeps_its_own_type_error(context: LaunchContext) -> None:
     with pytest.raises(TypeError, match="unsupported operand"):
-        EmbeddedText("$(eval '1 + None')").perform(context)
+        perform("$(eval '1 + None')", context)
 
 
 def test_what_a_file_holds_is_text(tmp_path: Path, context: LaunchContext) -> None:
     (tmp_path / "note").write_text("$(var side)")
-    assert EmbeddedText(f"$(file-content {tmp_path}/note)").perform(context) == "$(var side)"
+    assert perform(f"$(file-content {tmp_path}/note)", context) == "$(var side)"
 
 
 @pytest.mark.parametrize(

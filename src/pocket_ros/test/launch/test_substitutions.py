@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
+import launch_ros  # noqa: F401 - it exposes $(param)
 import pytest
 from launch import LaunchContext
-from launch.frontend.entity import EmbeddedText
+from launch.frontend import parse_substitution
 from launch.substitutions import (
     AndSubstitution,
     AnonName,
@@ -26,6 +27,11 @@ from launch.substitutions import (
     SubstitutionFailure,
     TextSubstitution,
 )
+from launch.utilities import perform_substitutions
+
+
+def perform(text: str, context: LaunchContext) -> str:
+    return perform_substitutions(context, parse_substitution(text))
 
 
 @pytest.fixture
@@ -132,11 +138,14 @@ def test_a_choice_needs_one_of_its_values(context: LaunchContext) -> None:
 )
 def test_in_text(text: str, expected: str, context: LaunchContext) -> None:
     context.launch_configurations["global_params"] = [("speed", 1.5)]
-    assert EmbeddedText(text).perform(context) == expected
+    assert perform(text, context) == expected
 
 
 def test_files_and_folders_in_text(tmp_path: Path, context: LaunchContext) -> None:
     (tmp_path / "note").write_text("content")
-    assert EmbeddedText(f"<$(file-content {tmp_path}/note)>").perform(context) == "<content>"
+    assert (
+        perform_substitutions(context, parse_substitution(f"<$(file-content {tmp_path}/note)>"))
+        == "<content>"
+    )
     folder = LaunchLogDir().perform(context)
-    assert EmbeddedText("$(launch_log_dir) $(log_dir)").perform(context) == f"{folder} {folder}"
+    assert perform("$(launch_log_dir) $(log_dir)", context) == f"{folder} {folder}"

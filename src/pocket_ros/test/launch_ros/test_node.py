@@ -17,7 +17,7 @@ from launch.substitutions import (
     TextSubstitution,
 )
 from launch_ros.actions import (
-    LifecycleNode,
+    LoadComposableNodes,
     Node,
     PushRosNamespace,
     SetParameter,
@@ -170,8 +170,8 @@ def test_package_substitutions(prefix: Path) -> None:
 
 
 def test_what_is_not_covered_says_so() -> None:
-    with pytest.raises(NotImplementedError, match=r"launch_ros\.actions\.LifecycleNode"):
-        LifecycleNode(package="a", executable="b")
+    with pytest.raises(NotImplementedError, match=r"launch_ros\.actions\.LoadComposableNodes"):
+        LoadComposableNodes(target_container="a")
 
 
 def test_a_list_may_hold_texts_of_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_a_list_may_hold_texts_of_several_parts(monkeypatch: pytest.MonkeyPatch)
     context = LaunchContext()
     value = [[TextSubstitution(text="a"), "b"], "c", [EnvironmentVariable("PART")]]
     (found,) = evaluate_parameters(context, normalize_parameters([{"names": value}]))
-    assert found == {"names": ["ab", "c", "env"]}
+    assert found == {"names": ("ab", "c", "env")}
     single = Parameter("names", [[EnvironmentVariable("PART")], "_v"], value_type=list[str])
     assert single.evaluate(context) == ("names", ["env", "_v"])
 
@@ -193,7 +193,7 @@ def test_items_of_several_parts_are_read_as_yaml_one_by_one(monkeypatch: pytest.
         "flags": [True, [TextSubstitution(text="false")]],
     }
     (found,) = evaluate_parameters(context, normalize_parameters([value]))
-    assert found == {"numbers": [9, 91, 3], "floats": [9.5, 2.0], "flags": [True, False]}
+    assert found == {"numbers": (9, 91, 3), "floats": (9.5, 2.0), "flags": (True, False)}
     assert [type(item) for item in found["numbers"]] == [int] * 3
     assert Parameter("n", [[nine], [nine, "1"]], value_type=list[int]).evaluate(context)[1] == [9, 91]
     assert Parameter("n", [[nine], "_v"], value_type=list[str]).evaluate(context)[1] == ["9", "_v"]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, List  # noqa: UP035 - entities are asked for typing.List
 
-from ..action import Action
+from ..action import Action, Parsed
+from ..frontend.attributes import optional_texts
+from ..frontend.entity import Entity
+from ..frontend.expose import expose_action
 from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 
 if TYPE_CHECKING:
+    from ..frontend.parser import Parser
     from ..launch_context import LaunchContext
 
 
+@expose_action("arg")
 class DeclareLaunchArgument(Action):
     """Declares an argument: it becomes a launch configuration, with its default unless one was given.
 
@@ -43,6 +48,21 @@ class DeclareLaunchArgument(Action):
             raise RuntimeError(
                 f"Provided default_value '{fixed}' is not in provided choices {self._choices} of '{name}'"
             )
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `name`, `default`, `description` and each `choice` inside say."""
+        arguments = super().parse(entity, parser)[1] | optional_texts(entity, parser, default_value="default")
+        arguments["name"] = parser.escape_characters(entity.get_attr("name"))
+        description = entity.get_attr("description", optional=True)
+        if description is not None:
+            arguments["description"] = parser.escape_characters(description)
+        choices = entity.get_attr("choice", data_type=List[Entity], optional=True)  # noqa: UP006
+        if choices is not None:
+            arguments["choices"] = [parser.escape_characters(choice.get_attr("value")) for choice in choices]
+            for choice in choices:
+                choice.assert_entity_completely_parsed()
+        return cls, arguments
 
     def _describe_argument(self, description: str | None) -> str:
         text = description if description is not None else "no description given"

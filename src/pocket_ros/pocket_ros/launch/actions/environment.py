@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..action import Action
+from ..action import Action, Parsed
+from ..frontend.attributes import optional_texts, texts
+from ..frontend.expose import expose_action
 from ..launch_context import LaunchContext
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
+from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..utilities.substitutions import perform_mapping
-from ..utilities.type_utils import coerce_to_type
+from ..utilities.type_utils import perform_bool
 from .context_action import ContextAction
+
+if TYPE_CHECKING:
+    from ..frontend.entity import Entity
+    from ..frontend.parser import Parser
 
 
 class _OfVariable(Action):
@@ -21,10 +28,21 @@ class _OfVariable(Action):
         super().__init__(**kwargs)
         self._name = normalize_to_list_of_substitutions(name)
 
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `name` says."""
+        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "name")
+
+    @property
+    def name(self) -> list[Substitution]:
+        """The name, as substitutions."""
+        return self._name
+
     def describe(self) -> str:
         return f"{type(self).__name__}({' + '.join(part.describe() for part in self._name)})"
 
 
+@expose_action("set_env")
 class SetEnvironmentVariable(_OfVariable):
     """Sets a variable."""
 
@@ -32,12 +50,23 @@ class SetEnvironmentVariable(_OfVariable):
         super().__init__(name, **kwargs)
         self._value = normalize_to_list_of_substitutions(value)
 
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `name` and `value` say."""
+        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "value")
+
+    @property
+    def value(self) -> list[Substitution]:
+        """The value, as substitutions."""
+        return self._value
+
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         value = perform_substitutions(context, self._value)
         context.environment[perform_substitutions(context, self._name)] = value
         return None
 
 
+@expose_action("unset_env")
 class UnsetEnvironmentVariable(_OfVariable):
     """Removes a variable, if it is set."""
 
@@ -46,6 +75,7 @@ class UnsetEnvironmentVariable(_OfVariable):
         return None
 
 
+@expose_action("append_env")
 class AppendEnvironmentVariable(_OfVariable):
     """Adds to a variable that is a list, at its end or, with `prepend`, at its front."""
 
@@ -59,17 +89,37 @@ class AppendEnvironmentVariable(_OfVariable):
     ) -> None:
         super().__init__(name, **kwargs)
         self._value = normalize_to_list_of_substitutions(value)
-        self._prepend = prepend
+        self._prepend = prepend if isinstance(prepend, bool) else normalize_to_list_of_substitutions(prepend)
         self._separator = normalize_to_list_of_substitutions(separator)
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `name`, `value`, `prepend` and `separator` say."""
+        arguments = super().parse(entity, parser)[1] | texts(entity, parser, "value")
+        prepend = entity.get_attr("prepend", data_type=bool, optional=True)
+        if prepend is not None:
+            arguments["prepend"] = parser.parse_if_substitutions(prepend)
+        return cls, arguments | optional_texts(entity, parser, "separator")
+
+    @property
+    def value(self) -> list[Substitution]:
+        """What is added, as substitutions."""
+        return self._value
+
+    @property
+    def prepend(self) -> bool | list[Substitution]:
+        """Whether it is added in front, or substitutions that say so."""
+        return self._prepend
+
+    @property
+    def separator(self) -> list[Substitution]:
+        """What is between the parts, as substitutions."""
+        return self._separator
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         name = perform_substitutions(context, self._name)
         value = perform_substitutions(context, self._value)
-        prepend = self._prepend
-        if not isinstance(prepend, bool):
-            prepend = coerce_to_type(
-                perform_substitutions(context, normalize_to_list_of_substitutions(prepend)), bool
-            )
+        prepend = perform_bool(context, self._prepend)
         if name in context.environment:
             parts = [context.environment[name], value]
             value = perform_substitutions(context, self._separator).join(
@@ -91,6 +141,7 @@ class PopEnvironment(ContextAction):
     _call = LaunchContext._pop_environment
 
 
+@expose_action("reset_env")
 class ResetEnvironment(ContextAction):
     """Brings back the environment the launch began with."""
 

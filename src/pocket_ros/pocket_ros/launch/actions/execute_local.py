@@ -85,6 +85,16 @@ class ExecuteLocal(Action):
         return self._shell
 
     @property
+    def sigterm_timeout(self) -> SomeSubstitutionsType | float:
+        """Seconds from SIGINT to SIGTERM."""
+        return self._timeouts[0]
+
+    @property
+    def sigkill_timeout(self) -> SomeSubstitutionsType | float:
+        """Seconds from SIGTERM to SIGKILL."""
+        return self._timeouts[1]
+
+    @property
     def emulate_tty(self) -> bool:
         """Whether the process sees a terminal."""
         return self._emulate_tty

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
 
+from ..action import Parsed
 from ..descriptions import Executable
 from ..descriptions.executable import SomeEnvironment
+from ..frontend.attributes import optional_texts, optional_values, pairs
+from ..frontend.expose import expose_action
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
+from ..utilities.embedded import split_embedded
 from .execute_local import ExecuteLocal
+from .shutdown_action import Shutdown
+
+if TYPE_CHECKING:
+    from ..frontend.entity import Entity
+    from ..frontend.parser import Parser
+
+_TEXTS = {"cwd": "cwd", "name": "name", "prefix": "launch-prefix", "output": "output", "respawn": "respawn"}
+_SECONDS = ("respawn_delay", "sigterm_timeout", "sigkill_timeout")
+_FLAGS = ("shell", "emulate_tty")
 
 
+@expose_action("executable")
 class ExecuteProcess(ExecuteLocal):
     """Runs a command, given as a list of arguments; further arguments are those of ExecuteLocal."""
 
@@ -30,6 +44,37 @@ class ExecuteProcess(ExecuteLocal):
             cmd=cmd, prefix=prefix, name=name, cwd=cwd, env=env, additional_env=additional_env
         )
         super().__init__(process_description=executable, **kwargs)
+
+    @classmethod
+    def _parse_cmdline(cls, cmd: str, parser: Parser) -> list[list[Substitution]]:
+        """Command line words; quotes and `$(…)` hold theirs together. Raises ValueError."""
+        try:
+            return [parser.parse_substitution(word) for word in split_embedded(cmd)]
+        except ValueError as error:
+            raise ValueError(f"'{cmd}' is no command line: {error}") from error
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser, ignore: Collection[str] = ()) -> Parsed:
+        """What the attributes, and each `env` inside, say; those in `ignore` are left to the caller."""
+        arguments = super().parse(entity, parser)[1]
+        named = {key: name for key, name in _TEXTS.items() if key not in ignore}
+        arguments |= optional_texts(entity, parser, **named)
+        arguments |= optional_values(entity, bool, *(name for name in _FLAGS if name not in ignore))
+        arguments |= _parse_seconds(entity, parser, [name for name in _SECONDS if name not in ignore])
+        if "respawn_max_retries" not in ignore:
+            arguments |= optional_values(entity, int, "respawn_max_retries")
+        if "additional_env" not in ignore:
+            environment = dict(pairs(entity, parser, "env", "name", "value"))
+            arguments |= {"additional_env": environment} if environment else {}
+        if "on_exit" not in ignore:
+            arguments |= _parse_on_exit(entity)
+        if "cmd" not in ignore:
+            command = entity.get_attr("cmd")
+            whole = arguments.get("shell", False)  # which splits it into words itself
+            arguments["cmd"] = (
+                [parser.parse_substitution(command)] if whole else cls._parse_cmdline(command, parser)
+            )
+        return cls, arguments
 
     @property
     def name(self) -> Any:
@@ -63,3 +108,21 @@ class ExecuteProcess(ExecuteLocal):
             return " + ".join(sub.describe() for sub in part)
 
         return f"ExecuteProcess(cmd=[{', '.join(text(part) for part in self.process_description.cmd)}])"
+
+
+def _parse_seconds(entity: Entity, parser: Parser, names: Iterable[str]) -> dict[str, Any]:
+    found = {}
+    for name in names:
+        value = entity.get_attr(name, data_type=float, optional=True)
+        if isinstance(value, float) and value < 0:
+            raise ValueError(f"'{name}' of `{entity.type_name}` must not be negative, got {value}")
+        if value is not None:
+            found[name] = parser.parse_if_substitutions(value)
+    return found
+
+
+def _parse_on_exit(entity: Entity) -> dict[str, Any]:
+    given = entity.get_attr("on_exit", optional=True)
+    if given not in (None, "shutdown"):
+        raise ValueError(f"'on_exit' of `{entity.type_name}` can only be 'shutdown', got '{given}'")
+    return {} if given is None else {"on_exit": [Shutdown()]}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..action import Action
+from ..action import Action, Parsed
+from ..frontend.attributes import optional_values, pairs
+from ..frontend.expose import expose_action
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from .environment import PopEnvironment, PushEnvironment, ResetEnvironment
@@ -17,9 +19,12 @@ from .launch_configurations import (
 )
 
 if TYPE_CHECKING:
+    from ..frontend.entity import Entity
+    from ..frontend.parser import Parser
     from ..launch_context import LaunchContext
 
 
+@expose_action("group")
 class GroupAction(Action):
     """Visits its actions. What they change in configurations and environment stays inside, unless `scoped`
     is False.
@@ -30,7 +35,7 @@ class GroupAction(Action):
 
     def __init__(
         self,
-        actions: Iterable[Action],
+        actions: Iterable[LaunchDescriptionEntity],
         *,
         scoped: bool = True,
         forwarding: bool = True,
@@ -42,6 +47,15 @@ class GroupAction(Action):
         self._scoped = scoped
         self._forwarding = forwarding
         self._launch_configurations = dict(launch_configurations or {})
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `scoped`, `forwarding`, each `keep` and the other tags inside say."""
+        arguments = super().parse(entity, parser)[1]
+        arguments |= optional_values(entity, bool, "scoped", "forwarding")
+        arguments["launch_configurations"] = dict(pairs(entity, parser, "keep", "name", "value"))
+        inside = [child for child in entity.children if child.type_name != "keep"]
+        return cls, arguments | {"actions": [parser.parse_action(child) for child in inside]}
 
     def get_sub_entities(self) -> list[LaunchDescriptionEntity]:
         settings: list[LaunchDescriptionEntity] = [

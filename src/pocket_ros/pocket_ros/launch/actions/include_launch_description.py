@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..action import Action
+from ..action import Action, Parsed
+from ..frontend.attributes import pairs, texts
+from ..frontend.expose import expose_action
 from ..launch_description import LaunchDescription
 from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..launch_description_source import LaunchDescriptionSource
@@ -18,11 +20,14 @@ from .launch_configurations import SetLaunchConfiguration
 from .opaque import OpaqueFunction
 
 if TYPE_CHECKING:
+    from ..frontend.entity import Entity
+    from ..frontend.parser import Parser
     from ..launch_context import LaunchContext
 
 LaunchArguments = Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]]
 
 
+@expose_action("include")
 class IncludeLaunchDescription(Action):
     """Visits another description, with `launch_arguments` set as launch configurations before.
 
@@ -45,6 +50,14 @@ class IncludeLaunchDescription(Action):
             (normalize_to_list_of_substitutions(name), normalize_to_list_of_substitutions(value))
             for name, value in (launch_arguments or ())
         ]
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `file` and each `arg` or `let` inside say."""
+        arguments = super().parse(entity, parser)[1]
+        arguments |= texts(entity, parser, launch_description_source="file")
+        given = [pair for tag in ("arg", "let") for pair in pairs(entity, parser, tag, "name", "value")]
+        return cls, arguments | {"launch_arguments": given}
 
     @property
     def launch_description_source(self) -> LaunchDescriptionSource:

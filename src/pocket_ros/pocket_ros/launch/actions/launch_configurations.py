@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..action import Action
+from ..action import Action, Parsed
+from ..frontend.attributes import pairs, texts
+from ..frontend.expose import expose_action
 from ..launch_context import LaunchContext
 from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
+from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..utilities.substitutions import perform_mapping
 from .context_action import ContextAction
 
+if TYPE_CHECKING:
+    from ..frontend.entity import Entity
+    from ..frontend.parser import Parser
 
+
+@expose_action("let")
 class SetLaunchConfiguration(Action):
     """Sets a launch configuration."""
 
@@ -21,6 +29,21 @@ class SetLaunchConfiguration(Action):
         super().__init__(**kwargs)
         self._name = normalize_to_list_of_substitutions(name)
         self._value = normalize_to_list_of_substitutions(value)
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `name` and `value` say."""
+        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "name", "value")
+
+    @property
+    def name(self) -> list[Substitution]:
+        """The name, as substitutions."""
+        return self._name
+
+    @property
+    def value(self) -> list[Substitution]:
+        """The value, as substitutions."""
+        return self._value
 
     def describe(self) -> str:
         return f"SetLaunchConfiguration({' + '.join(p.describe() for p in self._name)})"
@@ -31,12 +54,23 @@ class SetLaunchConfiguration(Action):
         return None
 
 
+@expose_action("unset_let")
 class UnsetLaunchConfiguration(Action):
     """Removes a launch configuration, if it is set."""
 
     def __init__(self, name: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._name = normalize_to_list_of_substitutions(name)
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `name` says."""
+        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "name")
+
+    @property
+    def name(self) -> list[Substitution]:
+        """The name, as substitutions."""
+        return self._name
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         context.launch_configurations.pop(perform_substitutions(context, self._name), None)
@@ -55,6 +89,7 @@ class PopLaunchConfigurations(ContextAction):
     _call = LaunchContext._pop_launch_configurations
 
 
+@expose_action("reset")
 class ResetLaunchConfigurations(Action):
     """Removes all launch configurations but those given."""
 
@@ -65,6 +100,12 @@ class ResetLaunchConfigurations(Action):
     ) -> None:
         super().__init__(**kwargs)
         self._kept = dict(launch_configurations or {})
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What each `keep` inside says."""
+        kept = dict(pairs(entity, parser, "keep", "name", "value"))
+        return cls, super().parse(entity, parser)[1] | {"launch_configurations": kept}
 
     def find_declared_arguments(self, chain: list[LaunchDescriptionEntity], found: DeclaredArguments) -> bool:
         return False  # what the caller gives does not get past this

@@ -6,19 +6,25 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..action import Action
+from ..action import Action, Parsed
 from ..event import Event
 from ..event_handler import BaseEventHandler
 from ..events.events import Shutdown, TimerEvent
+from ..frontend.attributes import optional_texts
+from ..frontend.expose import expose_action
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..some_entities_type import SomeEntitiesType
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..utilities.type_utils import perform_float
+from ..utilities import normalize_to_list_of_substitutions
+from ..utilities.type_utils import perform_bool, perform_float
 
 if TYPE_CHECKING:
+    from ..frontend.entity import Entity
+    from ..frontend.parser import Parser
     from ..launch_context import LaunchContext
 
 
+@expose_action("timer")
 class TimerAction(Action):
     """Visits its actions once `period` seconds have passed; `cancel` and, by default, a shutdown
     prevent it.
@@ -29,16 +35,26 @@ class TimerAction(Action):
         *,
         period: float | SomeSubstitutionsType,
         actions: Iterable[LaunchDescriptionEntity],
-        cancel_on_shutdown: bool = True,
+        cancel_on_shutdown: bool | SomeSubstitutionsType = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._period = period
+        self._period = (
+            period if isinstance(period, int | float) else normalize_to_list_of_substitutions(period)
+        )
         self._actions = list(actions)
-        self._cancel_on_shutdown = cancel_on_shutdown
+        self._cancel_on_shutdown: Any = cancel_on_shutdown
         self._future: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._canceled = False
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
+        """What `period`, `cancel_on_shutdown` and the tags inside say."""
+        arguments = super().parse(entity, parser)[1]
+        arguments["period"] = parser.parse_if_substitutions(entity.get_attr("period", data_type=float))
+        arguments |= optional_texts(entity, parser, "cancel_on_shutdown")
+        return cls, arguments | {"actions": [parser.parse_action(child) for child in entity.children]}
 
     @property
     def period(self) -> float | SomeSubstitutionsType:
@@ -69,6 +85,7 @@ class TimerAction(Action):
         if self._canceled:
             return None
         self._future = context.asyncio_loop.create_future()
+        self._cancel_on_shutdown = perform_bool(context, self._cancel_on_shutdown)
         context.register_event_handler(_OnTimer(self))
         self.start(context, perform_float(context, self._period))
         return None
@@ -82,7 +99,7 @@ class TimerAction(Action):
         """The time has come."""
         context.emit_event_sync(TimerEvent(timer_action=self))
 
-    def finish(self) -> list[LaunchDescriptionEntity]:
+    def handle(self, context: LaunchContext) -> list[LaunchDescriptionEntity]:
         """What is to be visited now."""
         if self._canceled or self._future is None or self._future.done():
             return []
@@ -91,8 +108,8 @@ class TimerAction(Action):
 
     @property
     def cancel_on_shutdown(self) -> bool:
-        """Whether a shutdown prevents the actions."""
-        return self._cancel_on_shutdown
+        """Whether a shutdown prevents the actions; before the action is visited what was given."""
+        return bool(self._cancel_on_shutdown)
 
     def get_asyncio_future(self) -> asyncio.Future[Any] | None:
         return self._future
@@ -115,4 +132,4 @@ class _OnTimer(BaseEventHandler):
         if isinstance(event, Shutdown):
             self._timer.cancel()
             return None
-        return self._timer.finish()
+        return self._timer.handle(context)

@@ -1,7 +1,12 @@
 """Conditions for actions."""
 
-from ...module_places import offer_class_modules
-from .evaluate_condition_expression import InvalidConditionExpressionError, evaluate_condition_expression
+from ...module_places import offer_class_modules, offer_modules
+from .evaluate_condition_expression import (
+    VALID_FALSE_EXPRESSIONS,
+    VALID_TRUE_EXPRESSIONS,
+    InvalidConditionExpressionError,
+    evaluate_condition_expression,
+)
 from .if_condition import IfCondition, UnlessCondition
 from .launch_configuration_equals import LaunchConfigurationEquals, LaunchConfigurationNotEquals
 
@@ -15,3 +20,13 @@ __all__ = [
 ]
 
 offer_class_modules(__name__)
+offer_modules(
+    __name__,
+    {
+        "evaluate_condition_expression_impl": {
+            "VALID_FALSE_EXPRESSIONS": VALID_FALSE_EXPRESSIONS,
+            "VALID_TRUE_EXPRESSIONS": VALID_TRUE_EXPRESSIONS,
+            "evaluate_condition_expression": evaluate_condition_expression,
+        }
+    },
+)

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
 
+VALID_TRUE_EXPRESSIONS = ["true", "1"]
+VALID_FALSE_EXPRESSIONS = ["false", "0"]
+
+
 class InvalidConditionExpressionError(Exception):
     """A text that is neither true nor false."""
 
@@ -22,10 +26,11 @@ def evaluate_condition_expression(context: LaunchContext, expression: Iterable[S
     Raises InvalidConditionExpressionError for any other text.
     """
     text = perform_substitutions(context, expression).strip().lower()
-    if text in ("true", "1"):
+    if text in VALID_TRUE_EXPRESSIONS:
         return True
-    if text in ("false", "0"):
+    if text in VALID_FALSE_EXPRESSIONS:
         return False
     raise InvalidConditionExpressionError(
-        f"invalid condition expression, expected one of [true, 1, false, 0] but got: '{text}'"
+        "invalid condition expression, expected one of "
+        f"[{', '.join([*VALID_TRUE_EXPRESSIONS, *VALID_FALSE_EXPRESSIONS])}] but got: '{text}'"
     )

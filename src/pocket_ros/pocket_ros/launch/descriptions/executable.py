@@ -36,7 +36,8 @@ class Executable:
         additional_env: SomeEnvironment | None = None,
         arguments: Iterable[SomeSubstitutionsType] | None = None,
     ) -> None:
-        self._cmd = [normalize_to_list_of_substitutions(part) for part in [*cmd, *(arguments or ())]]
+        self._arguments = [normalize_to_list_of_substitutions(part) for part in (arguments or ())]
+        self._cmd = [*(normalize_to_list_of_substitutions(part) for part in cmd), *self._arguments]
         self._prefix = None if prefix is None else normalize_to_list_of_substitutions(prefix)
         self._name = None if name is None else normalize_to_list_of_substitutions(name)
         self._cwd = None if cwd is None else normalize_to_list_of_substitutions(cwd)
@@ -51,6 +52,16 @@ class Executable:
     def cmd(self) -> list[list[Substitution]]:
         """The command, one list of substitutions an argument."""
         return self._cmd
+
+    @property
+    def prefix(self) -> list[Substitution] | None:
+        """What the command is run by, a debugger for instance, where it was given."""
+        return self._prefix
+
+    @property
+    def arguments(self) -> list[list[Substitution]]:
+        """The arguments that were given beside the command, which has them at its end."""
+        return self._arguments
 
     @property
     def name(self) -> list[Substitution] | None:

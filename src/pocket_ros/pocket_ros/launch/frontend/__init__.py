@@ -1,20 +1,31 @@
 """Launch files in XML and YAML.
 
-`entity` is what both are read into, `loading` reads them, `tags` makes actions of them.
+`entity` is what both are read into, `parser` makes actions of it, by what `expose` knows of each tag.
 """
 
-from typing import Any
+from . import type_utils, xml_file, yaml_file
+from .entity import Entity
+from .expose import expose_action, expose_substitution
+from .parse_substitution import parse_if_substitutions, parse_substitution
+from .parser import InvalidFrontendLaunchFileError, Parser, offer_extension, offer_parser
 
-from .entity import Entity, InvalidLaunchEntityError
-from .loading import load_launch_file
+__all__ = [
+    "Entity",
+    "InvalidFrontendLaunchFileError",
+    "Parser",
+    "expose_action",
+    "expose_substitution",
+    "parse_if_substitutions",
+    "parse_substitution",
+    "type_utils",
+]
 
-__all__ = ["Entity", "InvalidLaunchEntityError", "load_launch_file"]
+
+def _load_launch_ros() -> None:
+    """Its actions expose tags of their own; it is above `launch`, and files in Python may do without."""
+    from ... import launch_ros  # noqa: F401
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("expose_action", "expose_substitution", "Parser"):
-        raise NotImplementedError(
-            f"launch.frontend.{name} is not covered by pocket_ros: its XML and YAML tags are fixed; "
-            "a full ROS 2 has it"
-        )
-    raise AttributeError(f"module 'launch.frontend' has no attribute '{name}'")
+offer_parser("xml", xml_file.Parser)
+offer_parser("yaml", yaml_file.Parser)
+offer_extension(_load_launch_ros)

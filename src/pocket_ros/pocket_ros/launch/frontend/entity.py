@@ -4,104 +4,60 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
-
-from ..substitution import Substitution
-
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
-
-
-class InvalidLaunchEntityError(ValueError):
-    """A launch file that says something it cannot say; the text names the tag."""
-
-
-class EmbeddedText(Substitution):
-    """Text with substitutions written in it, such as `$(var robot)`."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def describe(self) -> str:
-        return f"'{self.text}'"
-
-    def perform(self, context: LaunchContext) -> str:
-        from ...launch_ros.utilities.substitute_text import substitute_text
-
-        return substitute_text(context, self.text)
+from typing import Any
 
 
 class Entity:
-    """A tag with its attributes and the tags inside it.
+    """Base of the tags of all languages: its attributes by name and type, and the tags inside it.
 
-    Every attribute must be asked for, or `finish` complains.
+    Whatever it says must be asked for before `assert_entity_completely_parsed`, or that complains.
     """
 
-    def __init__(self, tag: str, attributes: dict[str, str], children: list[Entity]) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.children = children
-        self._asked: set[str] = set()
+    @property
+    def type_name(self) -> str:
+        """The name of the tag."""
+        raise NotImplementedError(f"{type(self).__name__} must implement type_name")
 
-    @classmethod
-    def from_xml(cls, element: ElementTree.Element) -> Entity:
-        """An XML element."""
-        return cls(element.tag, dict(element.attrib), [cls.from_xml(child) for child in element])
+    @property
+    def parent(self) -> Entity | None:
+        """The tag around it, or None."""
+        raise NotImplementedError(f"{type(self).__name__} must implement parent")
 
-    @classmethod
-    def from_yaml(cls, tag: str, data: Any) -> Entity:
-        """A YAML key with what it maps to. Raises InvalidLaunchEntityError."""
-        attributes: dict[str, str] = {}
-        children: list[Entity] = []
-        items: list[dict[str, Any]] = data if isinstance(data, list) else [data or {}]
-        for item in items:
-            if not isinstance(item, dict):
-                raise InvalidLaunchEntityError(f"'{tag}' holds {item!r}, it must hold tags or attributes")
-            for key, value in item.items():
-                if key == "children":
-                    children += [cls.from_yaml(k, v) for child in value for k, v in child.items()]
-                elif isinstance(data, list) and isinstance(value, dict | list):
-                    children.append(cls.from_yaml(key, value))
-                elif isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
-                    children += [cls.from_yaml(key, entry) for entry in value]
-                else:
-                    attributes[key] = str(value).lower() if isinstance(value, bool) else str(value)
-        return cls(tag, attributes, children)
+    @property
+    def children(self) -> list[Entity]:
+        """All tags inside, which count as asked for."""
+        raise NotImplementedError(f"{type(self).__name__} must implement children")
 
-    def text(self, name: str) -> EmbeddedText:
-        """A required attribute. Raises InvalidLaunchEntityError where it is missing."""
-        found = self.optional(name)
-        if found is None:
-            raise InvalidLaunchEntityError(f"<{self.tag}> needs the attribute '{name}'")
-        return found
+    def get_attr(
+        self, name: str, *, data_type: Any = str, optional: bool = False, can_be_str: bool = True
+    ) -> Any:
+        """An attribute as a bool, a number, text, or a typing.List of them; None for any type.
 
-    def optional(self, name: str) -> EmbeddedText | None:
-        """An attribute, or None."""
-        self._asked.add(name)
-        return EmbeddedText(self.attributes[name]) if name in self.attributes else None
+        `List[Entity]` asks for the tags of that name inside. `can_be_str` lets text through that may become
+        of the type once its substitutions are performed. An optional attribute that is missing is None.
+        Raises AttributeError for another that is missing, TypeError for one of another type.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement get_attr()")
 
-    def flag(self, name: str, default: bool) -> bool:
-        """An attribute that says true or false."""
-        self._asked.add(name)
-        value = self.attributes.get(name, str(default)).lower()
-        if value not in ("true", "false"):
-            raise InvalidLaunchEntityError(f"<{self.tag} {name}> must be true or false, got '{value}'")
-        return value == "true"
+    def assert_entity_completely_parsed(self) -> None:
+        """Raise ValueError for attributes and tags nobody has asked for."""
+        raise NotImplementedError(f"{type(self).__name__} must implement assert_entity_completely_parsed()")
 
-    def inside(self, tags: Iterable[str]) -> list[Entity]:
-        """The tags inside, which must be among those. Raises InvalidLaunchEntityError."""
-        allowed = set(tags)
-        for child in self.children:
-            if child.tag not in allowed:
-                names = ", ".join(sorted(allowed)) or "nothing"
-                raise InvalidLaunchEntityError(f"<{child.tag}> cannot be in <{self.tag}>; allowed: {names}")
-        return self.children
 
-    def finish(self) -> None:
-        """Raise InvalidLaunchEntityError for an attribute nobody asked for."""
-        for name in self.attributes:
-            if name not in self._asked:
-                near = difflib.get_close_matches(name, self._asked, n=1)
-                hint = f"; did you mean '{near[0]}'?" if near else ""
-                raise InvalidLaunchEntityError(f"<{self.tag}> has no attribute '{name}'{hint}")
+def describe_type(data_type: Any) -> str:
+    """A type as the writer of a launch file knows it."""
+    if data_type is bool:
+        return "true or false"
+    return str(getattr(data_type, "__name__", data_type)) if isinstance(data_type, type) else str(data_type)
+
+
+def refuse_left_over(tag: str, what: str, left_over: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ValueError where something is left over, with the name that was probably meant."""
+    names = sorted(left_over)
+    if not names:
+        return
+    known = sorted(known)
+    near = difflib.get_close_matches(names[0], known, n=1)
+    allowed = f"did you mean '{near[0]}'?" if near else f"allowed: {', '.join(known) or 'nothing'}"
+    listed = ", ".join(f"'{name}'" for name in names)
+    raise ValueError(f"`{tag}` has no {what} {listed}; {allowed}")

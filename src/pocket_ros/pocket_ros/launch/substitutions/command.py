@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..frontend.expose import expose_substitution, take_words
 from ..logging import get_logger
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
+from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
 
+@expose_substitution("command")
 class Command(Substitution):
     """What a command writes to standard output.
 
@@ -27,10 +30,20 @@ class Command(Substitution):
         self._command = normalize_to_list_of_substitutions(command)
         self._on_stderr = normalize_to_list_of_substitutions(on_stderr)
 
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(command …)`."""
+        return cls, take_words(data, "command", "command", "on_stderr", optional=1)
+
     @property
     def command(self) -> list[Substitution]:
         """The command, as substitutions."""
         return self._command
+
+    @property
+    def on_stderr(self) -> list[Substitution]:
+        """What text on standard error means, as substitutions."""
+        return self._on_stderr
 
     def describe(self) -> str:
         return f"Command({' + '.join(part.describe() for part in self._command)})"

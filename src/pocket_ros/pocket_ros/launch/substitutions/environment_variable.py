@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..frontend.expose import expose_substitution, take_words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
+from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
 
+@expose_substitution("env")
 class EnvironmentVariable(Substitution):
     """The value of an environment variable.
 
@@ -25,6 +28,21 @@ class EnvironmentVariable(Substitution):
     ) -> None:
         self._name = normalize_to_list_of_substitutions(name)
         self._default = None if default_value is None else normalize_to_list_of_substitutions(default_value)
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(env …)`."""
+        return cls, take_words(data, "env", "name", "default_value", optional=1)
+
+    @property
+    def name(self) -> list[Substitution]:
+        """The name, as substitutions."""
+        return self._name
+
+    @property
+    def default_value(self) -> list[Substitution] | None:
+        """The default, as substitutions."""
+        return self._default
 
     def describe(self) -> str:
         return f"EnvVar({' + '.join(part.describe() for part in self._name)})"

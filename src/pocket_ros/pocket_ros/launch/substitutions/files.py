@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..frontend.expose import expose_substitution, take_words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
+from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -42,11 +44,22 @@ class PathJoinSubstitution(Substitution):
         return os.path.join(*(perform_substitutions(context, part) for part in self._parts))
 
 
+@expose_substitution("file-content")
 class FileContent(Substitution):
     """The text of a file. Raises SubstitutionFailure when it cannot be read."""
 
     def __init__(self, path: SomeSubstitutionsType) -> None:
         self._path = normalize_to_list_of_substitutions(path)
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(file-content …)`."""
+        return cls, take_words(data, "file-content", "path")
+
+    @property
+    def path(self) -> list[Substitution]:
+        """The path, as substitutions."""
+        return self._path
 
     def describe(self) -> str:
         return f"FileContent({' + '.join(part.describe() for part in self._path)})"
@@ -60,11 +73,22 @@ class FileContent(Substitution):
             raise SubstitutionFailure(f"Failed to open file '{path}': {error.strerror}") from error
 
 
+@expose_substitution("find-exec")
 class FindExecutable(Substitution):
     """The full path of an executable on `PATH`. Raises SubstitutionFailure when there is none."""
 
     def __init__(self, *, name: SomeSubstitutionsType) -> None:
         self._name = normalize_to_list_of_substitutions(name)
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(find-exec …)`."""
+        return cls, take_words(data, "find-exec", "name")
+
+    @property
+    def name(self) -> list[Substitution]:
+        """The name, as substitutions."""
+        return self._name
 
     def describe(self) -> str:
         return f"FindExec({' + '.join(part.describe() for part in self._name)})"
@@ -77,8 +101,15 @@ class FindExecutable(Substitution):
         return path
 
 
+@expose_substitution("launch_log_dir")
+@expose_substitution("log_dir")
 class LaunchLogDir(Substitution):
     """The folder of this launch's log files."""
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(launch_log_dir …)`."""
+        return cls, take_words(data, "launch_log_dir")
 
     def perform(self, context: LaunchContext) -> str:
         from ..logging import launch_config
@@ -96,13 +127,25 @@ class _OfThisFile(Substitution):
         return str(value)
 
 
+@expose_substitution("filename")
 class ThisLaunchFile(_OfThisFile):
     """The path of the launch file it stands in. Raises SubstitutionFailure outside of one."""
 
     local = "current_launch_file_path"
 
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(filename …)`."""
+        return cls, take_words(data, "filename")
 
+
+@expose_substitution("dirname")
 class ThisLaunchFileDir(_OfThisFile):
     """The folder of the launch file it stands in. Raises SubstitutionFailure outside of one."""
 
     local = "current_launch_file_directory"
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(dirname …)`."""
+        return cls, take_words(data, "dirname")

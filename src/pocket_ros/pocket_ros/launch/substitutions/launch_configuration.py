@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..frontend.expose import expose_substitution, take_words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
+from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
 
+@expose_substitution("var")
 class LaunchConfiguration(Substitution):
     """The value of a launch configuration, or the default where it is not set.
 
@@ -31,6 +34,11 @@ class LaunchConfiguration(Substitution):
                 if isinstance(parts, list | tuple)
                 else parts
             )
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(var …)`."""
+        return cls, take_words(data, "var", "variable_name", "default", optional=1)
 
     @property
     def variable_name(self) -> list[Substitution]:

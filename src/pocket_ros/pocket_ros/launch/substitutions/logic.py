@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ..frontend.expose import expose_substitution, take_words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
+from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..utilities.type_utils import coerce_to_type
 from .substitution_failure import SubstitutionFailure
@@ -26,11 +29,22 @@ def _text(value: bool) -> str:
     return "true" if value else "false"
 
 
+@expose_substitution("not")
 class NotSubstitution(Substitution):
     """The opposite. Raises SubstitutionFailure for text that is no truth value."""
 
     def __init__(self, value: SomeSubstitutionsType) -> None:
         self._value = normalize_to_list_of_substitutions(value)
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(not …)`."""
+        return cls, take_words(data, "not", "value")
+
+    @property
+    def value(self) -> list[Substitution]:
+        """The text, as substitutions."""
+        return self._value
 
     def perform(self, context: LaunchContext) -> str:
         return _text(not _truth(context, self._value, self))
@@ -39,6 +53,11 @@ class NotSubstitution(Substitution):
 class _OfMany(Substitution):
     def __init__(self, *values: SomeSubstitutionsType) -> None:
         self._values = [normalize_to_list_of_substitutions(value) for value in values]
+
+    @property
+    def args(self) -> list[list[Substitution]]:
+        """The texts, as substitutions."""
+        return self._values
 
     def describe(self) -> str:
         parts = (" + ".join(part.describe() for part in value) for value in self._values)
@@ -49,34 +68,79 @@ class _OfMany(Substitution):
         return [_truth(context, value, self) for value in self._values]
 
 
+@expose_substitution("all")
 class AllSubstitution(_OfMany):
     """True when all are. Raises SubstitutionFailure for text that is no truth value."""
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(all …)`."""
+        return partial(cls, *data), {}
 
     def perform(self, context: LaunchContext) -> str:
         return _text(all(self._truths(context)))
 
 
+@expose_substitution("any")
 class AnySubstitution(_OfMany):
     """True when one is. Raises SubstitutionFailure for text that is no truth value."""
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(any …)`."""
+        return partial(cls, *data), {}
 
     def perform(self, context: LaunchContext) -> str:
         return _text(any(self._truths(context)))
 
 
+@expose_substitution("and")
 class AndSubstitution(AllSubstitution):
     """True when both are."""
 
     def __init__(self, left: SomeSubstitutionsType, right: SomeSubstitutionsType) -> None:
         super().__init__(left, right)
 
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(and …)`."""
+        return cls, take_words(data, "and", "left", "right")
 
+    @property
+    def left(self) -> list[Substitution]:
+        """The first, as substitutions."""
+        return self._values[0]
+
+    @property
+    def right(self) -> list[Substitution]:
+        """The second, as substitutions."""
+        return self._values[1]
+
+
+@expose_substitution("or")
 class OrSubstitution(AnySubstitution):
     """True when one of two is."""
 
     def __init__(self, left: SomeSubstitutionsType, right: SomeSubstitutionsType) -> None:
         super().__init__(left, right)
 
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(or …)`."""
+        return cls, take_words(data, "or", "left", "right")
 
+    @property
+    def left(self) -> list[Substitution]:
+        """The first, as substitutions."""
+        return self._values[0]
+
+    @property
+    def right(self) -> list[Substitution]:
+        """The second, as substitutions."""
+        return self._values[1]
+
+
+@expose_substitution("equals")
 class EqualsSubstitution(Substitution):
     """True when both sides are the same text, the same truth value, or nearly the same number.
 
@@ -89,6 +153,21 @@ class EqualsSubstitution(Substitution):
         right: SomeSubstitutionsType | float | bool | None,
     ) -> None:
         self._sides = [self._normalize(left), self._normalize(right)]
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(equals …)`."""
+        return cls, take_words(data, "equals", "left", "right")
+
+    @property
+    def left(self) -> list[Substitution]:
+        """The first side, as substitutions."""
+        return self._sides[0]
+
+    @property
+    def right(self) -> list[Substitution]:
+        """The second side, as substitutions."""
+        return self._sides[1]
 
     @staticmethod
     def _normalize(value: SomeSubstitutionsType | float | bool | None) -> list[Substitution]:
@@ -117,13 +196,20 @@ class EqualsSubstitution(Substitution):
         return _text(self._equal(context))
 
 
+@expose_substitution("not-equals")
 class NotEqualsSubstitution(EqualsSubstitution):
     """The opposite of EqualsSubstitution."""
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(not-equals …)`."""
+        return cls, take_words(data, "not-equals", "left", "right")
 
     def perform(self, context: LaunchContext) -> str:
         return _text(not self._equal(context))
 
 
+@expose_substitution("if")
 class IfElseSubstitution(Substitution):
     """One value where the condition is true, the other where it is not; one of the two may be left out.
 
@@ -141,6 +227,26 @@ class IfElseSubstitution(Substitution):
         self._condition = normalize_to_list_of_substitutions(condition)
         self._if = normalize_to_list_of_substitutions(if_value)
         self._else = normalize_to_list_of_substitutions(else_value)
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(if …)`."""
+        return cls, take_words(data, "if", "condition", "if_value", "else_value", optional=1)
+
+    @property
+    def condition(self) -> list[Substitution]:
+        """The condition, as substitutions."""
+        return self._condition
+
+    @property
+    def if_value(self) -> list[Substitution]:
+        """The value where it is true."""
+        return self._if
+
+    @property
+    def else_value(self) -> list[Substitution]:
+        """The value where it is false."""
+        return self._else
 
     def perform(self, context: LaunchContext) -> str:
         return perform_substitutions(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 import socket
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..frontend.expose import expose_substitution, take_words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
+from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -16,20 +18,34 @@ if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
 
+@expose_substitution("anon")
 class AnonName(Substitution):
     """A name nobody else has: the same one each time the same text is asked for in a launch."""
 
     def __init__(self, name: SomeSubstitutionsType) -> None:
         self._name = normalize_to_list_of_substitutions(name)
 
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(anon …)`."""
+        return cls, take_words(data, "anon", "name")
+
+    @property
+    def name(self) -> list[Substitution]:
+        """The text that the name begins with, as substitutions."""
+        return self._name
+
     def perform(self, context: LaunchContext) -> str:
         name = perform_substitutions(context, self._name)
         key = f"anon{name}"
         if key not in context.launch_configurations:
-            host = socket.gethostname().replace(".", "_").replace("-", "_").replace(":", "_")
-            suffix = f"{host}_{os.getpid()}_{random.randrange(2**63)}"
-            context.launch_configurations[key] = f"{name}_{suffix}"
+            context.launch_configurations[key] = self.compute_name(name)
         return str(context.launch_configurations[key])
+
+    def compute_name(self, name: str) -> str:
+        """A new name that begins with a text."""
+        host = socket.gethostname().replace(".", "_").replace("-", "_").replace(":", "_")
+        return f"{name}_{host}_{os.getpid()}_{random.randrange(2**63)}"
 
 
 class LocalSubstitution(Substitution):
@@ -41,6 +57,16 @@ class LocalSubstitution(Substitution):
     def __init__(self, expression: str, description: str | None = None) -> None:
         self._expression = expression
         self._description = description
+
+    @property
+    def expression(self) -> str:
+        """Which local, with its attributes."""
+        return self._expression
+
+    @property
+    def description(self) -> str | None:
+        """What it is, for a person."""
+        return self._description
 
     def describe(self) -> str:
         return self._description or f"LocalSubstitution('{self._expression}')"

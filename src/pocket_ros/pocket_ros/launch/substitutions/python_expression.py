@@ -6,14 +6,16 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..frontend.expose import expose_substitution, take_words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
+from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 
 if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
 
+@expose_substitution("eval")
 class PythonExpression(Substitution):
     """The text of the value of a Python expression.
 
@@ -30,10 +32,23 @@ class PythonExpression(Substitution):
         modules = [python_modules] if isinstance(python_modules, str | Substitution) else list(python_modules)
         self._modules = [normalize_to_list_of_substitutions(module) for module in modules]
 
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(eval …)`."""
+        arguments = take_words(data, "eval", "expression", "python_modules", optional=1)
+        if "python_modules" in arguments:
+            arguments["python_modules"] = [arguments["python_modules"]]  # one word, with commas in it
+        return cls, arguments
+
     @property
     def expression(self) -> list[Substitution]:
         """The expression, as substitutions."""
         return self._expression
+
+    @property
+    def python_modules(self) -> list[list[Substitution]]:
+        """The modules whose names are known."""
+        return self._modules
 
     def describe(self) -> str:
         return f"PythonExpr({' + '.join(part.describe() for part in self._expression)})"

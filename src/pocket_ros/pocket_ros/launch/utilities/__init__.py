@@ -1,5 +1,6 @@
 """Helpers for actions and substitutions."""
 
+from ...module_places import offer_modules
 from .entities import normalize_to_list_of_entities
 from .substitutions import normalize_to_list_of_substitutions, perform_substitutions
 from .types import ensure_argument_type, is_a, is_a_subclass, isclassinstance
@@ -13,3 +14,14 @@ __all__ = [
     "normalize_to_list_of_substitutions",
     "perform_substitutions",
 ]
+
+_TYPES = (ensure_argument_type, is_a, is_a_subclass, isclassinstance)
+_SEQUENCES = (normalize_to_list_of_entities, normalize_to_list_of_substitutions, perform_substitutions)
+offer_modules(
+    __name__,
+    {
+        "class_tools_impl": {tool.__name__: tool for tool in _TYPES[1:]},
+        "ensure_argument_type_impl": {"ensure_argument_type": ensure_argument_type},
+        **{f"{function.__name__}_impl": {function.__name__: function} for function in _SEQUENCES},
+    },
+)

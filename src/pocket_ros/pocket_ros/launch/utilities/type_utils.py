@@ -2,63 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, List, Union, get_args, get_origin  # noqa: UP035 - part of the interface
 
 import yaml
 
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from .substitutions import normalize_to_list_of_substitutions, perform_substitutions
+from .types import ensure_argument_type
 
 if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
-_TRUE = {"true", "yes", "on", "y", "1"}
-_FALSE = {"false", "no", "off", "n", "0"}
+ScalarTypesTuple = (int, float, bool, str)
+ListTypesTuple = (List[int], List[float], List[bool], List[str])  # noqa: UP006
+AllowedTypesTuple = (*ScalarTypesTuple, *ListTypesTuple)
+
+ScalarTypesType = type[int] | type[float] | type[bool] | type[str]
+ListTypesType = type[list[int]] | type[list[float]] | type[list[bool]] | type[list[str]]
+AllowedTypesType = ScalarTypesType | ListTypesType
+
+ScalarValueType = int | float | bool | str
+ListValueType = list[int] | list[float] | list[bool] | list[str]
+SequenceValueType = Sequence[int] | Sequence[float] | Sequence[bool] | Sequence[str]
+AllowedValueType = ScalarValueType | SequenceValueType
+
+# Each may be of text and substitutions in place of the value, which is known when the launch runs.
+SomeScalarType = Union[SomeSubstitutionsType, ScalarValueType]  # noqa: UP007
+SomeSequenceType = Sequence[SomeScalarType]
+SomeValueType = Union[SomeScalarType, SomeSequenceType]  # noqa: UP007
+NormalizedScalarType = list[Substitution] | ScalarValueType
+NormalizedSequenceType = list[NormalizedScalarType]
+NormalizedValueType = NormalizedScalarType | NormalizedSequenceType
+StrSomeScalarType = SomeScalarType
+StrSomeSequenceType = Sequence[ScalarValueType]
+StrSomeValueType = Union[StrSomeScalarType, StrSomeSequenceType]  # noqa: UP007
 
 
-def coerce_to_type(text: str, data_type: type | None = None, *, can_be_str: bool = True) -> Any:
-    """The value a text stands for: of `data_type`, or whatever YAML makes of it. Raises ValueError."""
-    if data_type is str:
-        return text
-    if data_type is bool:
-        lowered = text.strip().lower()
-        if lowered in _TRUE | _FALSE:
-            return lowered in _TRUE
-        raise ValueError(f"cannot read '{text}' as bool; write true or false")
-    if data_type is int or data_type is float:
-        try:
-            return data_type(text)
-        except ValueError:
-            raise ValueError(f"cannot read '{text}' as {data_type.__name__}") from None
+def is_typing_list(data_type: Any) -> bool:
+    """Whether a type is typing.List, or a list of some type."""
+    return data_type is List or get_origin(data_type) is list  # noqa: UP006
+
+
+def is_valid_scalar_type(data_type: Any) -> bool:
+    """Whether a type is int, float, bool or str."""
+    return data_type in ScalarTypesTuple
+
+
+def extract_type(data_type: Any) -> tuple[Any, bool]:
+    """The scalar type, and whether a list of it is meant. Raises ValueError for any other type."""
+    held = get_args(data_type) if is_typing_list(data_type) else ()
+    scalar = held[0] if held else data_type
+    if not is_valid_scalar_type(scalar):
+        raise ValueError(
+            f"Unrecognized data type: {data_type}; there are int, float, bool, str and lists of them"
+        )
+    return scalar, bool(held)
+
+
+def is_instance_of_valid_type(value: Any, *, can_be_str: bool = False) -> bool:
+    """Whether a value is a scalar or a list of scalars of one type, with texts among them if they may be."""
+    if not isinstance(value, list):
+        return isinstance(value, ScalarTypesTuple)
+    kinds = {type(item) for item in value}
+    if can_be_str and len(kinds) > 1:
+        kinds.discard(str)
+    return len(kinds) <= 1 and kinds <= set(ScalarTypesTuple)
+
+
+def is_instance_of(value: Any, data_type: Any = None, *, can_be_str: bool = False) -> bool:
+    """Whether a value is of a type, or text if it may be; None is any type. Raises ValueError."""
+    if data_type is None:
+        return is_instance_of_valid_type(value, can_be_str=can_be_str)
+    scalar, is_list = extract_type(data_type)
+    allowed = (str, scalar) if can_be_str else (scalar,)
+    if not is_list:
+        return isinstance(value, allowed)
+    return isinstance(value, list) and all(isinstance(item, allowed) for item in value)
+
+
+def coerce_to_type(value: str, data_type: Any = None, *, can_be_str: bool = False) -> Any:
+    """The value a text stands for: of a type, or whatever YAML makes of it.
+
+    With `can_be_str` text that is not of the type stays text, and lists may hold texts. Raises ValueError,
+    and TypeError for what is no text.
+    """
+    ensure_argument_type(value, str, "value", "coerce_to_type")
+    scalar, is_list = (None, False) if data_type is None else extract_type(data_type)
+    if scalar is str and not is_list:
+        return value
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        value = text
-    if value is None or isinstance(value, dict) or not isinstance(value, bool | int | float | str | list):
-        value = text
-    if isinstance(value, str) and not can_be_str:
-        raise ValueError(f"cannot read '{text}' as a bool, a number or a list")
-    return value
+        found = _convert(value, scalar, is_list, can_be_str)
+    except ValueError as error:
+        if can_be_str and not is_list:
+            return value
+        wanted = getattr(scalar, "__name__", "YAML") if not is_list else data_type
+        raise ValueError(f"cannot read '{value}' as {wanted}: {error}") from None
+    return found
 
 
-def normalize_typed_substitution(value: Any, data_type: type | None = None) -> Any:
-    """A value as it is, or text and substitutions as a list of substitutions to be read later."""
-    if isinstance(value, str | Substitution):
+def _convert(text: str, scalar: Any, is_list: bool, can_be_str: bool) -> Any:
+    if scalar in (int, float) and not is_list:
+        return scalar(text)
+    if scalar is bool and not is_list:
+        text = {"1": "true", "0": "false"}.get(text, text)
+    if scalar is None and not text:
+        return text
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+    if scalar is None:
+        if not is_instance_of_valid_type(found, can_be_str=can_be_str):
+            raise ValueError(f"it is of type {type(found).__name__}")
+        return found
+    allowed = (scalar, str) if can_be_str else (scalar,)
+    items = found if is_list else [found]
+    if not isinstance(items, list) or not all(isinstance(item, allowed) for item in items):
+        raise ValueError(f"it is {found!r}")
+    return found
+
+
+def coerce_list(value: list[str], data_type: Any = None, *, can_be_str: bool = False) -> list[Any]:
+    """Texts as values of one type. Raises ValueError, and TypeError for what is no list of texts."""
+    ensure_argument_type(value, list, "value", "coerce_list")
+    found = [coerce_to_type(item, data_type, can_be_str=can_be_str) for item in value]
+    if not is_instance_of_valid_type(found, can_be_str=can_be_str):
+        raise ValueError(f"cannot read {value} as a list of one type, it holds {found}")
+    return found
+
+
+def get_typed_value(value: str | list[str], data_type: Any, *, can_be_str: bool = False) -> Any:
+    """A text, or a list of texts, as a value of a type. Raises ValueError and TypeError."""
+    if not isinstance(value, list):
+        return coerce_to_type(value, data_type, can_be_str=can_be_str)
+    if data_type is None:
+        return coerce_list(value, None, can_be_str=can_be_str)
+    scalar, is_list = extract_type(data_type)
+    if not is_list:
+        raise TypeError(f"cannot read the list {value} as one {scalar.__name__}")
+    return coerce_list(value, scalar, can_be_str=can_be_str)
+
+
+def is_substitution(x: Any) -> bool:
+    """Whether it is a substitution, or texts and substitutions with at least one of the latter."""
+    if isinstance(x, Substitution):
+        return True
+    if isinstance(x, str) or not isinstance(x, Iterable):
+        return False
+    parts = list(x)
+    return all(isinstance(part, Substitution | str) for part in parts) and any(
+        isinstance(part, Substitution) for part in parts
+    )
+
+
+def is_normalized_substitution(x: Any) -> bool:
+    """Whether it is a list of nothing but substitutions."""
+    return isinstance(x, list) and bool(x) and all(isinstance(part, Substitution) for part in x)
+
+
+def normalize_typed_substitution(value: Any, data_type: Any = None) -> Any:
+    """A value as it is, or text and substitutions as a list of substitutions to be read later.
+
+    A list in which an item is a list, or a number, is one of values, each of which may be of substitutions.
+    Raises TypeError for what can never be of the type, ValueError for a type that no value has.
+    """
+    if isinstance(value, ScalarTypesTuple):
+        if not is_instance_of(value, data_type):
+            raise TypeError(f"{value!r} is not of type {data_type}")
+        return value
+    if is_substitution(value):
         return normalize_to_list_of_substitutions(value)
-    if isinstance(value, Iterable):
-        value = list(value)
-        if any(isinstance(part, Substitution) for part in value):
-            return normalize_to_list_of_substitutions(value)
-    return value
+    if not isinstance(value, Iterable):
+        raise TypeError(f"expected a value, substitutions or a list of them, got {value!r}")
+    scalar, is_list = (None, True) if data_type is None else extract_type(data_type)
+    if not is_list:
+        raise TypeError(f"{value!r} is a list, it must be of type {data_type}")
+    return _normalize_items(list(value), scalar)
 
 
-def perform_typed_substitution(context: LaunchContext, value: Any, data_type: type | None = None) -> Any:
-    """The value in a context, of `data_type` where one is given."""
-    if isinstance(value, list) and value and all(isinstance(v, Substitution) for v in value):
+def _normalize_items(values: list[Any], scalar: Any) -> list[Any]:
+    kinds = {type(item) for item in values if not is_substitution(item)}
+    if kinds == {int, float}:
+        kinds = {float}
+        values = [float(item) if isinstance(item, int) else item for item in values]
+    if not kinds <= set(ScalarTypesTuple) or len(kinds) > 1:
+        raise TypeError(f"a list must hold values of one type and substitutions, got {values!r}")
+    if scalar is not None and kinds and kinds != {scalar}:
+        raise TypeError(f"expected a list of {scalar.__name__}, got {values!r}")
+    return [normalize_to_list_of_substitutions(item) if is_substitution(item) else item for item in values]
+
+
+def perform_typed_substitution(context: LaunchContext, value: Any, data_type: Any = None) -> Any:
+    """A normalized value in a context, of `data_type` where one is given. Raises TypeError and ValueError."""
+    if isinstance(value, ScalarTypesTuple):
+        if data_type is not None and not is_instance_of(value, data_type):
+            raise TypeError(f"{value!r} is not of type {data_type}")
+        return value
+    if is_normalized_substitution(value):
         return coerce_to_type(perform_substitutions(context, value), data_type)
-    return value
+    if not isinstance(value, list):
+        raise TypeError(f"expected a value, or a list of values and substitutions, got {value!r}")
+    scalar, is_list = (None, True) if data_type is None else extract_type(data_type)
+    if not is_list:
+        raise ValueError(f"{value!r} is a list, it must be of type {data_type}")
+    found = [
+        coerce_to_type(perform_substitutions(context, item), scalar)
+        if is_normalized_substitution(item)
+        else item
+        for item in value
+    ]
+    if not is_instance_of(found, data_type):
+        raise ValueError(f"expected a list of {'one type' if scalar is None else scalar}, got {found!r}")
+    return found
 
 
 def perform_float(context: LaunchContext, value: float | SomeSubstitutionsType) -> float:
@@ -68,3 +225,11 @@ def perform_float(context: LaunchContext, value: float | SomeSubstitutionsType) 
     return float(
         coerce_to_type(perform_substitutions(context, normalize_to_list_of_substitutions(value)), float)
     )
+
+
+def perform_bool(context: LaunchContext, value: bool | SomeSubstitutionsType) -> bool:
+    """A truth value, or text and substitutions that make one. Raises ValueError."""
+    if isinstance(value, bool):
+        return value
+    text = perform_substitutions(context, normalize_to_list_of_substitutions(value))
+    return bool(coerce_to_type(text, bool))

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, List  # noqa: UP035 - entities are asked for typing.List
 
 import yaml
 
+from ...launch.action import Parsed
 from ...launch.actions import ExecuteProcess
+from ...launch.frontend.attributes import optional_texts, pairs, texts
+from ...launch.frontend.entity import Entity
+from ...launch.frontend.expose import expose_action
+from ...launch.logging import get_logger
 from ...launch.some_substitutions_type import SomeSubstitutionsType
-from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ..substitutions import ExecutableInPackage
 from ..utilities.namespaces import make_namespace_absolute, prefix_namespace
+from ..utilities.normalize_remap_rule import normalize_remap_rule
 from ..utilities.parameters import evaluate_parameters, normalize_parameters
+from ..utilities.track_node_names import add_node_name, get_node_name_count
+from .parameter_tags import parse_parameters
 from .set_parameter import global_parameters
 
 if TYPE_CHECKING:
+    from ...launch.frontend.parser import Parser
     from ...launch.launch_context import LaunchContext
     from ..parameters_type import SomeParameters
 
 Remappings = Iterable[tuple[SomeSubstitutionsType, SomeSubstitutionsType]]
 
 
+@expose_action("node")
 class Node(ExecuteProcess):
     """Runs an executable of a package as a node, with name, namespace, parameters and remappings.
 
@@ -57,11 +66,33 @@ class Node(ExecuteProcess):
         self._name_given = None if name is None else normalize_to_list_of_substitutions(name)
         self._namespace_given = None if namespace is None else normalize_to_list_of_substitutions(namespace)
         self._parameters = () if parameters is None else normalize_parameters(parameters)
-        self._remappings = [_normalize_remapping(rule) for rule in (remappings or ())]
+        self._remappings = [normalize_remap_rule(rule) for rule in (remappings or ())]
         self._ros_arguments = [normalize_to_list_of_substitutions(part) for part in (ros_arguments or ())]
         self._node_name: str | None = None
         self._node_namespace: str | None = None
+        self._expanded_remappings: list[tuple[str, str]] | None = None
         self._prepared = False
+
+    @classmethod
+    def parse(cls, entity: Entity, parser: Parser, ignore: Collection[str] = ()) -> Parsed:
+        """What the attributes and each `param`, `remap` and `env` inside say."""
+        arguments = super().parse(entity, parser, ignore=["cmd", *ignore])[1]
+        arguments |= texts(entity, parser, executable="exec")
+        arguments |= optional_texts(entity, parser, "name", "namespace", "exec_name", package="pkg")
+        for argument, name in (("arguments", "args"), ("ros_arguments", "ros_args")):
+            line = entity.get_attr(name, optional=True)
+            if line is not None:
+                arguments[argument] = cls._parse_cmdline(line, parser)
+        arguments["remappings"] = pairs(entity, parser, "remap", "from", "to")
+        params = entity.get_attr("param", data_type=List[Entity], optional=True)  # noqa: UP006
+        if params is not None:
+            arguments["parameters"] = cls.parse_nested_parameters(params, parser)
+        return cls, arguments
+
+    @staticmethod
+    def parse_nested_parameters(params: list[Entity], parser: Parser) -> list[Any]:
+        """The parameter files and dictionaries that `param` tags stand for."""
+        return parse_parameters(params, parser)
 
     @property
     def node_package(self) -> Any:
@@ -109,6 +140,8 @@ class Node(ExecuteProcess):
             args += ["-r", f"__node:={self._node_name}"]
         if self._node_namespace is not None:
             args += ["-r", f"__ns:={self._node_namespace}"]
+        if self.is_node_name_fully_specified():
+            self._count_name(context)
         parameters = [
             *global_parameters(context, self._node_name),
             *evaluate_parameters(context, self._parameters),
@@ -122,9 +155,19 @@ class Node(ExecuteProcess):
             (perform_substitutions(context, source), perform_substitutions(context, target))
             for source, target in self._remappings
         ]
-        for source, target in [*context.launch_configurations.get("ros_remaps", ()), *own]:
+        self._expanded_remappings = [*context.launch_configurations.get("ros_remaps", ()), *own]
+        for source, target in self._expanded_remappings:
             args += ["-r", f"{source}:={target}"]
         return args
+
+    def _count_name(self, context: LaunchContext) -> None:
+        add_node_name(context, self.node_name)
+        count = get_node_name_count(context, self.node_name)
+        if count > 1:
+            get_logger("launch_ros.actions.node").warning(
+                f"there are now at least {count} nodes with the name {self.node_name} created within this "
+                "launch context"
+            )
 
     def _write_parameters(self, parameters: dict[str, Any]) -> Path:
         owner = self.node_name if self.is_node_name_fully_specified() else "/**"
@@ -143,6 +186,11 @@ class Node(ExecuteProcess):
         return self._node_namespace or self.UNSPECIFIED_NODE_NAMESPACE
 
     @property
+    def expanded_remapping_rules(self) -> list[tuple[str, str]] | None:
+        """Names and what they become, those of the scope first; None before the action was visited."""
+        return self._expanded_remappings
+
+    @property
     def ros_arguments(self) -> Sequence[Any]:
         """ROS arguments as given, as substitutions."""
         return self._ros_arguments
@@ -154,9 +202,10 @@ def _parameter_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="launch_ros_")
 
 
-def _normalize_remapping(rule: Any) -> tuple[list[Substitution], list[Substitution]]:
-    """A pair of names. Raises TypeError for anything else."""
-    if isinstance(rule, str) or not isinstance(rule, Sequence) or len(rule) != 2:
-        raise TypeError(f"expected a remapping as a pair ('from', 'to'), got {rule!r}")
-    source, target = rule
-    return normalize_to_list_of_substitutions(source), normalize_to_list_of_substitutions(target)
+def __getattr__(name: str) -> Any:
+    if name in ("NodeActionExtension", "get_extensions", "instantiate_extension", "g_entry_points_impl"):
+        raise NotImplementedError(
+            f"launch_ros.actions.node.{name} is not covered by pocket_ros, whose Node takes no extensions; "
+            "a full ROS 2 has it"
+        )
+    raise AttributeError(f"module 'launch_ros.actions.node' has no attribute '{name}'")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ...module_places import offer_modules
 from ..parameter_descriptions import Parameter, ParameterFile, ParameterValue
 
 __all__ = ["ComposableNode", "Parameter", "ParameterFile", "ParameterValue"]
@@ -14,3 +15,6 @@ class ComposableNode:
         raise NotImplementedError(
             "launch_ros.descriptions.ComposableNode is not covered by pocket_ros; a full ROS 2 has it"
         )
+
+
+offer_modules(__name__, {"composable_node": {"ComposableNode": ComposableNode}})

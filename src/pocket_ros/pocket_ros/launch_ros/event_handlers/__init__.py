@@ -1,11 +1,5 @@
-"""Events of managed nodes, which are not covered."""
+"""Handlers for the events of nodes."""
 
-from __future__ import annotations
+from .on_state_transition import OnStateTransition
 
-
-def __getattr__(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(
-        f"launch_ros.event_handlers.{name} is not covered by pocket_ros; a full ROS 2 has it"
-    )
+__all__ = ["OnStateTransition"]

@@ -1,9 +1,6 @@
-"""Events of managed nodes, which are not covered."""
+"""Events of nodes."""
 
-from __future__ import annotations
+from . import lifecycle, matchers
+from .matchers import matches_node_name
 
-
-def __getattr__(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(f"launch_ros.events.{name} is not covered by pocket_ros; a full ROS 2 has it")
+__all__ = ["lifecycle", "matchers", "matches_node_name"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...ament_index_python import PackageNotFoundError, get_package_prefix, get_package_share_directory
+from ...launch.frontend.expose import expose_substitution, take_words
 from ...launch.some_substitutions_type import SomeSubstitutionsType
-from ...launch.substitution import Substitution
+from ...launch.substitution import ParsedSubstitution, Substitution
 from ...launch.substitutions import PathJoinSubstitution, SubstitutionFailure
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 
@@ -22,6 +24,11 @@ class FindPackage(Substitution):
 
     def __init__(self, package: SomeSubstitutionsType) -> None:
         self._package = normalize_to_list_of_substitutions(package)
+
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From the words of `$(find-pkg …)`."""
+        return cls, take_words(data, "find-pkg-…", "package")
 
     @property
     def package(self) -> list[Substitution]:
@@ -47,6 +54,7 @@ class FindPackage(Substitution):
             raise SubstitutionFailure(str(error)) from error
 
 
+@expose_substitution("find-pkg-prefix")
 class FindPackagePrefix(FindPackage):
     """The prefix a package is installed in."""
 
@@ -54,6 +62,7 @@ class FindPackagePrefix(FindPackage):
         return get_package_prefix(package_name)
 
 
+@expose_substitution("find-pkg-share")
 class FindPackageShare(FindPackage):
     """The share directory of a package."""
 

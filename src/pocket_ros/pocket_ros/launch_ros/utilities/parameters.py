@@ -7,12 +7,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from .parameter_values import evaluate_value
+from .parameter_values import ParameterValue, evaluate_value
 
 if TYPE_CHECKING:
     from ...launch.launch_context import LaunchContext
+    from ...rclpy.parameter import Parameter as RclpyParameter
     from ..parameter_descriptions import ParameterFile
 
 Evaluated = Path | dict[str, Any]
@@ -45,6 +48,29 @@ def _check_names(parameters: Mapping[Any, Any]) -> None:
             _check_names(value)
 
 
+def normalize_parameter_dict(parameters: Mapping[Any, Any]) -> dict[tuple[Substitution, ...], Any]:
+    """Names as tuples of substitutions, nested ones joined by dots; values as they are. Raises TypeError."""
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"expected a dictionary of parameters, got {parameters!r}")
+    flat: dict[tuple[Substitution, ...], Any] = {}
+    for name, value in parameters.items():
+        parts = tuple(normalize_to_list_of_substitutions(name))
+        if isinstance(value, Mapping):
+            dot = tuple(normalize_to_list_of_substitutions("."))
+            inside = normalize_parameter_dict(value)
+            flat.update({(*parts, *dot, *inner): held for inner, held in inside.items()})
+        else:
+            flat[parts] = value
+    return flat
+
+
+def evaluate_parameter_dict(context: LaunchContext, parameters: Mapping[Any, Any]) -> dict[str, Any]:
+    """A flat dictionary, nested names joined by dots; lists are tuples. Raises ValueError and TypeError."""
+    if not isinstance(parameters, Mapping):
+        raise TypeError(f"expected a dictionary of parameters, got {parameters!r}")
+    return _flatten(context, parameters)
+
+
 def _flatten(context: LaunchContext, parameters: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in parameters.items():
@@ -53,7 +79,9 @@ def _flatten(context: LaunchContext, parameters: Mapping[Any, Any], prefix: str 
         if isinstance(value, Mapping):
             flat.update(_flatten(context, value, f"{full}."))
         else:
-            flat[full] = evaluate_value(context, value)
+            found = evaluate_value(context, value)
+            as_tuple = isinstance(found, list) and not isinstance(value, ParameterValue)
+            flat[full] = tuple(found) if as_tuple else found
     return flat
 
 
@@ -76,18 +104,29 @@ def evaluate_parameters(context: LaunchContext, parameters: Iterable[Any]) -> tu
 
 def to_parameters_list(
     context: LaunchContext, node_name: str, namespace: str, evaluated_parameters: Iterable[Evaluated]
-) -> list[Any]:
-    """Dictionaries as they are, files as dictionaries of the parameters they hold for the node."""
-    import yaml
+) -> list[RclpyParameter]:
+    """Parameters as rclpy has them, those of files as far as they are for the node."""
+    from ...rclpy.parameter import Parameter as RclpyParameter
 
-    found: list[Any] = []
-    full_name = f"{namespace.rstrip('/')}/{node_name}"
+    full_name = "/".join(["", *filter(None, [namespace.strip("/"), node_name.strip("/")])])
+    found: list[RclpyParameter] = []
     for item in evaluated_parameters:
-        if not isinstance(item, Path):
-            found.append(item)
-            continue
-        content = yaml.safe_load(item.read_text()) or {}
-        for key in ("/**", node_name, full_name):
-            if key in content:
-                found.append(content[key].get("ros__parameters", {}))
+        values = _of_file(item, full_name) if isinstance(item, Path) else item
+        flat = evaluate_parameter_dict(context, values)
+        found += [RclpyParameter(name, value=_as_list(value)) for name, value in flat.items()]
+    return found
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _of_file(path: Path, full_name: str) -> dict[str, Any]:
+    content = yaml.safe_load(path.read_text()) or {}
+    found: dict[str, Any] = {}
+    for key in ("/**", full_name.lstrip("/"), full_name):
+        section: Any = content
+        for part in [key] if key in content else key.strip("/").split("/"):
+            section = section.get(part, {}) if isinstance(section, Mapping) else {}
+        found |= section.get("ros__parameters", {}) if isinstance(section, Mapping) else {}
     return found

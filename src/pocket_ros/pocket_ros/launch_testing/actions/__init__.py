@@ -1,23 +1,9 @@
 """Actions of launch tests."""
 
-from typing import Any
-
-from ...launch.action import Action
+from ...module_places import offer_class_modules
+from .processes import GTest, PyTest, Test
 from .ready import ReadyToTest
 
-__all__ = ["GTest", "PyTest", "ReadyToTest"]
+__all__ = ["GTest", "PyTest", "ReadyToTest", "Test"]
 
-
-class _NotCovered(Action):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            f"launch_testing.actions.{type(self).__name__} is not covered by pocket_ros; a full ROS 2 has it"
-        )
-
-
-class GTest(_NotCovered):
-    """Not covered: use launch.actions.ExecuteProcess."""
-
-
-class PyTest(_NotCovered):
-    """Not covered: use launch.actions.ExecuteProcess."""
+offer_class_modules(__name__, gtest=[GTest], pytest=[PyTest])

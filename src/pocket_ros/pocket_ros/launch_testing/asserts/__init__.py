@@ -12,7 +12,7 @@ from .assert_exit_codes import (
     EXIT_SIGSEGV,
     assertExitCodes,
 )
-from .assert_output import assertInStderr, assertInStdout, assertInStream
+from .assert_output import assertDefaultStream, assertInStderr, assertInStdout, assertInStream
 from .assert_sequential_output import SequentialTextChecker, assertSequentialStdout
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "EXIT_SIGSEGV",
     "NO_CMD_ARGS",
     "SequentialTextChecker",
+    "assertDefaultStream",
     "assertExitCodes",
     "assertInStderr",
     "assertInStdout",

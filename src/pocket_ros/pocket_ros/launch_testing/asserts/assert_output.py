@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..tools.text import build_text_match
+from ..text_match import build_text_match
 from ..util.proc_lookup import name_of, resolveProcesses
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
@@ -51,6 +51,11 @@ def assertInStream(
     raise AssertionError(
         f"Did not find '{expected_output}' in {stream} of any of the matching processes: {names}"
     )
+
+
+def assertDefaultStream() -> str:
+    """The stream that `assertInStream` looks at unless told otherwise."""
+    return "stderr"
 
 
 def assertInStdout(

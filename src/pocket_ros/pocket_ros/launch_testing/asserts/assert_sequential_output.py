@@ -27,11 +27,16 @@ class SequentialTextChecker:
         found = self._text.find(msg, self._next)
         if found < 0:
             passed = self._text.count("\n", 0, self._next)
-            near = "\n".join(self._text.splitlines()[max(0, passed - 2) : passed + 5])
             raise AssertionError(
-                f"Did not find {msg!r} in line {passed + 1} or behind it; the output there is:\n{near}"
+                f"Did not find {msg!r} in line {passed + 1} or behind it; the output there is:\n"
+                f"{self.get_nearby_lines()}"
             )
         self._next = found + len(msg)
+
+    def get_nearby_lines(self) -> str:
+        """The lines around the place from which the next text is looked for."""
+        passed = self._text.count("\n", 0, self._next)
+        return "\n".join(self._text.splitlines()[max(0, passed - 2) : passed + 5])
 
     def assertInStdout(self, msg: str) -> None:
         """`assertInText`."""

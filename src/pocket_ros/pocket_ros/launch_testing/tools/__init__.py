@@ -3,10 +3,9 @@
 PYTEST_DONT_REWRITE
 """
 
-from typing import Any
-
+from ..text_match import build_text_match
 from .output import basic_output_filter, expect_output, expected_output_from_file
-from .text import build_text_match
+from .process import ProcessProxy, launch_process
 
 __all__ = [
     "ProcessProxy",
@@ -16,17 +15,3 @@ __all__ = [
     "expected_output_from_file",
     "launch_process",
 ]
-
-
-def launch_process(*args: Any, **kwargs: Any) -> Any:
-    """Not covered. Raises NotImplementedError."""
-    raise NotImplementedError(
-        "launch_testing.tools.launch_process is not covered by pocket_ros; a full ROS 2 has it"
-    )
-
-
-class ProcessProxy:
-    """Not covered: goes with launch_process. Raises NotImplementedError."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        launch_process()

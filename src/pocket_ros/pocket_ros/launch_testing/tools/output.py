@@ -11,17 +11,28 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from .text import build_text_match
+from ..text_match import build_text_match
+
+
+def get_default_filtered_prefixes() -> list[str]:
+    """What lines begin with that are not looked at: those on process ids and return codes."""
+    return ["pid", "rc"]
+
+
+def get_default_filtered_patterns() -> list[str]:
+    """Patterns of lines that are not looked at: none."""
+    return []
 
 
 def basic_output_filter(
-    filtered_prefixes: Iterable[str] | None = None,
-    filtered_patterns: Iterable[str] | None = None,
-    filtered_rmw_implementation: str | None = None,
+    filtered_prefixes: Iterable[str] | None = None, filtered_patterns: Iterable[str] | None = None
 ) -> Callable[[str], str]:
     """A filter that removes lines with one of the prefixes and lines that match one of the patterns."""
-    prefixes = tuple(filtered_prefixes or ())
-    patterns = [re.compile(pattern) for pattern in (filtered_patterns or ())]
+    if filtered_prefixes is None:
+        filtered_prefixes = get_default_filtered_prefixes()
+    prefixes = tuple(filtered_prefixes)
+    chosen = get_default_filtered_patterns() if filtered_patterns is None else filtered_patterns
+    patterns = [re.compile(pattern) for pattern in chosen]
 
     def keep(line: str) -> bool:
         return not line.startswith(prefixes) and not any(pattern.match(line) for pattern in patterns)

@@ -1,0 +1,95 @@
+"""An ament prefix made of checkouts: what upstream's tests look up in an installed workspace.
+
+Interfaces are linked from where they are defined, programs of Python packages get a script each, and what
+`data_files` would install below `lib` of a package for its tests is linked. Python packages themselves are
+left where they are: those that pocket_ros provides are the thing under test.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+_KINDS = ("msg", "srv", "action")
+_SCRIPT = """#!{python}
+import sys
+
+sys.path.append({folder!r})
+from {module} import {function}
+
+sys.exit({function}())
+"""
+_BORROWED = {"test_msgs": "test_interface_files"}
+"""Packages whose definitions are, but for a few, those of another repository."""
+_LIBRARY_FOLDERS = {"launch_testing": "example_processes"}
+
+
+def make_prefix(prefix: Path, checkouts: Iterable[Path]) -> None:
+    """Fill a folder with the packages below the checkouts."""
+    packages = {name: folder for root in checkouts for name, folder in _packages(root)}
+    for name, folder in packages.items():
+        share = prefix / "share" / name
+        share.mkdir(parents=True)
+        (share / "package.xml").write_text((folder / "package.xml").read_text())
+        marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / name
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+        _link_interfaces(prefix, name, [folder, packages.get(_BORROWED.get(name, ""))])
+        _write_programs(prefix / "lib" / name, folder)
+        if name in _LIBRARY_FOLDERS:
+            _link_files(prefix / "lib" / name, (folder / _LIBRARY_FOLDERS[name]).iterdir())
+
+
+def _packages(root: Path) -> Iterator[tuple[str, Path]]:
+    for manifest in sorted(root.rglob("package.xml")):
+        name = ElementTree.parse(manifest).getroot().findtext("name")
+        if name:
+            yield name.strip(), manifest.parent
+
+
+def _link_interfaces(prefix: Path, name: str, folders: Iterable[Path | None]) -> None:
+    listed: list[str] = []
+    for folder in folders:
+        for kind in _KINDS if folder is not None else ():
+            files = sorted((folder / kind).glob(f"*.{kind}")) if folder is not None else []
+            _link_files(prefix / "share" / name / kind, files)
+            listed += [f"{kind}/{path.name}" for path in files]
+    if listed:
+        marker = prefix / "share" / "ament_index" / "resource_index" / "rosidl_interfaces" / name
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.write_text("\n".join(sorted(listed)))
+
+
+def _link_files(folder: Path, files: Iterable[Path]) -> None:
+    for path in files:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / path.name).symlink_to(path.resolve())
+
+
+def _write_programs(folder: Path, package: Path) -> None:
+    setup = package / "setup.py"
+    for name, module, function in _console_scripts(setup) if setup.is_file() else ():
+        folder.mkdir(parents=True, exist_ok=True)
+        program = folder / name
+        program.write_text(
+            _SCRIPT.format(
+                python=sys.executable, folder=str(package.resolve()), module=module, function=function
+            )
+        )
+        program.chmod(0o755)
+
+
+def _console_scripts(setup: Path) -> Iterator[tuple[str, str, str]]:
+    for node in ast.walk(ast.parse(setup.read_text())):
+        if not isinstance(node, ast.Dict):
+            continue
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "console_scripts":
+                for text in (part.value for part in ast.walk(value) if isinstance(part, ast.Constant)):
+                    found = re.fullmatch(r"\s*([\w.-]+)\s*=\s*([\w.]+):(\w+)\s*", str(text))
+                    if found:
+                        yield found[1], found[2], found[3]

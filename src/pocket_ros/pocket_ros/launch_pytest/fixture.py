@@ -1,0 +1,9 @@
+"""Fixtures that are launches, which are not covered."""
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise NotImplementedError(
+        f"launch_pytest.fixture.{name} is not covered by pocket_ros, launch_testing is; a full ROS 2 has it"
+    )

@@ -1,0 +1,5 @@
+"""Launch tests as items of pytest."""
+
+from . import hooks
+
+__all__ = ["hooks"]
