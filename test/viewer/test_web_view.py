@@ -28,6 +28,7 @@ from fleet_sim import (
 
 viser = pytest.importorskip("viser")
 from fleet_sim.core.appearance import appearance_in, appearance_of, looks_alike
+from fleet_sim.paths import data_file
 from fleet_sim.sensors.render.scene import Scene
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.bodies import ShownBodies
@@ -129,6 +130,23 @@ def test_colours_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], se
         snapshot.names[row]: tuple(colour) for row, colour in zip(bodies.table.rows, colours.tolist(), strict=True)
     }
     assert by_name == {"one": COLLIDING, "two": COLLIDING, "three": MOVING}
+
+
+def test_a_click_beside_a_node_sends_a_robot_of_the_traffic_to_it() -> None:
+    with MultiRobotSimulationCore.from_yaml(data_file("config", "sites/warehouse.yaml")) as sim:
+        sim.step_once()
+        snapshot = sim.snapshots.take()
+        assert snapshot.features["traffic"]["present"].any()
+        source, point, actions = LiveSource(sim), np.array([0.52, 47.4, 0.0]), []
+        for name, in_traffic in (("carrier_0", True), ("carrier_1", False)):
+            here = snapshot.positions[snapshot.index_of(name)]
+            sent = source.send(commands.go_to(name, here, point, queue=False, routed=True, in_traffic=in_traffic))
+            sim.step_once()
+            actions.append(sent.result().value[name])
+        for _ in range(10):
+            sim.step_once()
+        assert not actions[0].is_complete()
+        assert "from the node" in str(actions[1].error_message)
 
 
 def test_one_storey_is_shown_and_picked_alone(make_sim: Callable[..., Sim], server: Any) -> None:

@@ -5,7 +5,7 @@ MuJoCo's own states leave out what sleeps: it would wake up, and the run would b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,8 +13,13 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.errors import StateFileError
 from fleet_sim.mujoco.module import mujoco_module
 
-if TYPE_CHECKING:
-    from fleet_sim.mujoco.bodies import Bound
+
+class WithData(Protocol):
+    """A model of MuJoCo with its data, and the trees that are to wake up."""
+
+    model: Any
+    data: Any
+    waking: set[int]
 
 
 class MujocoState(NamedTuple):
@@ -30,7 +35,7 @@ class MujocoState(NamedTuple):
     """Trees that are to wake up in the next substep."""
 
 
-def state_of(bound: Bound) -> MujocoState:
+def state_of(bound: WithData) -> MujocoState:
     """Return the state, as copies."""
     mujoco, data = mujoco_module(), bound.data
     vector = np.empty(mujoco.mj_stateSize(bound.model, mujoco.mjtState.mjSTATE_INTEGRATION))
@@ -39,7 +44,7 @@ def state_of(bound: Bound) -> MujocoState:
     return MujocoState(vector, data.tree_asleep.astype(np.int64), accelerations, tuple(sorted(bound.waking)))
 
 
-def restore_state(bound: Bound, state: MujocoState) -> None:
+def restore_state(bound: WithData, state: MujocoState) -> None:
     """Go to a state, with the contacts of what is awake found; the same whatever was before."""
     mujoco = mujoco_module()
     _place(bound, state)
@@ -52,7 +57,7 @@ def restore_state(bound: Bound, state: MujocoState) -> None:
     _set(bound, state)
 
 
-def check_state(bound: Bound, state: MujocoState) -> None:
+def check_state(bound: WithData, state: MujocoState) -> None:
     """Raise StateFileError for what is no state of the model: MuJoCo believes the numbers of trees in it."""
     mujoco, model, asleep = mujoco_module(), bound.model, state.asleep
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -66,7 +71,7 @@ def check_state(bound: Bound, state: MujocoState) -> None:
         raise StateFileError("what sleeps in the engine's state is not as it was written")
 
 
-def _place(bound: Bound, state: MujocoState) -> None:
+def _place(bound: WithData, state: MujocoState) -> None:
     """Set everything but contacts: also poses of what sleeps, which MuJoCo computes only of what is awake."""
     mujoco, model, data = mujoco_module(), bound.model, bound.data
     mujoco.mj_resetData(model, data)
@@ -77,7 +82,7 @@ def _place(bound: Bound, state: MujocoState) -> None:
     _set(bound, state)
 
 
-def _set(bound: Bound, state: MujocoState) -> None:
+def _set(bound: WithData, state: MujocoState) -> None:
     mujoco, model, data = mujoco_module(), bound.model, bound.data
     mujoco.mj_setState(model, data, state.vector, mujoco.mjtState.mjSTATE_INTEGRATION)
     data.qacc[:], data.qacc_smooth[:] = state.accelerations

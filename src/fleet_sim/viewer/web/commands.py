@@ -13,6 +13,8 @@ SOURCE = "view"
 """What commands say they came from."""
 BOX = "plain box"
 """The choice of a robot without a description."""
+NODE_REACH = 10.0
+"""In m, of a point from the node it belongs to, at most."""
 SHIPPED = ("diff_base", "omni_base", "mobile_manipulator", "arm6", "rail_arm")
 """Robots that are always there."""
 
@@ -22,10 +24,12 @@ def robots_to_add() -> list[str]:
     return [BOX, *SHIPPED, *sorted(name for name, entry in KNOWN_MODELS.items() if entry.tier == "user")]
 
 
-def go_to(name: str, here: Floats, point: Floats, *, queue: bool, routed: bool) -> ExecuteAction:
+def go_to(
+    name: str, here: Floats, point: Floats, *, queue: bool, routed: bool, in_traffic: bool = False
+) -> ExecuteAction:
     """Send a robot at `here` (3,) to a point (3,) on the floor, or have it go there after what it does.
 
-    It keeps its height. `routed`: on a way around the walls.
+    It keeps its height. `routed`: on a way around the walls. `in_traffic`: to the node that the point belongs to.
     """
     heading = math.atan2(point[1] - here[1], point[0] - here[0])
     action: dict[str, Any] = {
@@ -35,6 +39,9 @@ def go_to(name: str, here: Floats, point: Floats, *, queue: bool, routed: bool) 
     }
     if routed:
         action["route"] = "auto"
+    if in_traffic:
+        # Nobody clicks a node to the millimetre.
+        action["tolerance"] = NODE_REACH
     return ExecuteAction(names=(name,), actions=(action,), replace=not queue, source=SOURCE)
 
 

@@ -51,6 +51,7 @@ class Session:
         self._may_act = may_act and source.takes_commands
         self._may_spawn = self._may_act and may_spawn
         self._position: Floats = np.zeros(3)
+        self._in_traffic = False
         self.floor = 0.0
         """The height of the floor that what is selected stands on, in m."""
         self._orientation: Floats = np.array([0.0, 0.0, 0.0, 1.0])
@@ -109,7 +110,11 @@ class Session:
     def sends_to(self, point: Floats, *, queue: bool, routed: bool) -> None:
         """Send the selected robot to a point (3,) on the floor."""
         if self.selected:
-            self.send(commands.go_to(self.selected, self._position, point, queue=queue, routed=routed))
+            self.send(
+                commands.go_to(
+                    self.selected, self._position, point, queue=queue, routed=routed, in_traffic=self._in_traffic
+                )
+            )
 
     def send(self, command: Command) -> None:
         """Send a command, if this page may act; where it is refused, the page says why."""
@@ -154,6 +159,8 @@ class Session:
         index = snapshot.index_of(self.selected)
         self._position, self._orientation = snapshot.positions[index], snapshot.orientations[index]
         self.floor = _floor_of(snapshot, index)
+        traffic = snapshot.features.get("traffic")
+        self._in_traffic = traffic is not None and bool(traffic["present"][index])
         is_robot = bool(snapshot.agent_mask[index])
         details = frame.details.get(self.selected, RobotDetails())
         lines = details.lines or _pose_lines(self._position, snapshot.velocities[index])
