@@ -65,6 +65,12 @@ def opengl() -> None:
     system_packages.need_opengl()
 
 
+@pytest.fixture(scope="session")
+def pictures() -> None:
+    """Skip where nothing can draw."""
+    system_packages.need_pictures()
+
+
 @pytest.fixture
 def make_sim() -> Iterator[Callable[..., MultiRobotSimulationCore]]:
     """Return a maker of simulations without a window, as fast as possible, with steps of 0.1 s; closed at the end."""

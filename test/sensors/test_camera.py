@@ -78,6 +78,7 @@ def test_readings_have_the_intrinsics_of_their_picture(sim: Sim) -> None:
     assert given.read().intrinsics.matrix.tolist() == [[100.0, 0.0, 31.0], [0.0, 110.0, 23.5], [0.0, 0.0, 1.0]]
 
 
+@pytest.mark.usefixtures("pictures")
 def test_stamps_are_those_of_the_state_shown(sim: Sim, robot: fs.Agent) -> None:
     target(sim, 5.0, 0.0)
     camera = sim.add_sensor("camera", robot, pose=[0.0, 0.0, 0.5], rate=5.0, **SMALL)
@@ -93,6 +94,7 @@ def test_stamps_are_those_of_the_state_shown(sim: Sim, robot: fs.Agent) -> None:
         assert depth == pytest.approx(4.5 - x, rel=1e-3)
 
 
+@pytest.mark.usefixtures("pictures")
 def test_nothing_is_rendered_without_a_consumer(make_sim: MakeSim, caplog: pytest.LogCaptureFixture) -> None:
     """Choosing what draws, which the log tells, waits for the first picture somebody wants."""
     sim = make_sim(log_level="info")
@@ -105,6 +107,7 @@ def test_nothing_is_rendered_without_a_consumer(make_sim: MakeSim, caplog: pytes
     assert camera.latest.tick == 4 and caplog.text.count("drawn by") == 1
 
 
+@pytest.mark.usefixtures("pictures")
 def test_cameras_of_one_rate_are_spread_over_the_steps_of_its_period(make_sim: MakeSim) -> None:
     sim = make_sim(timestep=0.02)
     per_step: Counter[int] = Counter()

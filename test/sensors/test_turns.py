@@ -20,6 +20,7 @@ def watch(sim: fs.MultiRobotSimulationCore, name: str, rate: float | None, log: 
     return camera
 
 
+@pytest.mark.usefixtures("pictures")
 def test_no_step_takes_more_pictures_than_it_may_and_all_get_theirs(make_sim: MakeSim) -> None:
     """Twelve pictures a step are asked for, four are taken: each camera gets its share of them."""
     sim, log = make_sim(camera_budget=4), []
@@ -31,6 +32,7 @@ def test_no_step_takes_more_pictures_than_it_may_and_all_get_theirs(make_sim: Ma
     assert set(Counter(name for _, name in log).values()) == {10}
 
 
+@pytest.mark.usefixtures("pictures")
 def test_rates_are_kept_while_the_budget_allows(make_sim: MakeSim) -> None:
     sim, log = make_sim(camera_budget=3), []
     for name, rate in (("fast", None), ("slow", 2.0), ("other", 5.0)):
@@ -40,6 +42,7 @@ def test_rates_are_kept_while_the_budget_allows(make_sim: MakeSim) -> None:
     assert Counter(name for _, name in log) == {"fast": 20, "slow": 4, "other": 10}
 
 
+@pytest.mark.usefixtures("pictures")
 def test_a_slow_camera_is_not_kept_waiting_by_fast_ones(make_sim: MakeSim) -> None:
     sim, log = make_sim(camera_budget=1), []
     for name, rate in (("a", None), ("b", None), ("slow", 1.0)):
@@ -50,6 +53,7 @@ def test_a_slow_camera_is_not_kept_waiting_by_fast_ones(make_sim: MakeSim) -> No
     assert [tick for tick, name in log if name == "slow"] == pytest.approx([10, 20, 30], abs=2.1)
 
 
+@pytest.mark.usefixtures("pictures")
 def test_who_left_has_no_turn(make_sim: MakeSim) -> None:
     sim, log = make_sim(camera_budget=1), []
     first, second, third = (watch(sim, name, None, log) for name in "abc")

@@ -40,7 +40,7 @@ def skip_what_needs_pybullet() -> Generator[None, object, object]:
     try:
         return (yield)
     except FleetSimError as error:
-        missing = isinstance(error, MissingDependencyError) and "pybullet" in str(error)
+        missing = isinstance(error, MissingDependencyError) and "pybullet" in str(error).lower()
         # What MuJoCo refuses in its place names the engine that has it.
         if MODULES and (missing or "engine: bullet" in str(error)):
             pytest.skip("pybullet is not installed")

@@ -48,6 +48,12 @@ def need_opengl() -> None:
         pytest.skip(reason)
 
 
+def need_pictures() -> None:
+    """Skip the test unless something draws here: OpenGL or PyBullet."""
+    if find_spec("pybullet") is None:
+        need_opengl()
+
+
 def _skip_without(missing: list[str]) -> None:
     if missing:
         packages = " ".join(PACKAGES[thing] for thing in missing)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from bullet_scene import Scene
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, MissingDependencyError, StateError
 from fleet_sim.sensors.render.renderer import make_renderer
 
 WITHOUT = """
@@ -64,6 +64,7 @@ def test_auto_takes_opengl_and_says_so_in_one_line(
     ids=["moderngl", "libEGL", "device"],
 )
 def test_auto_falls_back_and_says_why(hide: str, error: str, advice: str, request: pytest.FixtureRequest) -> None:
+    pytest.importorskip("pybullet")
     if advice == "no device":
         # The library is looked for first.
         request.getfixturevalue("opengl")
@@ -71,6 +72,18 @@ def test_auto_falls_back_and_says_why(hide: str, error: str, advice: str, reques
     assert done.stdout.splitlines()[-2:] == ["tiny", error]
     lines = [line for line in done.stderr.splitlines() if "drawn by" in line]
     assert len(lines) == 1 and advice in lines[0]
+
+
+def test_where_nothing_can_draw_it_is_said_what_would(
+    make_scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **_settings: object) -> None:
+        raise StateError("no device")
+
+    monkeypatch.setattr("fleet_sim.sensors.render.renderer.GlRenderer", refuse)
+    monkeypatch.setattr("fleet_sim.sensors.render.renderer.find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"nothing can draw.*no device.*fleet_sim\[bullet\]"):
+        make_renderer(make_scene().mirror)
 
 
 def test_an_unknown_renderer_is_refused(make_scene: Callable[..., Scene]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Protocol
 
 from fleet_sim.bullet.mirror import BulletMirror
@@ -73,13 +74,18 @@ def check_renderer(choice: object) -> str:
 def make_renderer(mirror: BulletMirror, choice: str = AUTO, *, lighting: Lighting | None = None) -> Renderer:
     """Return a renderer for the world of `mirror`, and say in the log which one it is.
 
-    Raises InvalidValueError for an unknown choice; MissingDependencyError or StateError where what was chosen
-    by name is not available.
+    Raises InvalidValueError for an unknown choice; MissingDependencyError or StateError where what was chosen by name
+    is not available, or nothing is.
     """
     if check_renderer(choice) != AUTO:
         return RENDERERS.get(choice)(mirror, lighting)
     try:
         return RENDERERS.get("opengl")(mirror, lighting)
     except (MissingDependencyError, StateError) as error:
+        if find_spec("pybullet") is None:
+            raise MissingDependencyError(
+                f"nothing can draw for a camera: {error}; or install PyBullet, which draws slowly: "
+                "pip install 'fleet_sim[bullet]'"
+            ) from error
         log.warning("cameras are drawn by PyBullet's TinyRenderer, which is slow, since OpenGL is not there: %s", error)
     return RENDERERS.get("tiny")(mirror, lighting)
