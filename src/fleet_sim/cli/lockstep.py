@@ -27,15 +27,11 @@ def execute(args: argparse.Namespace) -> int:
     if args.duration is not None and not args.period <= args.duration <= 1e9:
         raise ConfigError(f"--duration: expected the period ({args.period:g} s) at least, got {args.duration:g}")
     try:
-        import rclpy
-
         from fleet_sim.ros.lockstep import Lockstep
     except ModuleNotFoundError as error:
         raise ConfigError("lockstep needs ROS 2, or pocket_ros: see docs/ros.md") from error
-    rclpy.init()
-    lockstep = None
+    lockstep = Lockstep(args.namespaces, args.period, patience=args.patience)
     try:
-        lockstep = Lockstep(args.namespaces, args.period, patience=args.patience)
         lockstep.begin()
         print(f"{len(args.namespaces)} nodes at {lockstep.time / 1e9:g} s", flush=True)
         last = float("inf") if args.duration is None else round(args.duration / args.period)
@@ -47,7 +43,5 @@ def execute(args: argparse.Namespace) -> int:
                 time.sleep(max(0.0, begin + made * args.period / args.rtf - time.monotonic()))
         print(f"all at {now:g} s, after {made} periods", flush=True)
     finally:
-        if lockstep is not None:
-            lockstep.close()
-        rclpy.try_shutdown()
+        lockstep.close()
     return 0

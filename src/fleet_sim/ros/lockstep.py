@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import rclpy
 from builtin_interfaces.msg import Time
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -53,6 +54,11 @@ class Lockstep:
             raise InvalidValueError(f"patience: expected a time above 0 s, got {patience}")
         self._period, self._patience = round(period * NANO), patience
         self._steps: Mapping[str, int] = {}
+        # Without one of the caller's it is a program of its own, which begins and ends ROS.
+        self._own = Context() if context is None else None
+        if self._own is not None:
+            context = self._own
+            rclpy.init(context=context)
         self._node = Node("fleet_sim_lockstep", context=context)
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self._node)
@@ -149,6 +155,8 @@ class Lockstep:
         """Leave ROS; the nodes stay paused."""
         self._executor.shutdown()
         self._node.destroy_node()
+        if self._own is not None:
+            rclpy.shutdown(context=self._own)
 
 
 def nanoseconds(stamp: Time) -> int:
