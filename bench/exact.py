@@ -96,7 +96,7 @@ def compare(sim: fs.MultiRobotSimulationCore, one: Any, other: Any, count: int) 
     worst = [float(gaps[mask].max(initial=0.0)) for mask in (both & apart, both & ~apart)]
     return (
         f"{one.name:11}{other.name:11}{worst[0]:10.1e}{worst[1]:10.1e}{np.count_nonzero(gaps > ALIKE):8d}{missed:8d}"
-        f"{1e6 * (middle - begin) / count:10.2f}{1e6 * (end - middle) / count:10.2f}"
+        f" {1e6 * (middle - begin) / count:9.2f} {1e6 * (end - middle) / count:9.2f}"
     )
 
 

@@ -2,7 +2,8 @@
 
 The same runs of one second, first one after the other in one process, then as a sweep: how much longer the sweep takes
 than the runs themselves on as many processors, how long until its first run has ended, and what memory the sweep's own
-process has after each thousand. `--halo` measures instead what two processes that share a world would have to exchange.
+process has after each thousand. `--halo` measures instead what two processes that share a world would have to exchange,
+`--worlds 4096` how many steps of a vector environment with random policies one process makes, and several.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import os
 import resource
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import numpy as np
 
-from fleet_sim.parallel import Executor, LocalExecutor, RayExecutor
+from fleet_sim.parallel import Executor, LocalExecutor, RayExecutor, local_hosts
 from fleet_sim.sweeps import SweepProgress, load_sweep, run_sweep
 from fleet_sim.sweeps.job import SweepRuns
 
@@ -118,6 +121,81 @@ def _other(pipe: Connection, theirs: str, ours: str, size: int, rounds: int) -> 
     write.close()
 
 
+class _RandomDriving:
+    """Random actions in so many worlds of a vector environment, in this process or spread over `processes`."""
+
+    def __init__(self, worlds: int, processes: int | None) -> None:
+        # Here: all else of this file needs no Gymnasium.
+        from fleet_sim.envs import NavigationVectorEnv, SpreadVectorEnv
+
+        before = set(multiprocessing.active_children())
+        spread = processes and SpreadVectorEnv(worlds, processes, copy=False)
+        self._envs = spread or NavigationVectorEnv(worlds)
+        self._workers = [process.pid for process in set(multiprocessing.active_children()) - before]
+        self._envs.action_space.seed(0)
+        self._envs.reset(seed=0)
+
+    def __call__(self, steps: int) -> list[float]:
+        """Make steps; return the time of processors of each, in s: of this process, then of the others."""
+        for _ in range(20):
+            self._envs.step(self._envs.action_space.sample())
+        begin = self._used()
+        for _ in range(steps):
+            self._envs.step(self._envs.action_space.sample())
+        return [(end - start) / steps for end, start in zip(self._used(), begin, strict=True)]
+
+    def _used(self) -> list[float]:
+        return [time.process_time(), *(_processor_time(pid) for pid in self._workers if pid is not None)]
+
+    def close(self) -> None:
+        """End the processes."""
+        self._envs.close()
+
+
+@dataclass(frozen=True)
+class _Runner:
+    """Begins a process that drives at random in worlds of its own."""
+
+    worlds: int
+
+    def __call__(self) -> Callable[[int], list[float]]:
+        return _RandomDriving(self.worlds, None)
+
+
+def spread(worlds: int, processes: int, steps: int) -> None:
+    """Print how fast `worlds` are stepped with random actions by one process, and by several.
+
+    Real time says little on a machine that does much else. Time of processors does: a step cannot be shorter than what
+    the caller and the slowest of its processes need one after the other.
+    """
+    found: list[list[float]] = []
+    for count in (None, processes):
+        driving = _RandomDriving(worlds, count)
+        found.append(driving(steps))
+        driving.close()
+    (alone,), (own, *others) = found
+    print(f"{worlds} worlds in one process: {1e3 * alone:.2f} ms of processor time a step")
+    said = ", ".join(f"{1e3 * other:.2f}" for other in others)
+    print(
+        f"spread over {processes}: caller {1e3 * own:.2f} ms, processes {said} ms: {alone / (own + max(others)):.2f}x"
+    )
+    # As the env runners of RLlib do it: worlds and a policy each, and nobody waits for anybody.
+    hosts = local_hosts([(f"runner {number}", _Runner(worlds // processes)) for number in range(processes)])
+    for host in hosts:
+        host.send(steps)
+    times = [host.receive()[0] for host in hosts]
+    for host in hosts:
+        host.close()
+    said = ", ".join(f"{1e3 * one:.2f}" for one in times)
+    print(f"{processes} with worlds and a policy each: {said} ms: {alone / max(times):.2f}x")
+
+
+def _processor_time(process: int) -> float:
+    """Return the time of processors that a process has used, in s; Linux only."""
+    fields = Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()
+    return 1e-9 * int(fields[0])
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -126,7 +204,12 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--address", help="a cluster of Ray, as `fleet-sim sweep` takes it")
     parser.add_argument("--halo", action="store_true", help="measure the exchange at a border instead")
+    parser.add_argument("--worlds", type=int, help="measure a vector environment of so many worlds instead")
+    parser.add_argument("--steps", type=int, default=300, help="steps of the vector environment")
     args = parser.parse_args()
+    if args.worlds:
+        spread(args.worlds, args.processes, args.steps)
+        return
     if not args.halo:
         measure(args.runs, args.robots, args.address, args.processes)
         return

@@ -19,9 +19,10 @@ import numpy as np
 
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
-from fleet_sim.sensors.rays import BATCH
 from fleet_sim.spatial import quaternions
 
+BATCH = 16383
+"""Largest batch of PyBullet: with one ray more, it loses a ray."""
 BODIES = {
     "discs": fs.ShapeParams("cylinder", radius=0.25, height=0.4),
     "boxes": fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.2)),

@@ -27,7 +27,7 @@ def features() -> list[str]:
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     points = setup["options.entry_points"].get("fleet_sim.features", "")
-    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic", "equipment"})
+    return sorted(set(re.findall(r"= *fleet_sim\.(\w+)", points)) - {"traffic", "equipment", "motion"})
 
 
 # A part may import any part of an earlier line. Within a chain it may also import the parts to its left,
@@ -75,7 +75,7 @@ RESERVED = {
     "pybullet_data": {"bullet", "models"},
     "moderngl": {"sensors"},
     "numba": {"kernels"},
-    "ray": {"parallel"},
+    "ray": {"parallel", "envs"},
     "mcap": {"record"},
     "rosbags": {"record"},
     "PIL": {"sensors", "sites", "swarm"},
@@ -196,7 +196,7 @@ def import_graph() -> dict[str, set[str]]:
 PUBLIC = {
     "fleet_sim.envs.fleet_navigation": "imported by its name, as PettingZoo's environments are",
     "fleet_sim.envs.fleet_warehouse": "imported by its name, as PettingZoo's environments are",
-    "fleet_sim.envs.milling": "imported by its name, as PettingZoo's environments are",
+    "fleet_sim.envs.rllib": "imported by its name; it needs RLlib",
     "fleet_sim.envs.stable_baselines": "imported by its name; it needs Stable-Baselines3",
     "fleet_sim.ros.launching": "for launch files, ours and others'",
     "fleet_sim.ros.nav2.launching": "launch files import it",

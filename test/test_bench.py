@@ -23,6 +23,7 @@ def test_every_size_is_measured_in_every_way(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_bench_measures_fleet_sim_alone_where_there_is_no_peer(tmp_path: Path) -> None:
+    pytest.importorskip("pybullet")
     out = tmp_path / "bench.json"
     options = ["--quick", "--robots", "30", "--steps", "3", "--rounds", "1", "--json", str(out)]
     done = subprocess.run([sys.executable, str(RUN), *options], capture_output=True, text=True, check=False)
@@ -75,6 +76,7 @@ def test_bench_of_squares_compares_worlds_together_with_one_alone() -> None:
 
 
 def test_bench_of_distances_finds_those_of_pybullet() -> None:
+    pytest.importorskip("pybullet")
     program = RUN.with_name("exact.py")
     options = ["--pairs", "60", "--kinds", "box", "prism"]
     done = subprocess.run([sys.executable, str(program), *options], capture_output=True, text=True, check=False)

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCH = Path(__file__).parents[1] / "bench" / "kinematics.py"
 
 
 def test_every_solver_is_measured_on_the_same_targets() -> None:
+    pytest.importorskip("pybullet")
     command = [sys.executable, str(BENCH), "--targets", "5", "--models", "kuka_iiwa"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr

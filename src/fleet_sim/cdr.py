@@ -125,6 +125,11 @@ class ByteTemplate:
         data = self._bytes.data
         return [bytes(data[start:end]) for start, end in self._spans]
 
+    def views(self) -> list[memoryview]:
+        """Return each message as CDR, not copied: the next call of `write` changes it."""
+        data = self._bytes.data
+        return [data[start:end] for start, end in self._spans]
+
     def fill(self, pieces: Sequence[bytes]) -> None:
         """Take the numbers out of messages of this layout; raises ValueError for messages of another one."""
         spans = self._spans

@@ -124,6 +124,8 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
         return f" Did you mean {close!r}?"
     if not names:
         return ""
+    # Names that begin with a digit are one of a numbered series; 000 to 999 would hide all that say something.
+    names.sort(key=lambda name: name[:1].isdigit())
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return f" Known: {shown}."
 

@@ -199,7 +199,9 @@ class MultiRobotSimulationCore(DocumentedNames):
         )
         pairs = lambda: self.collisions.pairs  # noqa: E731  looked up when asked: each check replaces them
         self.sensors = SensorSystem(
-            SensorContext(world, self._mirror, pairs, self.engine.reactions, params.camera_budget)
+            SensorContext(
+                world, self._mirror, pairs, self.engine.reactions, params.camera_budget, floor=params.enable_floor
+            )
         )
         self.finite = FiniteGuard(world)
         self.snapshots = SnapshotBoard(world, pairs, lambda function: self.control.between_steps(function))

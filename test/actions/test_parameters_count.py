@@ -28,8 +28,11 @@ from fleet_sim import (
 )
 
 
-def carried_out(make: Callable[..., Any], settings: dict[str, Any]) -> Any:
-    """Return how an action goes: where the robot and two crates are after each step, and how it ends."""
+def carried_out(make: Callable[..., Any], settings: dict[str, Any], **later: Any) -> Any:
+    """Return how an action goes: where the robot and two crates are after each step, and how it ends.
+
+    Parameters in `later` are set before a robot gets it.
+    """
     sim = build({})
     robot = sim.spawn(AgentSpawnParams(BOX, BOX, name="robot"))
     for name, x, y in (("near", 2.0, 0.0), ("far", 2.0, 1.0)):
@@ -38,6 +41,8 @@ def carried_out(make: Callable[..., Any], settings: dict[str, Any]) -> Any:
         robot.attach_object(sim.get_object("near"))
         robot.attach_object(sim.get_object("far"))
     action = make(**settings)
+    for name, value in later.items():
+        setattr(action, name, value)
     robot.execute_action(action)
     seen = []
     for _ in range(160):
@@ -104,7 +109,35 @@ ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("cls", "name", "value", "others"), ACTIONS, ids=lambda part: getattr(part, "__name__", None))
 def test_a_parameter_of_an_action_counts(cls: Any, name: str, value: Any, others: dict[str, Any]) -> None:
-    assert carried_out(cls, {**others, name: value}) != carried_out(cls, others)
+    changed = carried_out(cls, {**others, name: value})
+    assert changed != carried_out(cls, others)
+    assert changed == carried_out(cls, others, **{name: value})
+
+
+def test_a_parameter_is_checked_when_it_is_set_and_stays_once_a_robot_has_the_action() -> None:
+    sim = build({})
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX))
+    action = MoveTo(Pose((1, 0, 0)))
+    for name, value, error in (
+        ("tolerance", -1.0, ValueError),
+        ("direction", "up", ValueError),
+        ("tolerence", 1.0, AttributeError),
+    ):
+        with pytest.raises(error, match=name):
+            setattr(action, name, value)
+    assert action.tolerance == 0.0
+    robot.execute_action(action)
+    for _ in range(2):
+        with pytest.raises(AttributeError, match=r"MoveTo\.target_pose counts until a robot has the action"):
+            action.target_pose = Pose((2, 0, 0))
+        sim.step_once()
+    action.cancel()
+    action.reset()
+    action.target_pose = Pose((0, 1, 0))
+    robot.execute_action(action)
+    for _ in range(160):
+        sim.step_once()
+    assert robot.get_pose().position[:2] == pytest.approx((0, 1), abs=1e-6)
 
 
 ARM_PARAMETERS = (

@@ -18,6 +18,8 @@ from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
+pytest.importorskip("pybullet_data")
+
 TURNED = (0.0, 0.0, float(np.sin(0.25)), float(np.cos(0.25)))
 GEOMETRIES = {
     "box": BOX,

@@ -84,6 +84,7 @@ def test_without_physics_a_mass_is_kept_and_nothing_moves(make_sim: MakeSim) -> 
 
 
 def test_what_would_be_undone_is_refused(make_sim: MakeSim) -> None:
+    pytest.importorskip("pybullet")
     sim = make_sim(physics=True)
     arm = sim.spawn(fs.AgentSpawnParams(urdf_path="arm6", use_fixed_base=True, mass=0.0))
     with pytest.raises(fs.StateError, match="is kinematic, so its links weigh nothing"):
@@ -110,6 +111,7 @@ def test_what_rebuild_engine_cannot_build_is_said(make_sim: MakeSim, caplog: pyt
 
 
 def test_another_time_step_is_refused_where_the_simulation_steps_the_engine(make_sim: MakeSim) -> None:
+    pytest.importorskip("pybullet")
     sim = make_sim(physics=True)
     for call in (lambda: sim.bullet.setTimeStep(0.1), lambda: sim.bullet.setPhysicsEngineParameter(fixedTimeStep=0.1)):
         with pytest.raises(fs.StateError, match=r"steps the engine by params\.physics_substep"):
@@ -119,6 +121,32 @@ def test_another_time_step_is_refused_where_the_simulation_steps_the_engine(make
     alone = make_sim(physics=False)
     alone.bullet.setTimeStep(0.1)
     assert alone.bullet.getPhysicsEngineParameters()["fixedTimeStep"] == 0.1
+
+
+def test_parameters_of_the_engine_last(make_sim: MakeSim) -> None:
+    """Also those that PyBullet does not tell: below the threshold of the restitution, a ball does not bounce."""
+
+    def highest_after_a_bounce(rebuilt: bool) -> float:
+        sim = make_sim(physics=True, timestep=1 / 240)
+        ball = fs.ShapeParams("sphere", radius=0.1)
+        sim.bullet.setPhysicsEngineParameter(numSolverIterations=7, restitutionVelocityThreshold=9.0)
+        if rebuilt:
+            sim.rebuild_engine()
+        falling = sim.spawn(fs.SimObjectSpawnParams(ball, ball, fs.Pose.from_xyz(0, 0, 0.3), mass=1.0))
+        falling.set_material(restitution=0.9)
+        sim.bullet.changeDynamics(0, -1, restitution=0.9)
+        heights = [falling.get_pose().z for _ in range(200) if sim.step_once() is None]
+        assert sim.bullet.getPhysicsEngineParameters()["numSolverIterations"] == 7
+        return max(heights[100:])
+
+    assert highest_after_a_bounce(True) == pytest.approx(highest_after_a_bounce(False))
+    sim = make_sim(physics=True)
+    with pytest.raises(fs.InvalidValueError, match="give each value with the name of its parameter"):
+        make_sim(physics=False).bullet.setPhysicsEngineParameter(0.1, 7)
+    with pytest.raises(TypeError):
+        sim.bullet.setPhysicsEngineParameter(nonsense=1)
+    sim.clear()
+    assert sim.bullet.getPhysicsEngineParameters()["numSolverIterations"] == 50
 
 
 def test_states_of_pybullet_are_refused_for_entities(make_sim: MakeSim, tmp_path: Path) -> None:

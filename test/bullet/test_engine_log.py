@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pybullet")
+
 LINK = '<link name="base"><collision><geometry><box size="1 1 1"/></geometry></collision></link>'
 ROBOT = f'<robot name="x">{LINK}</robot>'
 

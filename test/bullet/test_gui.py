@@ -40,6 +40,7 @@ class Screen:
 @pytest.fixture(scope="module")
 def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
     """Start a virtual X server on a free display."""
+    pytest.importorskip("pybullet")
     directory = tmp_path_factory.mktemp("screen")
     with virtual_display("-fbdir", str(directory)) as display:
         yield Screen(display, directory / "Xvfb_screen0")

@@ -107,6 +107,8 @@ BEFORE = {
 
 PAGES = "viewer/test_view_command.py"
 ELSEWHERE = {
+    **{f"run --{name}": "cli/test_run_files.py" for name in ("json", "metrics")},
+    **{f"{command} --no-progress": "cli/test_progress.py" for command in ("run", "swarm", "bench")},
     "run --rtf": "config/test_scenario.py",
     "run --engine": "engines/test_contract.py",
     "run --headless": "cli/test_cli.py",
@@ -118,6 +120,7 @@ ELSEWHERE = {
     "run --replay-inputs": "record/test_inputs.py",
     "run --save-state": "test_state_files.py",
     "run --from-state": "test_state_files.py",
+    **{f"lockstep --{name}": "system/test_lockstep.py" for name in ("period", "duration", "rtf", "patience")},
     "replay --publish": "record/test_node_recording.py",
     "replay --repair": "record/test_recordings.py",
     "traffic run --out": "traffic/test_league_file.py",

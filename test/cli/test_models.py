@@ -18,6 +18,7 @@ def test_list_names_every_known_model(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_list_of_a_tier_has_more_than_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pybullet_data")
     assert main(["models", "list", "--tier", "pybullet_data"]) == 0
     assert "teddy_vhacd" in capsys.readouterr().out
 
@@ -57,3 +58,11 @@ def test_render_writes_a_picture_of_the_size_asked_for(tmp_path: Path) -> None:
 def test_mistakes_are_named(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", *arguments]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_an_unknown_model_lists_robots_and_no_numbered_objects(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "show", "xyzzy"]) == 1
+    told = capsys.readouterr().err
+    assert "Known: " in told
+    assert "arm6, " in told
+    assert "000" not in told

@@ -8,7 +8,7 @@ from fleet_sim.config import modes
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 
 VALUES = {
-    modes.MotionMode: "omnidirectional|differential",
+    modes.MotionMode: "omnidirectional|differential|ackermann",
     modes.MovementDirection: "forward|backward|auto",
     modes.PosePhase: "rotate|forward",
     modes.ActionStatus: "not_started|in_progress|completed|failed|cancelled",

@@ -201,3 +201,10 @@ def test_wrong_settings_are_refused_with_a_reason() -> None:
         NavigationVectorEnv(2, num_robots=3)
     with pytest.raises(InvalidValueError, match="reset"):
         NavigationEnv().step(np.zeros(2, np.float32))
+
+
+def test_as_many_worlds_as_the_simulation_has_room_for() -> None:
+    # In one line their provisional places would end beyond the extent of the world.
+    envs = NavigationVectorEnv(64, arena_size=1000.0)
+    envs.reset(seed=0)
+    envs.close()

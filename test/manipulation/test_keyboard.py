@@ -118,6 +118,7 @@ def running(display: str, config: Path) -> Iterator[tuple[Callable[[str], str], 
 
 
 def test_the_example_serves_the_keys_of_a_window(tmp_path: Path) -> None:
+    pytest.importorskip("pybullet")
     config = tmp_path / "bin.yaml"
     config.write_text(yaml.safe_dump(small_bin(objects=(1, 1), fall=20)))
     with virtual_display() as display, running(display, config) as (heard, press):
@@ -134,6 +135,7 @@ def test_the_example_serves_the_keys_of_a_window(tmp_path: Path) -> None:
 
 
 def test_the_example_says_that_it_needs_a_display() -> None:
+    pytest.importorskip("pybullet")
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     command = [sys.executable, str(EXAMPLES / "keyboard_arm.py")]

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams
+from fleet_sim import (
+    Agent,
+    AgentSpawnParams,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObjectSpawnParams,
+    SimulationParams,
+)
 from fleet_sim.actions import MoveTo
 
 DISC = ShapeParams("cylinder", radius=0.25, height=0.2)
@@ -197,3 +205,28 @@ def test_a_crowd_of_differential_robots_loses_less_than_a_quarter_and_never_touc
     assert goals > 0.75 * alone
     # Nobody is left standing for the whole run.
     assert longest < 100.0
+
+
+def test_nobody_stays_behind_when_all_of_a_circle_change_sides() -> None:
+    """Some stop for good beside robots that are parked at their goals, unless they give way to what does not."""
+    pytest.importorskip("numba")
+    settings = {"timestep": 0.1, "target_rtf": 0, "collision_margin": 0.0}
+    sim = MultiRobotSimulationCore(SimulationParams(gui=False, **settings))
+    box, count, size = ShapeParams("box", half_extents=(0.25, 0.2, 0.15)), 128, 24.0
+    touched = []
+    sim.events.on("collision_started", lambda *what, **more: touched.append(what))
+    agents = []
+    for index in range(count):
+        angle = 2.0 * np.pi * index / count
+        pose = Pose.from_yaw(size * np.cos(angle), size * np.sin(angle), 0.15, angle + np.pi)
+        spec = {"controller": {"avoidance": 1.5}, "max_linear_accel": 2.0, "name": f"robot{index}"}
+        agents.append(sim.spawn(AgentSpawnParams(box, box, pose, motion_mode="differential", **spec)))
+    for agent in agents:
+        x, y, _ = agent.get_pose().position
+        agent.set_goal_pose(Pose.from_yaw(-x, -y, 0.15, 0.0))
+    for _ in range(1200):
+        sim.step_once()
+        if not sim.world.motion.path_length[: sim.world.capacity].any():
+            break
+    assert sum(agent.is_goal_reached() for agent in agents) == count
+    assert not touched

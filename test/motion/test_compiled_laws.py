@@ -61,7 +61,7 @@ def assert_same(one: MultiRobotSimulationCore, other: MultiRobotSimulationCore) 
             assert np.array_equal(numbers, others, equal_nan=numbers.dtype.kind == "f"), (one.clock.tick, table, name)
 
 
-@pytest.mark.parametrize("motion", ["omnidirectional", "differential"])
+@pytest.mark.parametrize("motion", ["omnidirectional", "differential", "ackermann"])
 @pytest.mark.parametrize("limits", [{}, {"max_linear_accel": 1e9, "max_angular_accel": 1e9}, {"max_linear_vel": 40.0}])
 def test_every_column_is_that_of_the_laws_on_arrays(motion: str, limits: dict[str, float]) -> None:
     worlds = [fleet(use, motion, **limits) for use in ("never", "always")]

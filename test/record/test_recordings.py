@@ -24,7 +24,9 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag2 import Reader
 
 from fleet_sim.cli.main import main
+from fleet_sim.paths import data_file
 from fleet_sim.record.recording import Recording
+from fleet_sim.sites.floor_plan import floor_plans_of, plans_from_json, plans_to_json
 
 SCENARIO = {
     "simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0, "seed": 5},
@@ -177,8 +179,8 @@ def test_orders_are_recorded_and_loads_come_and_go(tmp_path: Path) -> None:
     command = ["run", "sites/warehouse.yaml", "--headless", "--duration", "8", "--rtf", "0", "--record", str(path)]
     assert main(command) == 0
     with Recording(path) as recording:
-        plan = recording.floor_plan
-        assert plan is not None and {station.kind.value for station in plan.stations} == {
+        (plan,) = recording.floor_plans
+        assert {station.kind.value for station in plan.stations} == {
             "pick",
             "workstation",
             "charge",
@@ -225,3 +227,22 @@ def test_what_is_no_recording_is_refused(
         except fs.InvalidValueError:
             refused += 1
     assert refused > 10
+
+
+def test_floors_of_all_storeys_are_recorded(tmp_path: Path) -> None:
+    with fs.MultiRobotSimulationCore.from_yaml(data_file("config", "sites/two_floors.yaml")) as sim:
+        plans = floor_plans_of(sim)
+        sim.record(tmp_path / "run.mcap").close()
+    assert [(plan.name, plan.height) for plan in plans] == [("L1", 0.0), ("L2", 4.0)]
+    assert all(plan.stations for plan in plans)
+    left, bottom, right, top = plans[1].corners or (0.0,) * 4
+    assert right - left > 15.0
+    assert top - bottom > 7.0
+    with Recording(tmp_path / "run.mcap") as recording:
+        assert plans_to_json(recording.floor_plans) == plans_to_json(plans)
+    # Recordings made before have one plan, without a name.
+    (old,) = plans_from_json(b'{"cell": 0.5, "stations": [["a", "pick", 1, 2, 0]], "zones": [], "doors": []}')
+    assert (old.name, old.height, old.corners, old.stations[0].name) == ("", 0.0, None, "a")
+    for wrong in (b'{"levels": 3}', b'{"levels": [3]}', b'{"levels": [{"cell": 1, "corners": [1, 2]}]}'):
+        with pytest.raises(fs.InvalidValueError):
+            plans_from_json(wrong)

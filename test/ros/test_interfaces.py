@@ -56,8 +56,13 @@ def node() -> Iterator[FleetSimNode]:
 
 
 def test_no_node_offers_a_service_that_it_cannot_answer(node: FleetSimNode) -> None:
-    of_robots = dict(node.get_service_names_and_types_by_node("fleet_sim_robots", "/"))
+    of_robots = dict(node.get_service_names_and_types_by_node("_fleet_sim_robots", "/"))
     assert of_robots == {}
+
+
+def test_a_node_without_parameter_services_is_hidden_from_who_lists_parameters(node: FleetSimNode) -> None:
+    ours = [name for name in node.get_node_names() if name.endswith("fleet_sim_robots")]
+    assert ours == ["_fleet_sim_robots"]
 
 
 def test_what_others_add_comes_after_ours(node: FleetSimNode) -> None:

@@ -120,7 +120,6 @@ def turned(sim: Sim, lidars: Sequence[Any], angle: float) -> Floats:
 
 
 def test_tilted_lidars_see_what_level_ones_would(sim: Sim) -> None:
-    pytest.importorskip("pybullet")
     lidars = zoo(sim, ["box", "cylinder"], 0.0, 3)
     tilted = [
         sim.add_sensor(
@@ -147,7 +146,6 @@ def test_tilted_lidars_see_what_level_ones_would(sim: Sim) -> None:
 )
 @pytest.mark.parametrize("mount", [[0.1, 0.05, 0.02], [-0.6, 0, 0]], ids=["inside", "behind"])
 def test_a_tilted_lidar_looks_through_its_own_robot(sim: Sim, body: fs.ShapeParams, mount: list[float]) -> None:
-    pytest.importorskip("pybullet")
     thing(sim, "box", at(1.0, 0.0), half_extents=(0.5, 2.0, 2.0))
     robot = sim.spawn(fs.AgentSpawnParams(body, body, at(0.0, 0.0)))
     lidar = sim.add_sensor(

@@ -44,7 +44,6 @@ def test_a_range_finder_tells_the_nearest_distance_in_its_field_of_view(sim: Sim
 
 @pytest.mark.parametrize("height", [2.0, 2.4, 1.6])
 def test_a_cone_looks_above_and_below_its_plane(sim: Sim, height: float) -> None:
-    pytest.importorskip("pybullet")
     thing(sim, "sphere", fs.Pose.from_xyz(2.0, 0.0, height), radius=0.1)
     flat = sim.add_sensor("range", pose=[0, 0, 2], field_of_view=0.6)
     cone = sim.add_sensor("range", pose=[0, 0, 2], name="cone", shape="cone", field_of_view=0.6, rays=2000)
@@ -64,7 +63,6 @@ def test_the_rays_of_a_cone_fill_it() -> None:
 
 
 def test_a_lidar_with_layers_sees_a_room(sim: Sim) -> None:
-    pytest.importorskip("pybullet")
     thing(sim, "box", fs.Pose.from_xyz(4.0, 0.0, 1.0), half_extents=(0.5, 5.0, 1.0))
     robot = sim.spawn(fs.AgentSpawnParams(BOT, BOT, fs.Pose.from_yaw(0.0, 0.0, 0.1, math.pi / 2)))
     lidar = sim.add_sensor("lidar_3d", robot, pose=[0, 0, 0.9], layers=9, rays=8, elevation_min=-0.8, elevation_max=0.8)
@@ -81,7 +79,6 @@ def test_a_lidar_with_layers_sees_a_room(sim: Sim) -> None:
 
 
 def test_many_rays_are_cast_in_batches(sim: Sim) -> None:
-    pytest.importorskip("pybullet")
     thing(sim, "sphere", fs.Pose.from_xyz(0.0, 0.0, 5.0), radius=4.0)
     for index in range(2):
         robot = sim.spawn(fs.AgentSpawnParams(BOT, BOT, fs.Pose.from_xyz(3.0 * index, 0.0, 10.0)))
@@ -96,7 +93,6 @@ def test_many_rays_are_cast_in_batches(sim: Sim) -> None:
 
 
 def test_expensive_lidars_take_turns(sim: Sim) -> None:
-    pytest.importorskip("pybullet")
     lidars = [sim.add_sensor("lidar_3d", name=f"l{index}", rate=2, layers=1, rays=4) for index in range(10)]
     for lidar in lidars:
         lidar.subscribe()

@@ -45,3 +45,9 @@ def skip_what_needs_pybullet() -> Generator[None, object, object]:
         if MODULES and (missing or "engine: bullet" in str(error)):
             pytest.skip("pybullet is not installed")
         raise
+
+
+def skip_program_that_needs_pybullet(output: str) -> None:
+    """Skip if a program of a test ended since PyBullet is missing, as its `output` says."""
+    if MODULES and ("fleet_sim[bullet]" in output or "engine: bullet" in output):
+        pytest.skip("pybullet is not installed")

@@ -46,6 +46,17 @@ def test_two_that_meet_are_pushed_apart(update: str) -> None:
         assert first[0] + second[0] == pytest.approx(10.0)
 
 
+def test_who_begins_outside_of_a_border_that_holds_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    inside = world_of(mover(12, 5, name="far"), mover(5, 5), steps=3).everyone.positions
+    assert inside[0].tolist() == pytest.approx([9.5, 5.0])
+    (record,) = caplog.records
+    assert "1 of the agents begin outside the world, far at (12, 5). Its border puts them inside" in record.message
+    caplog.clear()
+    free = world_of(mover(12, 5), collide_walls=False).everyone.positions
+    world_of(mover(9.9, 5))
+    assert free[0].tolist() == pytest.approx([12.1, 5.0]) and not caplog.records
+
+
 @BOTH
 def test_the_border_holds_and_can_be_left_out(update: str) -> None:
     world = world_of(mover(9, 5), mover(5, 1, -np.pi / 2), steps=20, update=update)

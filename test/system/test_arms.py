@@ -125,6 +125,7 @@ def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> No
 
 
 def test_a_bin_is_emptied_through_ros_alone(tmp_path: Path) -> None:
+    pytest.importorskip("pybullet")
     commands = commands_of("bin_picking")
     assert commands[0] == "python3 examples/bin_picker.py"
     with launched(tmp_path / "launch.log", "bin_picking.launch.py", "rtf:=8") as client:

@@ -15,15 +15,15 @@ simulation: {timestep: 0.02, target_rtf: 1.0, physics: true}
 robots:
   - name: kinematic
     pose: [0, 3, 0]
-    urdf_path: panda
+    urdf_path: arm6
     mass: 0.0
     use_fixed_base: true
   - name: arm
-    urdf_path: panda
+    urdf_path: arm6
     mass: null
     use_fixed_base: true
-    joint_positions: {panda_joint4: -1.5}
-    sensors: [{type: force_torque, link: panda_link1, rate: 25}]
+    joint_positions: {joint_4: -1.5}
+    sensors: [{type: force_torque, link: shoulder_link, rate: 25}]
 """
 
 

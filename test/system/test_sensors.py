@@ -114,7 +114,6 @@ def test_contacts(hall: Running) -> None:
 
 
 def test_points(hall: Running) -> None:
-    pytest.importorskip("pybullet")
     cloud = first(hall[1], PointCloud2, "/bot/points")
     assert (cloud.header.frame_id, cloud.height, cloud.width) == ("bot/points", 3, 8)
     points = np.frombuffer(bytes(cloud.data), "<f4").reshape(3, 8, 3)

@@ -147,6 +147,8 @@ objects:
 
 
 def test_markers_of_a_robot_with_joints_are_its_links_where_they_are(tmp_path: Path) -> None:
+    # Its links are meshes.
+    pytest.importorskip("pybullet_data")
     scenario = """
 simulation: {timestep: 0.05, target_rtf: 5.0, gui: false}
 robots:

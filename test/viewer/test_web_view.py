@@ -131,6 +131,23 @@ def test_colours_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], se
     assert by_name == {"one": COLLIDING, "two": COLLIDING, "three": MOVING}
 
 
+def test_one_storey_is_shown_and_picked_alone(make_sim: Callable[..., Sim], server: Any) -> None:
+    sim = make_sim()
+    for name, height in (("low", 0.1), ("high", 4.1)):
+        sim.spawn(AgentSpawnParams(BOX, BOX, Pose.from_xyz(0.0, 0.0, height), name=name))
+    snapshot, bodies = sim.snapshots.take(), ShownBodies(server.scene)
+    above, down = np.array([0.0, 0.05, 9.0]), np.array([0.0, 0.0, -1.0])
+    found = []
+    for between in (None, (-np.inf, 3.7), (3.7, np.inf), None):
+        bodies.between = between
+        bodies.show(snapshot, own)
+        picked = pick(bodies, above, down)
+        assert picked is not None
+        found.append((snapshot.names[picked[0]], bodies.shown_mask.tolist()))
+    every = ("high", [True, True])
+    assert found == [every, ("low", [True, False]), ("high", [False, True]), every]
+
+
 def test_what_clicks_send_is_recorded_and_gives_the_same_run_again(make_sim: Callable[..., Sim], tmp_path: Any) -> None:
     def made() -> Sim:
         sim = make_sim(keep_initial_state=True)

@@ -8,8 +8,10 @@ from typing import TypeAlias
 
 from fleet_sim.actions.base import Action
 from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.config.modes import ActionStatus
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.settings import check_fields, setting
+from fleet_sim.settings.fields import fields_of
 
 Numbers: TypeAlias = Sequence[float] | Floats
 
@@ -18,7 +20,8 @@ Numbers: TypeAlias = Sequence[float] | Floats
 class DeclaredAction(Action):
     """An action whose parameters are dataclass fields made by `setting`: type, range, unit and meaning in one place.
 
-    The constructor checks them, and actions from files, JSON or messages are made by it too. A subclass is a dataclass
+    The constructor checks them, and actions from files, JSON or messages are made by it too. They may be set until a
+    robot has the action. A subclass is a dataclass
     with `eq=False, repr=False` (an action is equal to itself only). It initialises its running state in
     `__post_init__`, after its base class; raises InvalidValueError.
     """
@@ -33,6 +36,27 @@ class DeclaredAction(Action):
             raise InvalidValueError(str(error)) from error
         # After the checks: the base class trusts its arguments.
         super().__init__(self.timeout)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a parameter as if it had been given at first; raises AttributeError once a robot has the action."""
+        state = vars(self)
+        if "status" not in state or "_changing" in state or name not in fields_of(type(self)):
+            super().__setattr__(name, value)
+            return
+        if self.status is not ActionStatus.NOT_STARTED or self._on_cancel is not None:
+            kind = type(self).__name__
+            raise AttributeError(f"{kind}.{name} counts until a robot has the action; cancel it and give another one")
+        before = dict(state)
+        # What follows from the parameters is made by `__post_init__`, so it is made anew.
+        state.update({name: value, "_changing": True})
+        try:
+            self.__post_init__()
+        except BaseException:
+            state.clear()
+            state.update(before)
+            raise
+        del state["_changing"]
+        self.goal = before["goal"]
 
 
 def read_point(value: object) -> Floats | None:

@@ -172,6 +172,13 @@ class TurnAction(_Relative):
     angle: float = setting(low=-1e4, high=1e4, unit="rad", doc="How far.")
     speed: float = setting(1.0, above=0.0, high=LARGEST_SPEED, unit="rad/s", doc="How fast at most.")
 
+    def start(self, agent: Agent) -> Until | None:
+        """Start to turn."""
+        if drive.is_steered(agent.world, agent.row):
+            self.fail("the robot is steered like a car and cannot turn on the spot", ActionCause.UNREACHABLE)
+            return None
+        return super().start(agent)
+
     def _goal(self) -> tuple[float, float, str]:
         return abs(self.angle), self.speed, ""
 

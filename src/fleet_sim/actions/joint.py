@@ -119,9 +119,9 @@ class JointAction(DeclaredAction):
             self._places, self._targets = read_joint_numbers(model, self.target_joint_positions, "joint targets")
             if agent.world.robots.mimics[agent.row]:
                 self._places, self._targets = mimic.without_followers(model, self._places, self._targets)
-            # Kept, so that describing the action tells what it really used.
+            # Kept, so that describing the action tells what it really used; past the rule that it stays from now on.
             if self.tolerance is None:
-                self.tolerance = agent.joint_tolerance
+                vars(self)["tolerance"] = agent.joint_tolerance
             default = np.empty(len(model.movable))
             self._tolerances = read_tolerances(model, self.tolerance, default)[self._places]
         except FleetSimError as error:

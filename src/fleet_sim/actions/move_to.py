@@ -245,6 +245,9 @@ class MoveTo(MoveAction):
         self.final_orientation_align, self.direction = final_orientation_align, direction
         # A dataclass would call it; this constructor is written by hand.
         self.__post_init__()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.path = Path([self.target_pose])
 
 

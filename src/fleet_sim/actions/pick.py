@@ -81,7 +81,7 @@ class PickAction(TransferAction):
             raise InvalidValueError("attach_relative_pose and keep_world_pose: give one of them")
         if self.use_arm and self.attach_relative_pose is None:
             # The arm takes the object where it is; pulling it to the origin of the link would be a jump.
-            self.keep_world_pose = True
+            vars(self)["keep_world_pose"] = True
         self._offset = self.attach_relative_pose or Pose((0.0, 0.0, 0.0))
         self._link: int | str = self.attach_link
         self._target: SimObject | None = None

@@ -57,6 +57,10 @@ def routed(agent: Agent, path: Path, mode: RouteMode) -> RoutedPath | Failure:
     Between them the robot's footprint, with all that it carries, stays off walls.
     """
     world, row = agent.world, agent.row
+    if drive.is_steered(world, row):
+        # Routes turn at corners with no more room than a robot needs that turns there.
+        reason = "routes are for robots that turn on the spot, and this one is steered like a car; send it along a path"
+        return Failure(reason, ActionCause.UNREACHABLE)
     goals, turns = pose_arrays(path)
     at = world.position[row].copy()
     radius, speed = footprint_radius(world, row), _fastest(world, row)

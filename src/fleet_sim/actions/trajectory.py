@@ -102,7 +102,8 @@ class JointTrajectoryAction(DeclaredAction):
         self._speeds: Floats | None = None
         if self.velocities is not None:
             self._speeds = as_floats(self.velocities, shape, "velocities of the points").copy()
-        self.positions, self.velocities = self._points, self._speeds
+        # Past the rule of the base class, which would begin anew.
+        vars(self).update(positions=self._points, velocities=self._speeds)
         self._path_tolerances = read_tolerances_by_name(self.path_tolerance, names, "path_tolerance")
         self._goal_tolerances = read_tolerances_by_name(self.goal_tolerance, names, "goal_tolerance")
         self.trajectory_cause: TrajectoryCause | None = None

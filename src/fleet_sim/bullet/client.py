@@ -7,7 +7,7 @@ import importlib
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def bullet_module() -> Any:
             return importlib.import_module("pybullet")
     except ImportError as error:
         raise missing_extra(
-            "pybullet", "bullet", "What PyBullet does: physics, some cameras and lidars, sim.bullet,"
+            "pybullet", "bullet", "What only PyBullet does: its window, its renderer, sim.bullet,"
         ) from error
 
 
@@ -84,6 +84,7 @@ class BulletClient:
         self._closed = False
         self._unlisted = False
         self._bound: list[str] = []
+        self._engine_parameters: dict[str, Any] = {}
         self._quiet_depth = 0
         self._rendering = True
         self._draws = True
@@ -162,6 +163,11 @@ class BulletClient:
             if self._id >= 0:
                 self.module.setTimeStep(seconds, physicsClientId=self._id)
 
+    def set_engine_parameters(self, values: Mapping[str, Any]) -> None:
+        """Set what `setPhysicsEngineParameter` takes, for every engine of this client: PyBullet forgets in a reset."""
+        self.module.setPhysicsEngineParameter(**values, physicsClientId=self.connect())
+        self._engine_parameters.update(values)
+
     @contextmanager
     def quiet(self) -> Iterator[None]:
         """Suspend drawing of the window inside the block, which makes spawning in bulk much faster. May be nested."""
@@ -225,6 +231,8 @@ class BulletClient:
             contactERP=self.contact_erp,
             physicsClientId=self._id,
         )
+        if self._engine_parameters:
+            self.module.setPhysicsEngineParameter(**self._engine_parameters, physicsClientId=self._id)
         self.floor_id = NO_BODY
         if self.floor:
             self.floor_id = self.module.loadURDF(data_path("plane.urdf"), physicsClientId=self._id)

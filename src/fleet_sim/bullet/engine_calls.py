@@ -8,7 +8,7 @@ from typing import Any
 from fleet_sim.arrays import as_floats
 from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.errors import StateError
+from fleet_sim.errors import InvalidValueError, StateError
 
 _STEPS = "the simulation steps the engine by params.physics_substep, or less; set that, or timestep, before it is built"
 
@@ -31,10 +31,17 @@ def set_time_step(mirror: BulletMirror, seconds: float) -> bool:
 
 
 def set_engine_parameter(mirror: BulletMirror, *args: Any, **kwargs: Any) -> bool:
-    """Raise StateError for another time step where the simulation steps the engine."""
+    """Set parameters of the engine, also for one that is built anew.
+
+    Raises StateError for another time step where the simulation steps the engine, and InvalidValueError for values
+    without a name.
+    """
     if mirror.world.physics and (args or "fixedTimeStep" in kwargs):
         raise StateError(f"sim.bullet.setPhysicsEngineParameter, fixedTimeStep: {_STEPS}")
-    return False
+    if args:
+        raise InvalidValueError("sim.bullet.setPhysicsEngineParameter: give each value with the name of its parameter")
+    mirror.client.set_engine_parameters(kwargs)
+    return True
 
 
 def restore_state(mirror: BulletMirror, *args: Any, **kwargs: Any) -> bool:

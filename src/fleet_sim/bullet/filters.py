@@ -124,7 +124,7 @@ class EngineFilters:
         table.group[rows[anew_mask]] = _UNWRITTEN
         table.made[rows], table.dynamic[rows] = bodies.made[rows], dynamic
         if grouped and not self._grouped:
-            self._bodies.client.setPhysicsEngineParameter(collisionFilterMode=_MATCH_BOTH_WAYS)
+            self._bodies.client.set_engine_parameters({"collisionFilterMode": _MATCH_BOTH_WAYS})
         self._grouped = self._grouped or grouped
         changed_mask = (table.group[rows] != groups) | (table.mask[rows] != masks)
         # While all have the same group, that of the engine does: only those that were disabled differ.

@@ -7,6 +7,8 @@ import time
 from typing import Any, NamedTuple
 
 from fleet_sim.cli.arguments import positive
+from fleet_sim.cli.progress import ProgressBar, add_progress
+from fleet_sim.cli.tables import TextTable
 from fleet_sim.errors import InvalidValueError
 
 WARM_UP_STEPS = 5
@@ -44,6 +46,7 @@ def add(commands: Any) -> None:
         choices=["omnidirectional", "differential"],
         help="motion mode of the robots (default: differential)",
     )
+    add_progress(parser)
     parser.set_defaults(command=execute)
 
 
@@ -52,18 +55,21 @@ def execute(args: argparse.Namespace) -> int:
     if args.scenario is not None:
         if args.robots or args.motion:
             raise InvalidValueError("--robots and --motion are for boxes; a scenario has robots of its own")
-        print_systems(args.scenario, args.steps)
+        print_systems(args.scenario, args.steps, args.progress)
         return 0
     motion = args.motion or "differential"
     print(f"{motion} robots, physics off, time step 0.1 s, collisions in each step, half of the robots moving")
-    print(f"{'robots':>8} {'spawn s':>9} {'step ms':>9} {'real-time factor':>17}")
-    for robots in args.robots or SIZES:
-        result = measure(robots, args.steps, motion)
-        print(f"{result.robots:8d} {result.spawn:9.3f} {result.step * 1e3:9.3f} {result.rtf:17.0f}", flush=True)
+    with TextTable({"robots": 8, "spawn s": 8, "step ms": 8, "real-time factor": 16}) as table:
+        for robots in args.robots or SIZES:
+            line = ProgressBar(args.progress, "steps", WARM_UP_STEPS + args.steps, f"{robots} robots  ")
+            result = measure(robots, args.steps, motion, line)
+            line.close()
+            times = (f"{result.spawn:.3f}", f"{result.step * 1e3:.3f}", f"{result.rtf:.0f}")
+            table.row([str(result.robots), *times])
     return 0
 
 
-def measure(robots: int, steps: int, motion: str) -> Result:
+def measure(robots: int, steps: int, motion: str, line: ProgressBar) -> Result:
     """Return the times of a fleet of boxes on a grid; every second one drives past the others to a far goal."""
     # Imported here so that `fleet-sim --help` does not load the simulation.
     from fleet_sim.config.params import SimulationParams
@@ -89,15 +95,16 @@ def measure(robots: int, steps: int, motion: str) -> Result:
     # The first steps also pay for first use of caches and for acceleration; they are measured but not counted. The
     # median is not moved by a step in which the machine did something else.
     times = []
-    for _ in range(WARM_UP_STEPS + steps):
+    for done in range(1, WARM_UP_STEPS + steps + 1):
         start = time.perf_counter()
         sim.step_once()
         times.append(time.perf_counter() - start)
+        line.show(done)
     step = _median(times[WARM_UP_STEPS:])
     return Result(robots, spawn, step, params.timestep / step)
 
 
-def print_systems(scenario: str, steps: int) -> None:
+def print_systems(scenario: str, steps: int, progress: bool | None) -> None:
     """Print the median time of each system in a step of a scenario, as fast as it goes, as bars."""
     from fleet_sim.paths import resolve_config
     from fleet_sim.settings import load_mapping
@@ -110,17 +117,19 @@ def print_systems(scenario: str, steps: int) -> None:
             sim.step_once()
         times: dict[str, list[float]] = {}
         totals = []
-        for _ in range(steps):
+        line = ProgressBar(progress, "steps", steps)
+        for done in range(1, steps + 1):
             sim.step_once()
+            line.show(done)
             totals.append(sim.pipeline.total)
             for name, taken in sim.pipeline.times.items():
                 times.setdefault(name, []).append(taken)
+        line.close()
         step, count = _median(totals), len(sim.world)
         rtf = sim.params.timestep / step
         print(f"{count} entities, {steps} steps; median step {step * 1e3:.3f} ms, {rtf:.0f} times real time")
         print("compiled code is in use" if sim.world.compiled else "no compiled code is in use (setting compiled_code)")
-    for line in bars({name: _median(taken) for name, taken in times.items()}, step):
-        print(line)
+    print("\n".join(bars({name: _median(taken) for name, taken in times.items()}, step)))
 
 
 def bars(systems: dict[str, float], step: float) -> list[str]:

@@ -15,8 +15,10 @@ import fleet_sim
 from fleet_sim.cli import (
     bench,
     check,
+    completion,
     evolve,
     film,
+    lockstep,
     models,
     new,
     replay,
@@ -56,6 +58,7 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
         "run": run,
         "view": view,
         "replay": replay,
+        "lockstep": lockstep,
         "film": film,
         "swarm": swarm,
         "evolve": evolve,
@@ -82,6 +85,7 @@ EXAMPLES = """examples:
   fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim view run.mcap shows it
   fleet-sim replay run.mcap --info                 say what a recording holds, publish or repair it
   fleet-sim film demo.yaml --out demo.mp4          make a film of a scenario, or of a recording
+  fleet-sim lockstep /left /right --period 0.1     let nodes of ROS step together, with one /clock
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
   fleet-sim sweep my_sweep.yaml --out a.parquet    run it with many seeds and values of its settings
@@ -113,9 +117,17 @@ def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     theirs = {} if argv and argv[0] in ours else SUBCOMMANDS.all()
     for command in {**ours, **theirs}.values():
         command.add(commands)
+    _name_themselves(commands)
+    return parser
+
+
+def _name_themselves(commands: Any) -> None:
+    """Let each subcommand, and each action below one, say by which parser its arguments were read."""
     for subparser in commands.choices.values():
         subparser.set_defaults(parser=subparser)
-    return parser
+        for action in subparser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                _name_themselves(action)
 
 
 @contextmanager
@@ -141,6 +153,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Wrong usage exits with 2, as argparse does.
     """
+    if completion.is_asked():
+        completion.answer(build_parser([]))
     argv = sys.argv[1:] if argv is None else argv
     args, unknown = build_parser(argv).parse_known_args(argv)
     if unknown:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from fleet_sim.cli import broker_options, recorded, state_options
+from fleet_sim.cli import broker_options, recorded, run_files, state_options
 from fleet_sim.cli.arguments import check_png, seeds
+from fleet_sim.cli.progress import ProgressBar, add_progress
+from fleet_sim.cli.run_files import RunFiles
+from fleet_sim.cli.tables import TextTable
 from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
 from fleet_sim.config.modes import EngineChoice
 from fleet_sim.config.scenario import as_scenario, is_scenario
@@ -62,6 +66,8 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="write the figures of the section `tasks` or `orders`; `fleet-sim report` makes a page of it",
     )
+    run_files.add_options(parser)
+    add_progress(parser)
     recorded.add_options(parser)
     broker_options.add_options(parser)
     parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
@@ -74,6 +80,7 @@ def execute(args: argparse.Namespace) -> int:
     state_options.check(args)
     recorded.check(args)
     broker_options.check(args)
+    run_files.check(args)
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
@@ -90,13 +97,16 @@ def execute(args: argparse.Namespace) -> int:
         sim.setup_monitor(monitor_output())
     if args.view:
         announce(sim.view.show(**vars(view_params(args))))
-    outcome = RunSummary(sim)
+    outcome, files = RunSummary(sim), RunFiles(args, source_of(args))
+    robots = files.watch(sim)
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
     source = figure_source(sim) if args.figures else None
     kept = recorded.KeptRun(sim, args)
     with broker_options.connected(sim, args) as lines:
-        wall = run(sim, kept, inputs)
+        wall = run(sim, kept, inputs, progress_of(sim, args))
     print("\n".join([*outcome.lines(wall), *lines]))
+    files.add(sim, outcome, robots, wall)
+    files.write()
     if source is not None:
         write_figures(sim, source, args, wall)
     if args.picture:
@@ -124,15 +134,30 @@ def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:
             )
 
 
-def run(sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None) -> float:
+def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: str = "") -> ProgressBar:
+    """Return a line that shows how far `sim` is."""
+    # A monitor in the terminal writes there itself.
+    wanted = False if args.progress is None and args.monitor else args.progress
+    line = ProgressBar(wanted, "s", sim.params.duration or 0.0, label)
+    begin = sim.sim_time
+    if line.shown:
+        sim.events.on("post_step", lambda dt, sim_time: line.show(sim_time - begin))
+    return line
+
+
+def run(
+    sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None, line: ProgressBar
+) -> float:
     """Run `sim` to its end or to Ctrl-C, with recorded `inputs` where there are some; return how many s it took."""
     start = time.perf_counter()
     try:
         with kept:
             sim.run_simulation() if inputs is None else inputs.replay(sim)
     except KeyboardInterrupt:
+        line.close()
         print("stopped by Ctrl-C")
     finally:
+        line.close()
         # Also after Ctrl-C or an error: the last figures are what the run ended with.
         sim.update_monitor()
         sim.close_monitor()
@@ -179,32 +204,40 @@ def execute_seeds(args: argparse.Namespace) -> int:
     for option in ("gui", "picture", "monitor", "figures", "record", "record_inputs", "view", "vda5050"):
         if getattr(args, option):
             raise ConfigError(f"--{option.replace('_', '-')} is for one run; use it with --seed, not with --seeds")
-    from fleet_sim.cli.summary import RunSummary
-
-    for number, seed in enumerate(args.seeds):
-        # A window for each of twenty runs is none that anybody wants.
-        config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
-        with simulation_of(args, config) as sim:
-            if not sim.params.duration:
-                raise ConfigError("--seeds needs runs that end; give them a --duration")
-            outcome = RunSummary(sim)
-            report = sim.run_simulation()
-            values = {"seed": str(seed), **outcome.figures(report.wall_time)}
-            if args.hash:
-                values["state hash"] = sim.state_hash()
-        if number == 0:
-            print("  ".join(f"{name:>{width(name)}}" for name in values))
-        # Each line as soon as it is known, as runs may be long.
-        print("  ".join(f"{value:>{width(name)}}" for name, value in values.items()), flush=True)
-        if report.reason == "interrupted":
-            print("stopped by Ctrl-C")
-            break
+    files = RunFiles(args, source_of(args))
+    table: TextTable | None = None
+    with contextlib.ExitStack() as stack:
+        for number, seed in enumerate(args.seeds, 1):
+            values, reason = run_seed(args, seed, files, f"run {number} of {len(args.seeds)}  ")
+            if table is None:
+                table = stack.enter_context(TextTable({name: max(len(name), 9) for name in values}))
+            table.row(list(values.values()))
+            if reason == "interrupted":
+                print("stopped by Ctrl-C")
+                break
+    files.write()
     return 0
 
 
-def width(heading: str) -> int:
-    """Return how wide a column of the table is."""
-    return max(len(heading), 9)
+def run_seed(args: argparse.Namespace, seed: int, files: RunFiles, label: str) -> tuple[dict[str, str], str]:
+    """Run the scenario with a seed; return its line of the table, by headings, and why it ended."""
+    from fleet_sim.cli.summary import RunSummary
+
+    # A window for each of twenty runs is none that anybody wants.
+    config = configuration(argparse.Namespace(**{**vars(args), "seed": seed, "gui": False}))
+    with simulation_of(args, config) as sim:
+        if not sim.params.duration:
+            raise ConfigError("--seeds needs runs that end; give them a --duration")
+        outcome, robots, line = RunSummary(sim), files.watch(sim), progress_of(sim, args, label)
+        try:
+            report = sim.run_simulation()
+        finally:
+            line.close()
+        values = {"seed": str(seed), **outcome.figures(report.wall_time)}
+        if args.hash:
+            values["state hash"] = sim.state_hash()
+        files.add(sim, outcome, robots, report.wall_time)
+    return values, report.reason
 
 
 def monitor_output() -> MonitorOutput:

@@ -46,6 +46,22 @@ class RunSummary:
             "busy": str(len(self._busy())),
         }
 
+    def numbers(self, seconds: float) -> dict[str, Any]:
+        """Return the same as numbers, for files."""
+        sim, simulated = self._sim, self._sim.sim_time - self._begin[0]
+        return {
+            "simulated_s": simulated,
+            "steps": sim.step_count - self._begin[1],
+            "wall_s": seconds,
+            # A run of no time has no factor.
+            "real_time_factor": simulated / seconds if seconds > 0.0 else None,
+            "collisions": sim.collisions.count,
+            "static_collisions": sim.collisions.static_count,
+            "static_collisions_ignored": sim.collisions.ignore_static,
+            **{f"actions_{status.value}": self._ended[status] for status in FINAL},
+            "busy": len(self._busy()),
+        }
+
     def _speed(self, seconds: float) -> str:
         sim, (begin, first) = self._sim, self._begin
         simulated = sim.sim_time - begin

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli.arguments import not_negative, positive
+from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import Variables, parse_value, set_key
@@ -55,6 +56,7 @@ def add(commands: Any) -> None:
         metavar="KEY=VALUE",
         help="set one key, as in time_step=0.1, or one variable of a template",
     )
+    add_progress(parser)
     parser.set_defaults(command=execute)
 
 
@@ -75,16 +77,18 @@ def execute(args: argparse.Namespace) -> int:
         steps = args.steps
         if steps is None and not args.show and world.config.stop_at is None:
             steps = STEPS
+        line = ProgressBar(args.progress, "steps", steps_of(world, steps) or 0)
         begin = time.perf_counter()
         simulate.main(
             world,
             show_gui=args.show,
             gui=window_maker() if args.show else None,
-            subscribers=subscribers(args, world, steps),
+            subscribers=subscribers(args, world, steps, line),
             step_size=1 if args.speed is None else args.speed,
             start_paused=args.paused,
             steps=steps,
         )
+        line.close()
         print(summary(world, time.perf_counter() - begin))
         if args.picture:
             save_picture(world, args.picture)
@@ -137,21 +141,29 @@ def world_config(name: str, settings: list[str], seed: int | None) -> dict[str, 
     return config
 
 
-def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None) -> list[Any]:
+def steps_of(world: RectangularWorld, steps: int | None) -> int | None:
+    """Return how many steps a run has that was asked for `steps`; None if that is not known."""
+    return steps or (world.config.stop_at if isinstance(world.config.stop_at, int) else None)
+
+
+def subscribers(args: argparse.Namespace, world: RectangularWorld, steps: int | None, line: ProgressBar) -> list[Any]:
     """Return the recorder, table and plot that the options select, for a run of `steps` (None: not known)."""
+    from fleet_sim.cli.swarm_progress import ShownProgress
     from fleet_sim.swarm.plots import MetricPlot
     from fleet_sim.swarm.recorders import recorder_for
     from fleet_sim.swarm.tables import MetricTable
 
     made: list[Any] = []
     if args.record:
-        length = steps or (world.config.stop_at if isinstance(world.config.stop_at, int) else None)
+        length = steps_of(world, steps)
         every = args.every or (STRIDE if length is None else max(1, round(length / FRAMES)))
         made.append(recorder_for(args.record, every))
     if args.metrics:
         made.append(MetricTable(args.metrics))
     if args.plot or args.live:
         made.append(MetricPlot(args.plot, live=args.live))
+    if line.shown:
+        made.append(ShownProgress(line))
     return made
 
 

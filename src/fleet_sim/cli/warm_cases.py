@@ -42,7 +42,8 @@ def _lidars_and_contacts() -> None:
         for x in (-4.9, -4.6):
             robot = sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", initial_pose=fs.Pose.from_xyz(x, 0.0, 0.0)))
             robot.set_velocity(0.5, 0.0, 0.0, 0.5)
-            sim.add_sensor("lidar", robot, name="eyes", pose=[0.0, 0.0, 0.25]).on_reading(lambda sensor, reading: None)
+            for kind in ("lidar", "lidar_3d"):
+                sim.add_sensor(kind, robot, name=kind, pose=[0.0, 0.0, 0.25]).on_reading(lambda sensor, reading: None)
         for _ in range(STEPS):
             sim.step_once()
 

@@ -62,6 +62,8 @@ class MotionMode(Mode):
 
     OMNIDIRECTIONAL = "omnidirectional"
     DIFFERENTIAL = "differential"
+    ACKERMANN = "ackermann"
+    """Like a car: it steers, and neither turns on the spot nor moves aside."""
 
 
 @saved

@@ -105,7 +105,7 @@ class SimulationParams(UsedSettings):
     raise_on_fault: bool = setting(False, live=True, doc="Re-raise exceptions from user callbacks and plugins.")
     compiled_code: CompiledCodeUse = setting(
         "auto",
-        doc="Use of compiled code in the step, with equal results: auto = in worlds of many entities, where the extra "
+        doc="Use of compiled code in the step, with equal results: auto = for many entities or rays, where the extra "
         "fast is installed; always; never, apart from traffic.",
     )
     max_failures: int = setting(

@@ -123,6 +123,9 @@ class LawBook(Protocol):
     def index(self, name: str) -> int:
         """Return the index of a law, loading it if it is from another package; raises UnknownNameError."""
 
+    def feature(self, index: int) -> str | None:
+        """Return the feature that robots with the law of this index need, or None."""
+
 
 class ControllerBook(Protocol):
     """The controllers by name."""
@@ -136,6 +139,9 @@ class FeatureBook(Protocol):
 
     def use(self, name: str) -> Any:
         """Start to use a feature, unless it is in use; return the result of its `start`."""
+
+    def give(self, name: str, rows: Rows, settings: Any = None) -> None:
+        """Give living entities a feature; raises what it refuses them with."""
 
     def enter(self, names: Sequence[str], rows: Rows) -> None:
         """Let features take in entities that were spawned with them; raises what a feature refuses them with."""

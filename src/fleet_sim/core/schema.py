@@ -89,6 +89,9 @@ class MotionColumns(ColumnTable):
     direction: Bytes = column(np.uint8, writer="set_path", doc="code of the MovementDirection in use")
     default_direction: Bytes = column(np.uint8, writer="spawning", doc="MovementDirection when none is given")
     planar: Bools = column(bool, writer="spawning", doc="goals keep the robot's height, roll and pitch")
+    whole_steps: Bools = column(
+        bool, hashed=False, writer="spawning", doc="what blocks it holds it where its step began, as it follows a curve"
+    )
 
     linear_limits: Floats = column(float, (3,), default=np.inf, unit="m/s", frame="body", writer="spawning")
     linear_limit: Floats = column(float, default=np.inf, unit="m/s", writer="spawning", doc="limit of the norm")
@@ -117,6 +120,9 @@ class MotionColumns(ColumnTable):
     command_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="set_velocity")
     command_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="set_velocity")
     avoidance: Floats = column(float, unit="s", writer="spawning", doc="time horizon of avoidance; 0: no avoidance")
+    leaving: Ints = column(
+        np.int64, default=-1, hashed=False, writer="avoidance", doc="number of the draw by which it leaves a place"
+    )
     command_timeout: Floats = column(float, unit="s", writer="spawning", doc="0: commands do not expire")
     command_expiry: Ints = column(np.int64, default=-1, unit="tick", writer="set_velocity", doc="-1: never")
     body_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="motion", doc="current twist")

@@ -28,6 +28,7 @@ from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.routes import Routes
 from fleet_sim.core.schema import BodyColumns, MaterialColumns, MotionColumns
 from fleet_sim.core.shapes import ShapeCatalog
+from fleet_sim.core.speed_rules import SpeedRules
 from fleet_sim.core.waypoints import WaypointPool
 from fleet_sim.errors import DuplicateNameError
 from fleet_sim.gate.bounds import EXTENT, check_extent
@@ -54,12 +55,18 @@ class World(ConnectedParts, BodyColumns):
         self.collision_rules = CollisionRules(self)
         self.collision_filters = CollisionFilters(self, self.collision_rules)
         self.drive_rules = DriveRules()
+        self.speed_rules = SpeedRules()
         self.motion = MotionColumns(capacity)
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
         self.look = LookColumns(capacity)
         own = {"motion": self.motion, "robots": self.robots, "material": self.material, "look": self.look}
         self.tables: dict[str, ColumnTable] = {"body": self, **own}
+        self._catalogue(capacity)
+        self._begin()
+
+    def _catalogue(self, capacity: int) -> None:
+        """Make what the columns refer to by number, and what finds rows."""
         self.waypoints = WaypointPool()
         self.joints = JointPool()
         self.models: list[RobotModel] = []
@@ -71,6 +78,12 @@ class World(ConnectedParts, BodyColumns):
         self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
         self.on_remove: list[RowListener] = []
+        self.free_rows = FreeRows(capacity)
+        self.places = PlaceSources()
+        self.routes = Routes()
+
+    def _begin(self) -> None:
+        """Set what holds of an empty world; a simulation changes it to what its settings say."""
         self.in_step = False
         self.physics = False
         """Whether bodies with mass are moved by the physics engine."""
@@ -79,15 +92,12 @@ class World(ConnectedParts, BodyColumns):
         self.block_on_collision_default = False
         self.may_carry = True
         """Whether something may be attached to something else; `attachments` finds out and keeps it."""
-        self.compiled = False
-        """Whether parts that have compiled code use it; results are the same. `facade.CompiledCode` sets it."""
+        self.compiled, self.rays_on_arrays = False, 0
+        """Whether parts use their compiled code, with equal results, and the rays cast without: see `CompiledCode`."""
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
-        self.places = PlaceSources()
-        self.routes = Routes()
         self.model_paths: tuple[str, ...] = ()
         """Folders searched first for robot models by name."""
-        self.free_rows = FreeRows(capacity)
         self.next_id = 0
         """The object id of the next entity."""
         self._generations = 0

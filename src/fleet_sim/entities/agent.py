@@ -242,12 +242,12 @@ class Agent(EndEffectorHandle, PowerHandle):
         return MotionMode(name) if name in list(MotionMode) else name
 
     def set_motion_mode(self, mode: MotionMode | str) -> bool:
-        """Change the motion law; rejected (returns False) while the robot is moving. Raises UnknownNameError."""
+        """Change the motion law; False while the robot moves. Raises UnknownNameError, InvalidValueError if unfit."""
         law = self._world.laws.index(str(mode))
         self.require_mobile()
         if self.is_moving:
             return False
-        self._world.motion.law[self.row] = law
+        drive.change_law(self._world, self.row, law)
         return True
 
     @property

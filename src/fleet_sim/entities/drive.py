@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
-from fleet_sim.config.modes import MovementDirection
+from fleet_sim.config.modes import MotionMode, MovementDirection
 from fleet_sim.core import steering
+from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
+from fleet_sim.errors import FleetSimError
 from fleet_sim.gate.bounds import check_extent, check_speeds
 from fleet_sim.spatial import quaternions
 
@@ -97,6 +99,31 @@ def stop(world: World, rows: Rows, *, stay: bool = False) -> None:
         hold_joints(world, wheels)
     world.motion.reached[rows] = False
     world.motion.blocked_by[rows] = NO_ROW
+
+
+def is_steered(world: World, row: int) -> bool:
+    """Return whether the robot in `row` is steered like a car: it does not turn on the spot."""
+    return world.laws.names()[int(world.motion.law[row])] == MotionMode.ACKERMANN.value
+
+
+def change_law(world: World, row: int, law: int) -> None:
+    """Give the robot in `row` a motion law, and the feature that the law needs.
+
+    Raises InvalidValueError, with the robot as it was, where the feature refuses it.
+    """
+    before = int(world.motion.law[row])
+    world.motion.law[row] = law
+    needed = world.laws.feature(law)
+    if needed is None:
+        return
+    world.features.use(needed)
+    table = world.tables[needed]
+    try:
+        if isinstance(table, FeatureColumns) and not table.present[row]:
+            world.features.give(needed, np.array([row]))
+    except FleetSimError:
+        world.motion.law[row] = before
+        raise
 
 
 def moving_mask(world: World, rows: Rows) -> AnyArray:

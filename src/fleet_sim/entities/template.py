@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
-from fleet_sim.core.features import spawn_values
+from fleet_sim.core.features import read_features, spawn_values
 from fleet_sim.core.plugins import AGENT_PLUGINS, AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
@@ -94,7 +94,11 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         return Template(columns, dict(params.user_data), features, robot=robot)
     plan = plan_controllers(world, params.controller)
     plan.make()  # controllers that cannot be made are rejected here, before anything is spawned
-    columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
+    motion = columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
+    needed = world.laws.feature(motion["law"])
+    if needed is not None and needed not in features:
+        columns[needed] = spawn_values(needed, read_features({needed: {}})[needed])
+        features = (*features, needed)
     return Template(
         columns,
         dict(params.user_data),
@@ -255,6 +259,8 @@ def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan
             f"motion_mode: {WHEELS!r} is for robots with motors (physics on, and a mass) and with wheels on both sides "
             "whose radius is known; give wheel_radius where they collide as meshes"
         )
+    if mode == MotionMode.ACKERMANN and settings.navigation_2d is False:
+        raise InvalidValueError("navigation_2d: goals of cars (motion_mode: ackermann) are always in the plane")
     columns: dict[str, Any] = {
         "law": 0 if params.use_fixed_base else law,
         "default_direction": (settings.default_direction or MovementDirection.FORWARD).code,

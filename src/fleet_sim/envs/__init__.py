@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fleet_sim.envs.registration import register_all as register_all
     from fleet_sim.envs.single import NavigationEnv as NavigationEnv
     from fleet_sim.envs.single import WarehouseEnv as WarehouseEnv
+    from fleet_sim.envs.spread import SpreadVectorEnv as SpreadVectorEnv
     from fleet_sim.envs.vector import NavigationVectorEnv as NavigationVectorEnv
 else:
     # Imported on first use: navigation must not load the code of the arms, and vice versa.

@@ -47,8 +47,19 @@ class RobotKind:
     max_turn_accel: float = 12.0
 
 
+@dataclass(frozen=True)
+class Share:
+    """The worlds from number `first` on, of `total` ones whose others are in other processes.
+
+    They lie where they would lie among all of them, as rounding depends on how far from its origin a simulation is.
+    """
+
+    first: int
+    total: int
+
+
 class Arena:
-    """W worlds with R robots and O round obstacles each, in one simulation."""
+    """W worlds with R robots and O round obstacles each, in one simulation. With `share` they are some of more."""
 
     def __init__(
         self,
@@ -59,6 +70,7 @@ class Arena:
         size: float,
         timestep: float,
         kind: RobotKind | None = None,
+        share: Share | None = None,
     ) -> None:
         if worlds < 1 or robots < 1 or obstacles < 0:
             raise InvalidValueError(
@@ -81,7 +93,9 @@ class Arena:
             )
         )
         self.world = self.sim.world
-        self.origins = _origins(worlds, size + GAP)
+        self._share = share or Share(0, worlds)
+        first = self._share.first
+        self.origins = _origins(self._share.total, size + GAP)[first : first + worlds]
         self.robot_rows: Rows = self._spawn_robots(worlds, robots)
         self.obstacle_rows: Rows = self._spawn_obstacles(worlds, obstacles)
         self.active: Bools = np.ones((worlds, robots), np.bool_)
@@ -99,7 +113,8 @@ class Arena:
             max_angular_vel=kind.max_turn,
             max_angular_accel=kind.max_turn_accel,
         )
-        names = [f"world_{world}/robot_{robot}" for world in range(worlds) for robot in range(robots)]
+        first = self._share.first
+        names = [f"world_{first + world}/robot_{robot}" for world in range(worlds) for robot in range(robots)]
         return self._spawn(Agent, params, worlds, robots, names)
 
     def _spawn_obstacles(self, worlds: int, obstacles: int) -> Rows:
@@ -119,8 +134,8 @@ class Arena:
     ) -> Rows:
         total = worlds * count
         positions = np.zeros((total, 3))
-        # A provisional line below the floor, with gaps, so that nothing collides before `place_robots` is called.
-        positions[:, 0], positions[:, 2] = 4.0 * self.size * np.arange(total), PARKING_HEIGHT
+        # Provisional places below the floor, with gaps, so that nothing collides before `place_robots` is called.
+        positions[:, :2], positions[:, 2] = _origins(total, 4.0 * self.size), PARKING_HEIGHT
         handles = spawn_many(self.world, cls, params, positions, np.tile([0.0, 0.0, 0.0, 1.0], (total, 1)), names)
         return np.array([handle.row for handle in handles], np.int64).reshape(worlds, count)
 
@@ -239,7 +254,7 @@ class Arena:
 
 
 def _origins(worlds: int, pitch: float) -> Floats:
-    """Return the centres (W, 2) of the worlds' squares, on a square grid."""
-    columns = math.ceil(math.sqrt(worlds))
+    """Return the centres (W, 2) of squares, on a square grid; of none too."""
+    columns = max(1, math.ceil(math.sqrt(worlds)))
     index: Ints = np.arange(worlds)
     return pitch * np.stack([index % columns, index // columns], axis=1).astype(np.float64)

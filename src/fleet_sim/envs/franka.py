@@ -128,6 +128,12 @@ class Franka2Env(FrankaBaseEnv):
             )
         super().__init__(config_file, render_mode, max_steps, engine)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Raises AttributeError for what the spaces are made of: agents were built for these."""
+        if name in ("da", "dv", "downsample_height", "downsample_width") and "action_space" in vars(self):
+            raise AttributeError(f"{type(self).__name__}.{name} counts when the environment is made: give it there")
+        super().__setattr__(name, value)
+
     def set_space_attributes(self) -> None:
         """Set the spaces."""
         limits = np.array([self.dv, self.dv, self.dv, self.da, 1.0], np.float32)

@@ -22,6 +22,7 @@ from fleet_sim.envs.spaces import SpaceBook
 from fleet_sim.errors import missing_extra
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, read, setting
+from fleet_sim.settings.attributes import Attentive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
@@ -155,7 +156,7 @@ class MillingWorld:
         self.world.close()
 
 
-class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
+class MillingEnv(Attentive, Rendered[MillingWorld], gym.Env[Observations, Observations]):
     """One action (4,) in [-1, 1] sets the behaviour of all agents of a swarm.
 
     Elements 0-1: linear and angular velocity of agents that see no one ahead; elements 2-3: of those that do. The
@@ -206,7 +207,7 @@ class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 
 
-class FleetMilling(Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observations, Observations]):
+class FleetMilling(Attentive, Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """Each agent of a swarm has its own action, linear and angular velocity in [-1, 1], and observes only its own bit.
 
     Agents are "agent_0" and so on; all share the reward, the circliness of the swarm.

@@ -15,6 +15,7 @@ from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.settings import read
+from fleet_sim.settings.attributes import Attentive
 
 try:
     from pettingzoo import ParallelEnv
@@ -26,7 +27,7 @@ AgentDict = dict[str, Any]
 METADATA = {"render_modes": RENDER_MODES, "render_fps": 10, "is_parallelizable": True}
 
 
-class ArenaParallelEnv(Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
+class ArenaParallelEnv(Attentive, Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
 
     Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;

@@ -14,9 +14,10 @@ from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import read
+from fleet_sim.settings.attributes import Attentive
 
 
-class ArenaEnv(Rendered[ArenaTask[Any]], gym.Env[Observations, Observations]):
+class ArenaEnv(Attentive, Rendered[ArenaTask[Any]], gym.Env[Observations, Observations]):
     """One robot of an arena. A subclass sets the task and params classes."""
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind
+from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind, Share
 from fleet_sim.envs.compiled_observations import LIMIT, NearestOthers, Scales, write_observations
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
 from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
@@ -71,11 +71,17 @@ class ArenaTask(Generic[ParamsT]):
     extra_size = 0
     """Number of observed values besides those of the goal, the own motion and the neighbours."""
 
-    def __init__(self, params: ParamsT, worlds: int = 1) -> None:
+    def __init__(self, params: ParamsT, worlds: int = 1, share: Share | None = None) -> None:
         self.params = params
         kind = RobotKind(max_speed=params.max_speed, max_turn=params.max_turn)
         self.arena = Arena(
-            worlds, params.num_robots, params.num_obstacles, size=params.arena_size, timestep=params.timestep, kind=kind
+            worlds,
+            params.num_robots,
+            params.num_obstacles,
+            size=params.arena_size,
+            timestep=params.timestep,
+            kind=kind,
+            share=share,
         )
         self.shape = self.arena.robot_rows.shape
         self.goals: Floats = np.zeros((*self.shape, 2))

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.envs.arena import Share
 from fleet_sim.envs.drawing import Image
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
@@ -20,23 +21,16 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import read
 
 
-class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
-    """`num_envs` robots, each with an environment like NavigationEnv, in one simulation.
-
-    With `num_robots` > 1, that many robots share a world; each has its own episodes and is an obstacle to the others.
-    World k has its own random stream, seeded with `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
-    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED (reset ended robots with
-    `reset(options={"reset_mask": mask})`).
-    """
+class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
+    """What vector environments of navigation worlds have in common, wherever their worlds are: arguments and spaces."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012  # as the base class has it
 
+    closed = True
+    """Whether there is nothing to close: Gymnasium closes what goes away, also what could not be built."""
+
     def __init__(
-        self,
-        num_envs: int = 1,
-        render_mode: str | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        **settings: Any,
+        self, num_envs: int, render_mode: str | None, autoreset_mode: AutoresetMode | str, settings: dict[str, Any]
     ) -> None:
         check_render_mode(render_mode, ["rgb_array"])
         self.render_mode = render_mode
@@ -53,22 +47,77 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         self.single_action_space = drive_box()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._task = NavigationTask(self.params, num_envs // robots)
-        self._streams = [seeding.np_random(None)[0] for _ in range(num_envs // robots)]
-        self._steps: Ints = np.zeros(num_envs, np.int64)
+        self._shape = num_envs // robots, robots
+        """Worlds and robots in each."""
         self._ended: Bools = np.zeros(num_envs, np.bool_)
+
+    def _reset_mask(self, options: dict[str, Any] | None) -> Bools:
+        """Return which robots begin anew; raises InvalidValueError."""
+        if not options or "reset_mask" not in options:
+            return np.ones(self.num_envs, np.bool_)
+        mask = np.asarray(options["reset_mask"], np.bool_)
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise InvalidValueError(f"reset_mask: expected {self.num_envs} booleans, one of them true, got {mask!r}")
+        return mask
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+        """Return the seed of each world, None where its stream goes on; raises InvalidValueError."""
+        worlds = self._shape[0]
+        if seed is None:
+            return [None] * worlds
+        several = range(seed, seed + worlds) if isinstance(seed, int) else seed
+        seeds: list[int | None] = list(several)
+        if len(seeds) != worlds:
+            raise InvalidValueError(f"seed: expected one per world ({worlds}), got {len(seeds)}")
+        return seeds
+
+    def _check_none_ended(self) -> None:
+        """Raise InvalidValueError where robots have ended and nobody but the caller resets them."""
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
+            raise InvalidValueError(
+                "some robots have ended; reset them with options={'reset_mask': mask} before step()"
+            )
+
+    def _infos(self, reached: Bools, last: Observations | None) -> dict[str, Any]:
+        """Return the infos of a step: who reached a goal; with SAME_STEP the `last` observations of what ended."""
+        infos: dict[str, Any] = {"is_success": reached, "_is_success": np.ones(self.num_envs, np.bool_)}
+        if last is not None:
+            ended = self._ended
+            infos["final_obs"], infos["_final_obs"] = last, ended.copy()
+            infos["final_info"] = {"is_success": reached.copy(), "_is_success": ended.copy()}
+            infos["_final_info"] = ended.copy()
+        return infos
+
+
+class NavigationVectorEnv(WorldsVectorEnv):
+    """`num_envs` robots, each with an environment like NavigationEnv, in one simulation.
+
+    With `num_robots` > 1, that many robots share a world; each has its own episodes and is an obstacle to the others.
+    World k has its own random stream, seeded with `seed + k`. `autoreset_mode` is as in Gymnasium: NEXT_STEP (default),
+    SAME_STEP (the last observation of an ended episode is in `infos["final_obs"]`) or DISABLED (reset ended robots with
+    `reset(options={"reset_mask": mask})`). `share` tells that they are some of more, as in SpreadVectorEnv.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        share: Share | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(num_envs, render_mode, autoreset_mode, settings)
+        worlds = self._shape[0]
+        self._task = NavigationTask(self.params, worlds, share)
+        self._streams = [seeding.np_random(None)[0] for _ in range(worlds)]
+        self._steps: Ints = np.zeros(num_envs, np.int64)
+        self.closed = False
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin new episodes in all worlds, or for the robots of `options["reset_mask"]` (a bool array)."""
-        mask = np.ones(self.num_envs, np.bool_)
-        if options and "reset_mask" in options:
-            mask = np.asarray(options["reset_mask"], np.bool_)
-            if mask.shape != (self.num_envs,) or not mask.any():
-                raise InvalidValueError(
-                    f"reset_mask: expected {self.num_envs} booleans, one of them true, got {mask!r}"
-                )
+        mask = self._reset_mask(options)
         self._seed(seed, mask)
         self._begin(mask)
         return self._observe(), {}
@@ -76,10 +125,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
     def step(self, actions: Any) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Advance all worlds by one time step."""
         again = self._ended.copy()
-        if again.any() and self.autoreset_mode is AutoresetMode.DISABLED:
-            raise InvalidValueError(
-                "some robots have ended; reset them with options={'reset_mask': mask} before step()"
-            )
+        self._check_none_ended()
         wanted = np.asarray(actions, np.float64).reshape(*self._task.shape, 2)
         outcome = self._task.step(wanted)
         rewards = outcome.rewards.reshape(-1)
@@ -92,16 +138,13 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
             rewards = np.where(again, 0.0, rewards)
             reached, terminated, truncated = reached & ~again, terminated & ~again, truncated & ~again
         self._ended = terminated | truncated
-        infos: dict[str, Any] = {"is_success": reached, "_is_success": np.ones(self.num_envs, np.bool_)}
         observations = self._observe()
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
-            # Copied before the reset below overwrites them.
-            infos["final_obs"], infos["_final_obs"] = observations.copy(), self._ended.copy()
-            infos["final_info"] = {"is_success": reached.copy(), "_is_success": self._ended.copy()}
-            infos["_final_info"] = self._ended.copy()
-            self._begin(self._ended.copy())
-            observations = self._observe()
-        return observations, rewards, terminated, truncated, infos
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP or not self._ended.any():
+            return observations, rewards, terminated, truncated, self._infos(reached, None)
+        # The observations are a new array, which the reset below does not change.
+        infos = self._infos(reached, observations)
+        self._begin(self._ended.copy())
+        return self._observe(), rewards, terminated, truncated, infos
 
     def render(self) -> tuple[Image, ...] | None:
         """Return a top view of each world, or None without a render mode."""
@@ -114,12 +157,7 @@ class NavigationVectorEnv(VectorEnv[Observations, Observations, Any]):
         self._task.close()
 
     def _seed(self, seed: int | Sequence[int | None] | None, mask: Bools) -> None:
-        if seed is None:
-            return
-        worlds, robots = self._task.shape
-        seeds = [seed + world for world in range(worlds)] if isinstance(seed, int) else list(seed)
-        if len(seeds) != worlds:
-            raise InvalidValueError(f"seed: expected one per world ({worlds}), got {len(seeds)}")
+        seeds, (worlds, robots) = self._seeds(seed), self._task.shape
         for world in np.flatnonzero(mask.reshape(worlds, robots).any(axis=1)).tolist():
             if seeds[world] is not None:
                 self._streams[world] = seeding.np_random(seeds[world])[0]

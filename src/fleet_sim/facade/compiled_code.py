@@ -14,6 +14,8 @@ log = logging.getLogger(__name__)
 
 MANY = 100
 """Entities from which on compiled code is loaded: that takes half a second, and gains 0.1 to 0.5 ms a step."""
+MANY_RAYS = 100_000
+"""Rays in all directions from which on it is loaded too: on arrays so many take as long as loading does."""
 
 
 class CompiledCode:
@@ -31,7 +33,7 @@ class CompiledCode:
 
     def decide(self) -> None:
         """Switch to compiled code if it is time to; called before each step until then."""
-        if self._least is None or len(self._world) < self._least:
+        if self._least is None or (len(self._world) < self._least and self._world.rays_on_arrays < MANY_RAYS):
             return
         try:
             check_installed()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fleet_sim.actions.scheduler import ActionScheduler
+from fleet_sim.arrays import Rows
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.core.inbox import Dispatcher, Inbox
@@ -86,10 +87,11 @@ class Update:
     def move(self, dt: float) -> None:
         """Move the robots' bases with avoidance and blocking; wake the actions of robots that arrived."""
         world = self._world
-        self._avoidance.before(dt)
-        self._blocking.before()
-        ended = self._motion.advance(world, dt)
-        self._avoidance.after()
+        if world.speed_rules:
+            with world.speed_rules.applied():
+                ended = self._advance(dt)
+        else:
+            ended = self._advance(dt)
         # Before arrival is decided: who was held back has not arrived.
         done, blocked = self._blocking.after(ended)
         arrived = self._motion.settle(world, done) if len(done) else done
@@ -101,6 +103,13 @@ class Update:
             self._events.to_agents("arrived", arrived)
         if len(blocked):
             self._events.to_agents("blocked", blocked)
+
+    def _advance(self, dt: float) -> Rows:
+        self._avoidance.before(dt)
+        self._blocking.before()
+        ended = self._motion.advance(self._world, dt)
+        self._avoidance.after()
+        return ended
 
     def move_joints(self, dt: float) -> None:
         """Move the robots' joints; wake actions whose joints arrived."""

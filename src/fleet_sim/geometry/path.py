@@ -11,6 +11,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry.drawing import draw_axes, draw_cross, draw_line
 from fleet_sim.geometry.pose import Pose
 from fleet_sim.saved_classes import saved
+from fleet_sim.settings.attributes import Attentive
 from fleet_sim.spatial import trigonometry as trig
 
 RGB = Sequence[float]
@@ -20,7 +21,7 @@ POINT_COLOR = (1.0, 0.5, 0.1)
 
 
 @saved
-class Path:
+class Path(Attentive):
     """A list of waypoint poses in the world frame, driven in order.
 
     `len`, indexing, slicing (a Path) and iteration work as on a list; two paths with equal waypoints are equal.

@@ -10,6 +10,7 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.meshes.loading import load_mesh, version_of
 from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.spatial.triangles import Surface
 
 DIRECTIONS = 500
 """Number of directions, evenly spread. In each, the outermost vertex of the mesh becomes a corner of the hull."""
@@ -55,6 +56,24 @@ def hull_of(geometry: Geometry) -> Hull:
 @lru_cache(maxsize=256)
 def _hull(path: str, scale: tuple[float, float, float], _changed: int) -> Hull:
     return Hull(load_mesh(path).points() * np.array(scale))
+
+
+@lru_cache(maxsize=256)
+def hull_surface(hull: Hull) -> Surface:
+    """Return the sides of a hull, in its frame; made once, as finding them is slow."""
+    return Surface(hull.vertices[hull_faces(hull.vertices)])
+
+
+@lru_cache(maxsize=256)
+def hull_planes(hull: Hull) -> Floats:
+    """Return unit normals and offsets (F, 4) of the sides of a hull, in its frame; read-only."""
+    surface = hull_surface(hull)
+    planes = np.column_stack((surface.normals, (surface.normals * surface.corners[:, 0]).sum(axis=1)))
+    # Triangles of one side have the same plane, but for rounding.
+    _, firsts = np.unique(np.round(planes / np.append(np.ones(3), hull.radius), 9), axis=0, return_index=True)
+    planes = planes[np.sort(firsts)]
+    planes.flags.writeable = False
+    return planes
 
 
 def outermost(points: Floats) -> Floats:

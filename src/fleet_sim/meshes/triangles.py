@@ -29,7 +29,7 @@ def triangles_of(geometry: Geometry) -> MeshTriangles:
     return _triangles(geometry.mesh_path, geometry.mesh_scale, version_of(geometry.mesh_path))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _triangles(path: str, scale: tuple[float, float, float], _changed: int) -> MeshTriangles:
     corners = np.concatenate([part.positions[part.triangles] for part in load_mesh(path).parts])
     return MeshTriangles(corners * np.array(scale))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError, did_you_mean
+from fleet_sim.errors import FleetSimError, InvalidValueError, UnknownNameError, closest, did_you_mean
 from fleet_sim.gate.remote import check_file, is_remote, may_read
 from fleet_sim.models.catalog import KNOWN_MODELS, ModelEntry, is_path
 from fleet_sim.models.generated import expanded_file, is_xacro
@@ -132,7 +132,13 @@ def _unknown(name: str, folders: list[Path]) -> UnknownNameError:
     known = set(KNOWN_MODELS).union(*(scan(tier) for tier in SCANNED), *(_in_user_folder(folder) for folder in folders))
     searched = [str(folder) for folder in folders] + [f"{len(KNOWN_MODELS)} known models"]
     searched += [f"{tier} ({len(scan(tier))} models)" for tier in SCANNED]
-    return UnknownNameError(f"unknown model {name!r}.{did_you_mean(name, known)} Searched: {', '.join(searched)}")
+    return UnknownNameError(f"unknown model {name!r}.{_help(name, known)} Searched: {', '.join(searched)}")
+
+
+def _help(name: str, known: set[str]) -> str:
+    """Return what to write instead: the closest name, else the models in the catalog."""
+    # Of the thousand files that PyBullet brings, most are numbered objects; families of robots are in the catalog.
+    return did_you_mean(name, known if closest(name, known) else KNOWN_MODELS)
 
 
 def _in_user_folder(folder: Path) -> dict[str, str]:

@@ -14,9 +14,10 @@ from typing import Any
 from fleet_sim.errors import MissingDependencyError
 from fleet_sim.monitor import window_program
 from fleet_sim.monitor.figures import MonitorFigures
+from fleet_sim.settings.attributes import Attentive
 
 
-class DataMonitor:
+class DataMonitor(Attentive):
     """A small window with the figures of a run, in a separate process, so that it does not slow down the simulation.
 
     Needs a display and tkinter. The window may be closed at any time; the simulation goes on without it.

@@ -6,7 +6,7 @@ from typing import Any
 
 from fleet_sim.entities.controller_plan import ControllerPlan
 from fleet_sim.motion.controllers.registry import plan
-from fleet_sim.motion.laws import motion_law_index, motion_law_names
+from fleet_sim.motion.laws import feature_of, motion_law_index, motion_law_names
 
 
 class Laws:
@@ -19,6 +19,10 @@ class Laws:
     def index(self, name: str) -> int:
         """Return the index of a law; raises UnknownNameError."""
         return motion_law_index(name)
+
+    def feature(self, index: int) -> str | None:
+        """Return the feature that robots with the law of this index need, or None."""
+        return feature_of(index)
 
 
 class Controllers:

@@ -38,6 +38,9 @@ _GAP = 1.1
 _JAM, _MANY, _STILL = 4.0, 2, 0.15
 """A robot is in a jam if `_MANY` robots stand before it within `_JAM` contact distances. Those stand that
 are on their way and slower than `_STILL` of its top speed."""
+_HELD, _FACING = 2.0, 0.15
+"""A robot is held if it stands, faces its waypoint to so many rad, and something stands before it within so many
+contact distances. It may be alone with robots that are parked, of which nobody else will give way."""
 _AWAY = 4.0
 """Who leaves a jam heads for a point this far (m) away from its neighbours, until it draws again."""
 
@@ -50,13 +53,15 @@ class Choice(NamedTuple):
 
     In: `in_line` those that the law would drive without stopping first, `settled` those that turn at their goal,
     `leaves` who leaves a jam if it is in one, `turn` the keyed direction (rad) that it then prefers.
-    Out: `by_law` who is left to the law, and the speeds `v`, `w` of all others.
+    Out: `by_law` who is left to the law, and the speeds `v`, `w` of all others. In and out: `held` who was held since
+    its last draw, and goes on leaving.
     """
 
     in_line: Bools
     settled: Bools
     leaves: Bools
     turn: Floats
+    held: Bools
     by_law: Bools
     v: Floats
     w: Floats
@@ -92,7 +97,8 @@ def choose_speeds(crowd: Unicycles, boxes: StandingBoxes, choice: Choice, dt: fl
             continue
         near = _neighbours(crowd, i, values)
         goal_x, goal_y = crowd.tx[i], crowd.ty[i]
-        leaves = choice.leaves[i] and _is_jammed(crowd, choice, near, i)
+        choice.held[i] = choice.held[i] or _is_held(crowd, boxes, near, i, dt)
+        leaves = choice.leaves[i] and (choice.held[i] or _is_jammed(crowd, choice, near, i))
         if leaves:
             _head_away(crowd, near, i, choice.turn[i])
         _choose(crowd, boxes, choice, near, ways, reserved, i, leaves, dt, own)
@@ -146,6 +152,22 @@ def _is_jammed(crowd: Unicycles, choice: Choice, near: NearBodies, i: int) -> bo
         if math.sqrt(dx * dx + dy * dy) < _JAM * keep:
             jam += 1
     return jam >= _MANY
+
+
+@compiled
+def _is_held(crowd: Unicycles, boxes: StandingBoxes, near: NearBodies, i: int, dt: float) -> bool:
+    goal_x, goal_y, slow = crowd.tx[i] - crowd.x[i], crowd.ty[i] - crowd.y[i], _STILL * crowd.speed[i]
+    if abs(crowd.v[i]) > 0.1 * slow or abs(wrap(atan2(goal_y, goal_x) - crowd.yaw[i])) > _FACING:
+        return False
+    for k in range(near.number):
+        dx, dy, vx, vy = near.values[k, 0], near.values[k, 1], near.values[k, 2], near.values[k, 3]
+        keep = crowd.radius[i] + crowd.radius[crowd.other[crowd.begin[i] + k]]
+        if vx * vx + vy * vy <= slow * slow and dx * goal_x + dy * goal_y > 0.0:
+            square, reach = dx * dx + dy * dy, _HELD * keep
+            # Whether its way is free is asked last, as it takes longest.
+            if square < reach * reach:
+                return bool(follow(crowd, boxes, near, i, STAND_AND_TURN, 0.0, 1.0, dt)[1] != NEVER)
+    return False
 
 
 @compiled

@@ -40,7 +40,7 @@ _NO_TURN = (0.0, 0.0, 0.0, 1.0)
 
 
 @compiled_step
-def _next_speed(
+def next_speed(
     speed: float, distance: float, exit_speed: float, limit: float, accel: float, dt: float, braking: float
 ) -> float:
     """Return what `profile.next_speeds` does for one robot."""
@@ -127,7 +127,7 @@ def plan_line(
             return LEFT, position, velocity, False
     elif square - along * along > 1e-6 * square or along < 0.0:
         return LEFT, position, velocity, False
-    speed = _next_speed(along, distance, exit_speed, limit, accel, dt, braking)
+    speed = next_speed(along, distance, exit_speed, limit, accel, dt, braking)
     passes = exit_speed > 0.0 and 0.5 * dt * (along + speed) + TOUCH >= distance
     if passes and along - accel * (braking * dt) <= exit_speed * (1.0 + 1e-6):
         return LEFT, position, velocity, False
@@ -167,7 +167,7 @@ def plan_turn(
         return LEFT, _NO_TURN, _NOWHERE
     if _can_stop(delta, spin, angle, limit, accel, dt):
         return THERE, goal, _NOWHERE
-    speed = _next_speed(dot(spin, axis), angle, 0.0, limit, accel, dt, 1.0)
+    speed = next_speed(dot(spin, axis), angle, 0.0, limit, accel, dt, 1.0)
     wx, wy, wz, sx, sy, sz = approach_one(axis, spin, speed, accel, dt)
     moved = multiply(from_rotation_vector((sx, sy, sz)), present)
     norm = norm_of(moved)

@@ -30,6 +30,13 @@ class MotionLaw(Protocol):
         ...
 
 
+@runtime_checkable
+class FeatureLaw(Protocol):
+    """A law of motion that needs the columns of a feature: robots that are given the law get the feature with it."""
+
+    feature: str
+
+
 def move_by_control(
     world: World,
     rows: Rows,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.motion.ackermann.law import AckermannLaw
 from fleet_sim.motion.differential import DifferentialLaw
-from fleet_sim.motion.law import MotionLaw
+from fleet_sim.motion.law import FeatureLaw, MotionLaw
 from fleet_sim.motion.omni import OmnidirectionalLaw
 from fleet_sim.motion.wheels import WheelLaw
 from fleet_sim.registry import Registry, instances_of
@@ -54,6 +55,12 @@ def motion_law(index: int) -> MotionLaw:
     return law
 
 
+def feature_of(index: int) -> str | None:
+    """Return the name of the feature that robots with the law of `index` need, None where they need none."""
+    law = _laws[index] if 0 < index < len(_laws) else None
+    return law.feature if isinstance(law, FeatureLaw) else None
+
+
 def _numbered(name: str, law: MotionLaw) -> int:
     if len(_laws) > MAX_LAWS:
         LAWS.unregister(name)
@@ -63,5 +70,5 @@ def _numbered(name: str, law: MotionLaw) -> int:
     return len(_laws) - 1
 
 
-for _law in (OmnidirectionalLaw(), DifferentialLaw(), WheelLaw()):
+for _law in (OmnidirectionalLaw(), DifferentialLaw(), WheelLaw(), AckermannLaw()):
     register_motion_law(_law.name, _law)

@@ -83,8 +83,9 @@ def unicycle_speeds(
         begin,
         other,
     )
-    choice = _choice(world, rows, crowd)
+    choice, draws = _choice(world, rows, crowd)
     choose_speeds(crowd, _boxes(world, scene, pairs[0][block_mask], pairs[1][block_mask]), choice, dt)
+    motion.leaving[rows[steered]] = np.where(choice.held, draws, -1)[steered]
     places = np.flatnonzero(steered & ~choice.by_law)
     return (sign * choice.v)[places], choice.w[places], places
 
@@ -107,7 +108,8 @@ def _lists(count: int, first: Rows, second: Rows) -> tuple[Ints, Ints]:
     return begin, np.ascontiguousarray(other[order], np.int64)
 
 
-def _choice(world: World, rows: Rows, crowd: Unicycles) -> Choice:
+def _choice(world: World, rows: Rows, crowd: Unicycles) -> tuple[Choice, Ints]:
+    """Return what robots have to know to choose, and the numbers (N,) of their present draws."""
     motion, count = world.motion, len(rows)
     dx, dy = crowd.tx - crowd.x, crowd.ty - crowd.y
     sines, cosines = trig.sin_cos(crowd.yaw)
@@ -119,7 +121,9 @@ def _choice(world: World, rows: Rows, crowd: Unicycles) -> Choice:
     leaves = uniforms(key, ids, draws, lane=1) < _LEAVING
     turn = 2.0 * np.pi * uniforms(key, ids, draws, lane=2)
     settled = motion.turning[rows] & (crowd.v == 0.0)
-    return Choice(~astray_mask, settled, leaves, turn, np.ones(count, bool), np.zeros(count), np.zeros(count))
+    held = motion.leaving[rows] == draws
+    none = np.zeros(count)
+    return Choice(~astray_mask, settled, leaves, turn, held, np.ones(count, bool), none, none.copy()), draws
 
 
 def _boxes(world: World, scene: AvoidanceScene, first: Rows, second: Rows) -> StandingBoxes:

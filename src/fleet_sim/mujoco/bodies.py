@@ -10,6 +10,7 @@ from fleet_sim.core.world import World
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.plans import WorldPlan, plan_world
 from fleet_sim.mujoco.spec import Compiled, SpecOptions, WorldSpec
+from fleet_sim.mujoco.state import MujocoState, restore_state
 from fleet_sim.spatial import quaternions
 
 KEPT_MODELS = 4
@@ -98,15 +99,15 @@ class MujocoBodies:
         assert self.bound is not None
         return self.bound
 
-    def grow_arena(self) -> Bound:
-        """Compile again with twice the memory for contacts, and go on from the same state."""
+    def grow_arena(self, state: MujocoState) -> Bound:
+        """Compile again with twice the memory for contacts, and go on from `state`."""
         assert self.bound is not None
         before = self.bound
         self._arena = 2 * int(before.model.narena)
         self._kept.clear()
         plan = plan_world(self._world, before.rows, self._driven_mask(before.rows))
         after = self.bound = Bound(self._world, self._compiled(plan), before.rows)
-        restore_vector(after, state_vector(before))
+        restore_state(after, state)
         return after
 
     def take(self, bound: Bound) -> None:
@@ -225,29 +226,6 @@ class MujocoBodies:
         poses = world.position[free], world.orientation[free], world.velocity[free], world.angular_velocity[free]
         return (*poses, world.position[seats], world.orientation[seats], joints.position[bound.slots],
                 joints.velocity[bound.slots])  # fmt: skip
-
-
-def state_vector(bound: Bound) -> Floats:
-    """Return all that the next step depends on, besides what sleeps."""
-    mujoco = mujoco_module()
-    vector = np.empty(mujoco.mj_stateSize(bound.model, mujoco.mjtState.mjSTATE_INTEGRATION))
-    mujoco.mj_getState(bound.model, bound.data, vector, mujoco.mjtState.mjSTATE_INTEGRATION)
-    return vector
-
-
-def restore_vector(bound: Bound, vector: Floats) -> None:
-    """Go to a state of `state_vector`, with everything awake and its contacts found; the same whatever was before."""
-    mujoco = mujoco_module()
-    model, data, kind = bound.model, bound.data, mujoco.mjtState.mjSTATE_INTEGRATION
-    mujoco.mj_resetData(model, data)
-    mujoco.mj_setState(model, data, vector, kind)
-    try:
-        mujoco.mj_forward(model, data)
-    except mujoco.FatalError:
-        # Too little memory for so many contacts, which the next step sees to; until then there are none.
-        mujoco.mj_resetData(model, data)
-    # Again, as computing contacts has changed where the solver starts.
-    mujoco.mj_setState(model, data, vector, kind)
 
 
 def _keep_warmstart(before: Bound, after: Bound) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import MujocoBodies, restore_vector, state_vector
+from fleet_sim.mujoco.bodies import MujocoBodies
+from fleet_sim.mujoco.state import restore_state, state_of
 
 LARGEST = 1e12
 """Coordinates (m, rad) and speeds beyond this count as broken."""
@@ -33,9 +34,10 @@ def mend_broken(world: World, bodies: MujocoBodies) -> None:
     world.joints.velocity[slots] = 0.0
     bodies.write(rows, rows[:0], slots)
     # What is left of it, such as the accelerations that the solver starts from, would break the next step.
-    vector = state_vector(bound)
-    vector[_is_broken(vector)] = 0.0
-    restore_vector(bound, vector)
+    state = state_of(bound)
+    for numbers in (state.vector, state.accelerations):
+        numbers[_is_broken(numbers)] = 0.0
+    restore_state(bound, state)
     for row in np.union1d(rows, robots).tolist():
         world.guard.note(f"physics of {world.label(row)}", "became unstable; it was stopped where it was before")
 

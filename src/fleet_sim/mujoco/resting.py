@@ -56,6 +56,10 @@ class RestingContacts:
         """Forget all of them, as with another model."""
         self.table, self._asleep = NO_CONTACTS, np.empty(0, np.bool_)
 
+    def take(self, bound: Bound, table: ContactTable) -> None:
+        """Go on with the contacts that were there when the state of `bound` was saved."""
+        self.table, self._asleep = table, bound.data.tree_asleep >= 0
+
     def _sleeping_mask(self, bound: Bound, geoms: Ints) -> Bools:
         """Return which pairs of geoms (K, 2) are of bodies that sleep, or of one that does and one that never moves."""
         trees = bound.model.body_treeid[bound.model.geom_bodyid[geoms]].reshape(-1, 2)

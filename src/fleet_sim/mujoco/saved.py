@@ -8,34 +8,37 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
+from fleet_sim.arrays import Ints
 from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateFileError
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies, restore_vector, state_vector
+from fleet_sim.mujoco.bodies import Bound, MujocoBodies
 from fleet_sim.mujoco.forces import MujocoForces, Push
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.movers import Movers
-from fleet_sim.mujoco.resting import RestingContacts
+from fleet_sim.mujoco.resting import ContactTable, RestingContacts
+from fleet_sim.mujoco.state import MujocoState, check_state, restore_state, state_of
 
 
 @dataclass(frozen=True, eq=False)
 class SavedMujoco:
-    """A state of MuJoCo in memory: the model in use, and the numbers of `state_vector`."""
+    """A state of MuJoCo in memory: the model in use, its state, and the contacts of what sleeps."""
 
     bound: Bound
-    vector: Floats
+    state: MujocoState
+    resting: ContactTable
     driven: tuple[int, ...]
     pushes: tuple[Push, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class StoredMujoco:
-    """A state of MuJoCo from a file: its version, the entities in their order, and the numbers of `state_vector`."""
+    """A state of MuJoCo from a file: its version, and the entities in their order."""
 
     version: str
     ids: Ints
-    vector: Floats
+    state: MujocoState
+    resting: ContactTable
     driven: tuple[int, ...]
     pushes: tuple[Push, ...]
 
@@ -61,11 +64,11 @@ class MujocoCheckpoints:
         bodies.write_changed()
         self._movers.settle(bound)
         driven, pushes = tuple(sorted(bodies.driven)), tuple(self._forces.pushes)
-        vector = state_vector(bound)
-        # The run that continues and the one that is restored later begin with the same: with nothing asleep.
-        restore_vector(bound, vector)
-        self._resting.forget()
-        return SavedMujoco(bound, vector, driven, pushes)
+        state = state_of(bound)
+        if not np.array_equal(bound.model.opt.gravity, bodies.gravity):
+            # A model that is compiled where this is loaded has the new gravity, and would not see that it is new.
+            state = state._replace(waking=tuple(range(bound.model.ntree)))
+        return SavedMujoco(bound, state, self._resting.table, driven, pushes)
 
     def restore(self, saved: SavedMujoco | StoredMujoco | None) -> None:
         """Restore MuJoCo's state; the columns must be restored already."""
@@ -81,19 +84,22 @@ class MujocoCheckpoints:
         if isinstance(saved, StoredMujoco):
             self._load(saved)
             return
-        restore_vector(saved.bound, saved.vector)
+        restore_state(saved.bound, saved.state)
         bodies.take(saved.bound)
         self._movers.settle(saved.bound)
+        self._resting.take(saved.bound, saved.resting)
 
     def _load(self, stored: StoredMujoco) -> None:
-        mujoco = mujoco_module()
         bound = self._bodies.refresh()
-        size = mujoco.mj_stateSize(bound.model, mujoco.mjtState.mjSTATE_INTEGRATION)
-        fits = np.array_equal(stored.ids, bound.ids) and len(stored.vector) == size
-        if not fits:
+        if not np.array_equal(stored.ids, bound.ids):
             raise StateFileError("the engine's state is one of other bodies")
-        restore_vector(bound, stored.vector)
+        check_state(bound, stored.state)
+        geoms = stored.resting.geoms
+        if len(geoms) and not 0 <= int(geoms.min()) <= int(geoms.max()) < bound.model.ngeom:
+            raise StateFileError("the engine's state has contacts of other bodies")
+        restore_state(bound, stored.state)
         self._movers.settle(bound)
+        self._resting.take(bound, stored.resting)
 
     # ---- state files -------------------------------------------------------------------------------------------------
 
@@ -114,18 +120,44 @@ class MujocoCheckpoints:
             )
 
 
-def _written(state: SavedMujoco) -> object:
+def _written(saved: SavedMujoco) -> object:
     """Return the state as plain values."""
-    pushes = [tuple(push) for push in state.pushes]
-    return mujoco_module().__version__, state.bound.ids, state.vector, list(state.driven), pushes
+    state, pushes = saved.state, [tuple(push) for push in saved.pushes]
+    engine = (state.vector, state.asleep, state.accelerations, list(state.waking))
+    return mujoco_module().__version__, saved.bound.ids, engine, tuple(saved.resting), list(saved.driven), pushes
 
 
-def _stored(saved: tuple[str, Ints, Floats, list[int], list[tuple[Any, ...]]]) -> StoredMujoco:
-    version, ids, vector, driven, pushes = saved
-    for array in (ids, vector):
-        if not isinstance(array, np.ndarray) or array.ndim != 1:
-            raise StateFileError("the engine's state is not as it was written")
-    if not np.isfinite(vector).all():
+def _stored(saved: Any) -> StoredMujoco:
+    try:
+        version, ids, (vector, asleep, accelerations, waking), contacts, driven, pushes = saved
+        state = MujocoState(
+            _numbers(vector, np.float64, 1),
+            _numbers(asleep, np.int64, 1),
+            _numbers(accelerations, np.float64, 2),
+            tuple(map(int, waking)),
+        )
+        geoms, distances, positions, frames, forces = contacts
+        resting = ContactTable(
+            _numbers(geoms, np.int64, 2),
+            _numbers(distances, np.float64, 1),
+            _numbers(positions, np.float64, 2),
+            _numbers(frames, np.float64, 2),
+            _numbers(forces, np.float64, 2),
+        )
+        known = tuple(Push(*push) for push in pushes)
+        driven_ids = tuple(map(int, driven))
+    except (TypeError, ValueError) as error:
+        raise StateFileError("the engine's state is not as it was written") from error
+    count = len(resting.geoms)
+    if [array.shape for array in resting] != [(count, 2), (count,), (count, 3), (count, 9), (count, 6)]:
+        raise StateFileError("the engine's state is not as it was written")
+    return StoredMujoco(str(version), _numbers(ids, np.int64, 1), state, resting, driven_ids, known)
+
+
+def _numbers(array: object, kind: type[np.generic], axes: int) -> Any:
+    """Return an array of a file as it was written; raises StateFileError for another one."""
+    if not isinstance(array, np.ndarray) or array.ndim != axes or array.dtype != kind:
+        raise StateFileError("the engine's state is not as it was written")
+    if not np.isfinite(array).all():
         raise StateFileError("the engine's state has numbers that are not finite")
-    known = tuple(Push(*push) for push in pushes)
-    return StoredMujoco(str(version), ids, vector.astype(np.float64), tuple(map(int, driven)), known)
+    return array

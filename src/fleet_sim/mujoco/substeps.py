@@ -7,13 +7,14 @@ import logging
 import numpy as np
 
 from fleet_sim.errors import StateError
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies, restore_vector, state_vector
+from fleet_sim.mujoco.bodies import Bound, MujocoBodies
 from fleet_sim.mujoco.contacts import IMPEDANCE, contact_law, mix_surfaces
 from fleet_sim.mujoco.forces import MujocoForces
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.motors import MujocoMotors
 from fleet_sim.mujoco.movers import Movers
 from fleet_sim.mujoco.resting import RestingContacts
+from fleet_sim.mujoco.state import MujocoState, state_of
 
 log = logging.getLogger("fleet_sim.mujoco")
 _LEAST_FORCE = 1e-300
@@ -45,11 +46,10 @@ class Substeps:
         motors.prepare()
         for _ in range(count):
             self._movers.drive(bound)
-            before = state_vector(bound)
+            before = state_of(bound)
             while not self._substep(bound, motors, dt):
                 # What did not fit was left out, so the substep is made again with more memory.
-                restore_vector(bound, before)
-                bound = self._grown(bound)
+                bound = self._grown(bound, before)
                 self._movers.follow(bound)
                 motors = MujocoMotors(motors.world, bound)
                 self._prepare(bound, dt)
@@ -96,8 +96,8 @@ class Substeps:
         self._resting.update(bound)
         return True
 
-    def _grown(self, bound: Bound) -> Bound:
+    def _grown(self, bound: Bound, before: MujocoState) -> Bound:
         if int(bound.model.narena) >= MOST_ARENA:
             raise StateError("MuJoCo has no room for the contacts of this world; spawn fewer dynamic bodies")
         log.debug("more memory for contacts: %d MB", 2 * int(bound.model.narena) // 2**20)
-        return self._bodies.grow_arena()
+        return self._bodies.grow_arena(before)

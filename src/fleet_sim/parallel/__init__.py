@@ -4,7 +4,21 @@ Each job runs alone in its process, with one thread.
 """
 
 from fleet_sim.parallel.executor import Begin, Ended, Executor, Job, JobLimits, Perform, WorkCrew
+from fleet_sim.parallel.hosts import Host, local_hosts, ray_hosts
 from fleet_sim.parallel.local import LocalExecutor
 from fleet_sim.parallel.ray_cluster import RayExecutor
 
-__all__ = ["Begin", "WorkCrew", "Ended", "Executor", "Job", "JobLimits", "LocalExecutor", "Perform", "RayExecutor"]
+__all__ = [
+    "Begin",
+    "Ended",
+    "Executor",
+    "Host",
+    "Job",
+    "JobLimits",
+    "LocalExecutor",
+    "Perform",
+    "RayExecutor",
+    "WorkCrew",
+    "local_hosts",
+    "ray_hosts",
+]

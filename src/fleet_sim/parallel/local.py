@@ -40,7 +40,7 @@ class LocalExecutor:
         return _Processes(begin, self.workers, self._limits)
 
 
-class _Worker:
+class WorkerProcess:
     """A process and the pipe to it."""
 
     def __init__(self, begin: bytes) -> None:
@@ -82,7 +82,7 @@ class _Processes(WorkCrew):
         super().__init__(count, limits)
         # Pickled once, and unpickled where an error can be told.
         self._begin = pickle.dumps(begin)
-        self._workers: list[_Worker] = []
+        self._workers: list[WorkerProcess] = []
 
     def _fill(self, attempts: Attempts) -> bool:
         free = [worker for worker in self._workers if worker.attempt is None]
@@ -91,7 +91,7 @@ class _Processes(WorkCrew):
             if attempt is None:
                 break
             if not free:
-                free.append(_Worker(self._begin))
+                free.append(WorkerProcess(self._begin))
                 self._workers.append(free[0])
             free.pop().give(attempt)
         return any(worker.attempt is not None for worker in self._workers)
@@ -115,7 +115,7 @@ class _Processes(WorkCrew):
         for worker in [worker for worker in self._workers if worker.attempt is not None]:
             self._remove(worker)
 
-    def _hear(self, worker: _Worker, attempt: Attempt, attempts: Attempts) -> Ended | None:
+    def _hear(self, worker: WorkerProcess, attempt: Attempt, attempts: Attempts) -> Ended | None:
         """Take what a worker says, or that it is gone; return how its job ended, None where it did not."""
         try:
             said: Answer | str = worker.pipe.recv()
@@ -128,7 +128,7 @@ class _Processes(WorkCrew):
         worker.attempt = None
         return attempt.ended(said)
 
-    def _remove(self, worker: _Worker) -> None:
+    def _remove(self, worker: WorkerProcess) -> None:
         self._workers.remove(worker)
         worker.close()
 

@@ -28,16 +28,8 @@ class RayExecutor:
     """
 
     def __init__(self, address: str = "auto", processes: int | None = None, limits: JobLimits | None = None) -> None:
-        self._ray = _ray()
+        self._ray = ray = connect(address)
         self._limits = limits or JobLimits()
-        ray = self._ray
-        if not ray.is_initialized():
-            try:
-                _check_answers(address)
-                ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
-            # Ray raises errors of many kinds here.
-            except Exception as error:
-                raise FleetSimError(f"no cluster of Ray at {address!r}: {error}") from error
         processors = int(ray.cluster_resources().get("CPU", 0))
         self.workers = processors if processes is None else processes
         if self.workers < 1:
@@ -48,7 +40,7 @@ class RayExecutor:
         return _Actors(self._ray, begin, self.workers, self._limits)
 
 
-class _Desk:
+class Desk:
     """What an actor is: takes jobs, and says how much memory it has meanwhile."""
 
     def __init__(self, begin: bytes, path: Sequence[str]) -> None:
@@ -80,9 +72,7 @@ class _Actors(WorkCrew):
     def __init__(self, ray: Any, begin: Begin, count: int, limits: JobLimits) -> None:
         super().__init__(count, limits)
         self._ray = ray
-        # Two at a time, so that an actor answers about its memory while it does a job.
-        options = {"num_cpus": 1, "max_restarts": 0, "max_concurrency": 2, "runtime_env": {"env_vars": ONE_THREAD}}
-        self._desk = ray.remote(**options)(_Desk)
+        self._desk = actor_class(ray)
         # Once for all actors: `begin` may hold a large scenario.
         self._begin = ray.put(ray.cloudpickle.dumps(begin))
         self._free: list[_Actor] = []
@@ -154,6 +144,26 @@ class _Actors(WorkCrew):
         for actor in self._free:
             self._ray.kill(actor.handle)
         self._free.clear()
+
+
+def connect(address: str) -> Any:
+    """Return Ray, connected to the cluster at `address` unless it is connected already; see RayExecutor."""
+    ray = _ray()
+    if not ray.is_initialized():
+        try:
+            _check_answers(address)
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
+        # Ray raises errors of many kinds here.
+        except Exception as error:
+            raise FleetSimError(f"no cluster of Ray at {address!r}: {error}") from error
+    return ray
+
+
+def actor_class(ray: Any) -> Any:
+    """Return the actor that a Desk is in Ray."""
+    # Two at a time, so that an actor answers about its memory while it does a job.
+    options = {"num_cpus": 1, "max_restarts": 0, "max_concurrency": 2, "runtime_env": {"env_vars": ONE_THREAD}}
+    return ray.remote(**options)(Desk)
 
 
 def _check_answers(address: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.world import World
-from fleet_sim.queries.rays import hull_planes, hull_surface
+from fleet_sim.meshes.hulls import hull_planes, hull_surface
 from fleet_sim.sensors.solids import Solids, solids_of
 from fleet_sim.sensors.surfaces import surfaces_of
 from fleet_sim.spatial import quaternions
@@ -85,8 +85,8 @@ def _to_pieces(point: Floats, solids: Solids) -> Floats:
         hull = solids.hulls[index]
         turn = quaternions.conjugate(solids.orientations[[index]])
         local = quaternions.rotate(turn, (point - solids.positions[index])[None])
-        normals, offsets = hull_planes(hull)
-        depth = float((normals @ local[0] - offsets).max())
+        planes = hull_planes(hull)
+        depth = float((planes[:, :3] @ local[0] - planes[:, 3]).max())
         # Inside the nearest face counts, outside the nearest point of the surface.
         if depth <= 0.0:
             distances[index] = depth

@@ -10,15 +10,15 @@ import numpy as np
 from fleet_sim.arrays import Floats, Rows, as_float, as_floats
 from fleet_sim.collision.bounds import refresh_bounds
 from fleet_sim.collision.convex.distances import ExactDistances, NearPoint
-from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_EXTENT
 from fleet_sim.queries.distances import entity_distances, point_distances, reach_of
-from fleet_sim.queries.rays import RayHits, Rays
-from fleet_sim.sensors.solids import solids_of
-from fleet_sim.sensors.surfaces import surfaces_of
+from fleet_sim.queries.rays import RayHits
+from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.settings.attributes import Attentive
 from fleet_sim.spatial.shapes import ShapeKind
 
 Kinds = Literal["all", "agents", "objects"]
@@ -32,7 +32,7 @@ class Near(NamedTuple):
     distance: float
 
 
-class SpatialQueries:
+class SpatialQueries(Attentive):
     """Queries of where entities are now, without PyBullet but for distances of bodies whose shapes only it knows.
 
     All take `kinds`, "all", "agents" or "objects", and `ignore`, an entity or several. Results are in a stable order:
@@ -63,18 +63,15 @@ class SpatialQueries:
         reach = np.sqrt((way * way).sum(axis=1))
         if (reach == 0.0).any():
             raise InvalidValueError(f"ends: ray {int(reach.argmin())} has no length, it ends where it starts")
-        rays = Rays(begin, way / reach[:, None], reach)
-        rows = self._rows(kinds, ignore)
-        if self._floor and floor:
-            rays.meet_floor()
-        solids = solids_of(self._world, rows)
-        rays.meet_solids(solids)
-        rays.meet_surfaces(surfaces_of(self._world, rows))
-        hit_mask = np.isfinite(rays.ranges)
-        way[hit_mask] = rays.directions[hit_mask] * rays.ranges[hit_mask, None]
-        points = np.where(hit_mask[:, None], begin + way, np.nan)
-        ids = np.where(rays.rows >= 0, self._world.object_id[np.maximum(rays.rows, 0)], -1)
-        return RayHits(rays.ranges, points, rays.normals, ids, rays.links, rays.rows, self._world)
+        directions = way / reach[:, None]
+        rows, none = self._rows(kinds, ignore), np.full(len(begin), NO_ROW)
+        met = cast_rays(self._world, begin, directions, reach, none, floor=self._floor and floor, rows=rows)
+        hit_mask = np.isfinite(met.ranges)
+        points, normals = np.full_like(begin, np.nan), np.full_like(begin, np.nan)
+        points[hit_mask] = begin[hit_mask] + directions[hit_mask] * met.ranges[hit_mask, None]
+        normals[hit_mask] = met.normals[hit_mask]
+        ids = np.where(met.rows >= 0, self._world.object_id[np.maximum(met.rows, 0)], -1)
+        return RayHits(met.ranges, points, normals, ids, met.links, met.rows, self._world)
 
     # ---- regions -----------------------------------------------------------------------------------------------------
 
@@ -99,8 +96,8 @@ class SpatialQueries:
     def distance(self, first: Any, second: Any) -> float:
         """Return the distance in m between two entities, or an entity and a point (3,); negative where they overlap.
 
-        Infinite where one has no collision shape. Boxes that are tilted, meshes and robots with such parts are measured
-        by PyBullet; without it that raises MissingDependencyError naming the extra. Points never need it.
+        Infinite where one has no collision shape. Robots and meshes are measured shape by shape, without
+        PyBullet; only bodies made in PyBullet whose shapes it does not tell are measured by it.
         """
         if not isinstance(first, SimObject):
             first, second = second, first

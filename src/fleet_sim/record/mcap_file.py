@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.output import part_beside, refusals
-from fleet_sim.record.message_types import definition
+from fleet_sim.record.mcap_chunks import McapChunks
+from fleet_sim.record.message_types import check_installed, definition
 
-if TYPE_CHECKING:
-    from mcap.writer import Writer
-
-CHUNK = 1_000_000
-"""Bytes before compression after which a chunk is written, also when it is young."""
 PROFILE = "ros2"
 
 
@@ -77,19 +72,13 @@ class McapFile:
 
         `part` is another name for what is written until `finish`, `stream` what `open_part` has returned for it.
         """
-        try:
-            from mcap.writer import Writer
-        except ModuleNotFoundError as error:
-            raise missing_extra("mcap", "record", "recordings") from error
+        check_installed()
         self.path, self.part = Path(path), part or part_beside(path)
         self._stream = stream or open_part(path, self.part)
-        # Chunks end by `flush` alone, so that it is known up to where the file is whole.
-        self._writer: Writer = Writer(self._stream, chunk_size=sys.maxsize)
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
-        self._whole = self._waiting = 0
         with refusals(path):
-            self._writer.start(profile=PROFILE, library="fleet_sim")
+            self._records = McapChunks(self._stream, PROFILE, "fleet_sim")
 
     def channel(self, topic: str, kind: str, qos: Qos) -> int:
         """Return the number of the channel of `topic`, made at the first call."""
@@ -102,45 +91,43 @@ class McapFile:
         """Return the number of the channel of `topic`, as it is in another file; `text` describes its type."""
         if topic not in self._channels:
             if kind not in self._schemas:
-                self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text)
-            self._channels[topic] = self._writer.register_channel(topic, "cdr", self._schemas[kind], dict(about))
+                self._schemas[kind] = self._records.add_schema(kind, "ros2msg", text)
+            self._channels[topic] = self._records.add_channel(topic, "cdr", self._schemas[kind], about)
         return self._channels[topic]
 
-    def write(self, channel: int, now: int, data: bytes) -> None:
+    def write(self, channel: int, now: int, data: bytes | memoryview) -> None:
         """Add a message of the time `now` in ns; raises InvalidValueError where a full chunk cannot be written."""
-        with refusals(self.path):
-            self._writer.add_message(channel, now, data, now)
-        self._waiting += len(data)
-        if self._waiting > CHUNK:
-            self.flush()
+        try:
+            self._records.add_message(channel, now, data)
+        except OSError as error:
+            # Not `refusals`, which costs as much as the message does.
+            raise InvalidValueError(f"{self.path}: cannot be written: {error.strerror or error}") from error
 
     def describe(self, name: str, values: Mapping[str, str]) -> None:
         """Add texts about the recording."""
         with refusals(self.path):
-            self._writer.add_metadata(name, dict(values))
+            self._records.add_metadata(name, values)
 
     def attach(self, name: str, media_type: str, data: bytes) -> None:
         """Add a whole file."""
         with refusals(self.path):
-            self._writer.add_attachment(0, 0, name, media_type, data)
+            self._records.add_attachment(name, media_type, data)
 
     def flush(self) -> None:
         """Write what was added since the last call as a chunk."""
         with refusals(self.path):
-            self._writer.flush()  # type: ignore[no-untyped-call]  # of mcap
-            self._stream.flush()
-            self._whole = self._stream.tell()
-        self._waiting = 0
+            self._records.flush()
 
     def finish(self) -> None:
         """Write the index and give the file its name."""
         with refusals(self.path):
-            self._writer.finish()  # type: ignore[no-untyped-call]  # of mcap
+            self._records.finish()
             self._stream.close()
             os.replace(self.part, self.path)
 
     def abandon(self) -> None:
         """Leave what was flushed beside the name, after an error; whatever follows the last whole chunk is cut off."""
+        self._records.close()
         with refusals(self.path):
             try:
                 self._stream.close()
@@ -148,7 +135,7 @@ class McapFile:
                 # What was left to write does not fit; it is what is cut off.
                 pass
             finally:
-                os.truncate(self.part, self._whole)
+                os.truncate(self.part, self._records.whole)
         # Not even its first chunk is whole: there is nothing to keep.
-        if not self._whole:
+        if not self._records.whole:
             self.part.unlink(missing_ok=True)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.core.snapshot_taking import STATE, EntityRoster, GivenColors, StateArrays, snapshot_of
 from fleet_sim.record.topic import Sample
+
+if TYPE_CHECKING:
+    from fleet_sim.sensors.sensor import SensorParams
 
 SAMPLE, OBJECT, PIECE = 0, 1, 2
 """Kinds of records: a sample; a pickled object; a piece of one that is too long for the ring, whose rest follows."""
@@ -45,6 +49,38 @@ class ChangedOrders:
     """The statuses of the orders that changed, for the next sample."""
 
     statuses: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SensorEntry:
+    """A sensor as recordings have it: its kind, its topic, its frame and those that it refers to."""
+
+    kind: str
+    topic: str
+    frame: str
+    parent: str
+    """What it is mounted on, at `params.pose`."""
+    reference: str
+    """What its odometry is given in."""
+    params: SensorParams
+    period: float
+    """Between two readings, in s."""
+
+
+@dataclass(frozen=True, eq=False)
+class SensorList:
+    """All sensors that are recorded from now on."""
+
+    entries: tuple[SensorEntry, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SensorReadings:
+    """Readings of the time `now` in ns: of the sensors `numbers` of the list, values by name, aligned with them."""
+
+    now: int
+    numbers: tuple[int, ...]
+    values: Mapping[str, Sequence[Any]]
 
 
 def sample_length(state: StateArrays) -> int:

@@ -13,7 +13,7 @@ from fleet_sim.images import png_bytes
 from fleet_sim.kinematics.tf_tree import FrameLink
 from fleet_sim.record.mcap_file import McapFile, Qos
 from fleet_sim.record.message_types import make, stamped
-from fleet_sim.record.sensing import SensorEntry, SensorList, SensorReadings
+from fleet_sim.record.parcels import SensorEntry, SensorList, SensorReadings
 from fleet_sim.record.topic import RecordedChannel
 from fleet_sim.record.topics import frames
 from fleet_sim.sensors.camera import CameraSensorParams

@@ -21,7 +21,7 @@ from fleet_sim.record.sensing import RecordedSensors, kinds_of
 from fleet_sim.record.settings import RecordParams
 from fleet_sim.record.writing import WriterProcess
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.sites.floor_plan import floor_plan_of, plan_to_json
+from fleet_sim.sites.floor_plan import floor_plans_of, plans_to_json
 
 FORMAT = "fleet_sim recording 1"
 SCENARIO, FLOOR_PLAN, ABOUT = "scenario.json", "floor_plan.json", "fleet_sim"
@@ -162,9 +162,9 @@ class McapRecording:
                 self._writer.give(AttachedFile(SCENARIO, "application/json", content))
             except (TypeError, ValueError) as error:
                 about["scenario"] = f"not recorded, as it has values that no file can hold: {error}"
-        plan = floor_plan_of(sim)
-        if plan is not None:
-            self._writer.give(AttachedFile(FLOOR_PLAN, "application/json", plan_to_json(plan).encode()))
+        plans = floor_plans_of(sim)
+        if plans:
+            self._writer.give(AttachedFile(FLOOR_PLAN, "application/json", plans_to_json(plans).encode()))
         self._writer.give(Description(ABOUT, about))
 
 

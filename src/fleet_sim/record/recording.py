@@ -25,7 +25,7 @@ from fleet_sim.record.unpacking import (
     read_path,
     string_of,
 )
-from fleet_sim.sites.floor_plan import FloorPlan, plan_from_json
+from fleet_sim.sites.floor_plan import FloorPlan, plans_from_json
 
 Read = TypeVar("Read")
 
@@ -88,11 +88,11 @@ class Recording:
         return content
 
     @property
-    def floor_plan(self) -> FloorPlan | None:
-        """Stations, zones and doors of the building; None where the run was in none."""
+    def floor_plans(self) -> tuple[FloorPlan, ...]:
+        """Stations, zones and doors of the building, storey by storey; none where the run was in none."""
         text = self.index.attachments.get(FLOOR_PLAN)
         try:
-            return None if text is None else plan_from_json(text)
+            return () if text is None else plans_from_json(text)
         except InvalidValueError as error:
             raise InvalidValueError(f"{self.path}: {FLOOR_PLAN} in it: {error}") from error
 

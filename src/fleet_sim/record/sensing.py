@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.record.parcels import SensorEntry, SensorList, SensorReadings
 from fleet_sim.sensors.ros_frames import frame_of, owner_of, parent_of, reference_of, topic_of
-from fleet_sim.sensors.sensor import Readings, Sensor, SensorParams
+from fleet_sim.sensors.sensor import Readings, Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 RECORDED: Mapping[str, tuple[str, ...]] = {
@@ -23,38 +22,6 @@ RECORDED: Mapping[str, tuple[str, ...]] = {
 }
 """Kinds of sensors whose readings can be recorded, and what of a reading is."""
 ALL = "all"
-
-
-@dataclass(frozen=True, eq=False)
-class SensorEntry:
-    """A sensor as recordings have it: its kind, its topic, its frame and those that it refers to."""
-
-    kind: str
-    topic: str
-    frame: str
-    parent: str
-    """What it is mounted on, at `params.pose`."""
-    reference: str
-    """What its odometry is given in."""
-    params: SensorParams
-    period: float
-    """Between two readings, in s."""
-
-
-@dataclass(frozen=True, eq=False)
-class SensorList:
-    """All sensors that are recorded from now on."""
-
-    entries: tuple[SensorEntry, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class SensorReadings:
-    """Readings of the time `now` in ns: of the sensors `numbers` of the list, values by name, aligned with them."""
-
-    now: int
-    numbers: tuple[int, ...]
-    values: Mapping[str, Sequence[Any]]
 
 
 def kinds_of(asked: Sequence[str]) -> frozenset[str]:

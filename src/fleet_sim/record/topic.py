@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from fleet_sim.arrays import Ints
 from fleet_sim.cdr import STAMP, ByteTemplate, MessagePart
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot import Snapshot
@@ -34,8 +37,8 @@ class RecordedChannel:
         self._file, self._topic, self._kind, self._qos = file, topic, kind, qos
         self._number = 0
 
-    def send(self, now: int, data: bytes) -> None:
-        """Write the message `data`, CDR."""
+    def send(self, now: int, data: bytes | memoryview) -> None:
+        """Write the message `data`, CDR, which is copied."""
         if not self._number:
             self._number = self._file.channel(self._topic, self._kind, self._qos)
         self._file.write(self._number, now, data)
@@ -88,3 +91,10 @@ def robots_of(snapshot: Snapshot) -> list[int]:
 def names_of(snapshot: Snapshot, indices: Iterable[int]) -> list[str]:
     """Return the names of entities by index."""
     return [snapshot.names[index] for index in indices]
+
+
+def places_of(indices: Sequence[int]) -> Ints | slice:
+    """Return what selects `indices` of an array: a slice where they follow each other, which copies nothing."""
+    first = indices[0] if indices else 0
+    span = slice(first, first + len(indices))
+    return span if list(indices) == list(range(span.start, span.stop)) else np.array(indices, np.int64)

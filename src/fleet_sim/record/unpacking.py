@@ -87,13 +87,12 @@ class FleetReader:
         robots = self._robot_indices
         if not len(robots):
             return
-        turns = self._states.read("orientation")
-        twists = self._states.read("twist")
-        self._positions[robots], self._orientations[robots] = self._states.read("position"), turns
-        self._velocities[robots] = quaternions.rotate(turns, twists[:, :3])
-        self._turns[robots] = quaternions.rotate(turns, twists[:, 3:])
-        self._modes[robots] = self._states.read("mode")[:, 0]
-        self._busy[robots] = self._states.read("flags")[:, 1]
+        motion, codes = self._states.read("motion"), self._states.read("codes")
+        turns = motion[:, 3:7]
+        self._positions[robots], self._orientations[robots] = motion[:, :3], turns
+        self._velocities[robots] = quaternions.rotate(turns, motion[:, 7:10])
+        self._turns[robots] = quaternions.rotate(turns, motion[:, 10:13])
+        self._modes[robots], self._busy[robots] = codes[:, 0], codes[:, 2]
 
     def take_joints(self, messages: Mapping[str, bytes]) -> None:
         """Take the joints of robots by name; those of others stay."""

@@ -16,18 +16,19 @@ import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot_taking import EntityRoster, GivenColors
 from fleet_sim.errors import FleetSimError
 from fleet_sim.record import bells, parcels
 from fleet_sim.record.mcap_file import McapFile
-from fleet_sim.record.readings import ReadingWriter
 from fleet_sim.record.ring import RingTaker
-from fleet_sim.record.sensing import SensorList, SensorReadings
 from fleet_sim.record.topic import RecordedTopic, Sample
 from fleet_sim.record.topics import TOPICS
+
+if TYPE_CHECKING:
+    from fleet_sim.record.readings import ReadingWriter
 
 PATIENCE = 0.7
 """In s of real time, from a sample to the chunk it is in, unless more come in less time."""
@@ -39,7 +40,7 @@ class RecordWriter:
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self._file = file
         self._topics: list[RecordedTopic] = [topic(file, frames) for topic in TOPICS]
-        self._readings = ReadingWriter(file)
+        self._readings: ReadingWriter | None = None
         self._begun = b""
         self._orders: tuple[Any, ...] = ()
         self._roster: EntityRoster
@@ -67,15 +68,23 @@ class RecordWriter:
         elif isinstance(parcel, parcels.ChangedOrders):
             # Those of samples that were left out, too.
             self._orders += parcel.statuses
-        elif isinstance(parcel, SensorList):
-            self._readings.take_list(parcel)
-        elif isinstance(parcel, SensorReadings):
-            self._readings.write(parcel)
+        elif isinstance(parcel, parcels.SensorList):
+            self._reading_writer().take_list(parcel)
+        elif isinstance(parcel, parcels.SensorReadings):
+            self._reading_writer().write(parcel)
         elif isinstance(parcel, parcels.AttachedFile):
             self._file.attach(parcel.name, parcel.media_type, parcel.content)
         else:
             assert isinstance(parcel, parcels.Description)
             self._file.describe(parcel.name, parcel.values)
+
+    def _reading_writer(self) -> ReadingWriter:
+        if self._readings is None:
+            # Loaded when there is something to read: sensors take longer to load than all else here.
+            from fleet_sim.record.readings import ReadingWriter
+
+            self._readings = ReadingWriter(self._file)
+        return self._readings
 
     def _write_sample(self, sample: Sample) -> None:
         if self._roster is not self._known:

@@ -47,7 +47,7 @@ border-radius:4px}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{text-align:right;padding:5px 0 5px 18px;border-bottom:1px solid var(--line);white-space:nowrap;font-weight:400}
-th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;overflow-wrap:anywhere}
+th:first-child,td:first-child{text-align:left;padding-left:0;white-space:normal;overflow-wrap:anywhere;min-width:8em}
 thead th,tbody th[colspan]{color:var(--faint);font-size:12.5px}
 tbody th[colspan]{padding-top:16px;font-weight:600;color:var(--soft)}
 td.unit{color:var(--faint);text-align:left;padding-left:8px}

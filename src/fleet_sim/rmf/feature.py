@@ -11,6 +11,7 @@ from fleet_sim.arrays import Rows
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.entities.drive import is_steered
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.rmf.columns import SlotcarColumns
 from fleet_sim.rmf.commands import FollowWaypoints, PauseSlotcar, SetSlotcarMode
@@ -47,6 +48,8 @@ class SlotcarFeature(Feature[SlotcarSettings, SlotcarColumns]):
         for row in np.asarray(rows).tolist():
             if world.kind[row] != KIND_AGENT or world.motion.law[row] == 0:
                 raise InvalidValueError(f"{world.label(row)!r} cannot drive, so it is no slotcar")
+            if is_steered(world, row):
+                raise InvalidValueError(f"{world.label(row)!r} is steered like a car; slotcars turn on the spot")
 
     def leave(self, part: Slotcars, table: SlotcarColumns, rows: Rows) -> None:
         """Let `rows` follow no path any more."""

@@ -5,6 +5,7 @@ It can be used for your own launch files: a file in `launch/` only has to return
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -144,8 +145,23 @@ def _prefix(context: LaunchContext) -> str:
 
 
 def _say(lines: Sequence[str], context: LaunchContext) -> list[LogInfo]:
-    # Only known placeholders are replaced: `format` would stumble over the braces of messages.
-    return [LogInfo(msg="\n  ".join(line.replace(NS, _prefix(context)) for line in lines))]
+    robots = context.launch_configurations.get("robots", "")
+    return [LogInfo(msg="\n  ".join(lines_to_try(lines, _prefix(context), robots)))]
+
+
+def lines_to_try(lines: Sequence[str], prefix: str, robots: str) -> list[str]:
+    """Return `lines` with NS replaced, without those for a simple robot that is not among the first `robots`.
+
+    `robots` is an argument of the launch; where it is no number, all lines are kept.
+    """
+    count = int(robots) if robots.isdecimal() else None
+    kept = []
+    for line in lines:
+        named = re.search(r"/robot_(\d+)/", line)
+        if named is None or count is None or int(named[1]) < count:
+            # Only known placeholders are replaced: `format` would stumble over the braces of messages.
+            kept.append(line.replace(NS, prefix))
+    return kept
 
 
 def _rviz_beside(config: str, robot: str, context: LaunchContext) -> list[Any]:

@@ -16,6 +16,7 @@ from threading import Thread
 from typing import NoReturn
 
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
@@ -78,9 +79,13 @@ def main(args: Sequence[str] | None = None) -> int:
     on_signal = EndOnSignal(ended)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
+    # As `fleet-sim` does: a scenario may name classes in modules of the working folder.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     try:
         node = FleetSimNode()
-    except FleetSimError as error:
+    except (FleetSimError, ParameterException) as error:
+        # A parameter of another type is refused by rclpy itself.
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1

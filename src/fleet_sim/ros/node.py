@@ -101,11 +101,13 @@ class FleetSimNode(Node):
         """Build what all interfaces share."""
         sim, params = self.simulation, self._settings.ros
         # Not spun: an executor would check every subscription of every robot at each wake-up.
+        # Hidden, as its name begins with "_": `ros2 param list` waits 5 s for each node that has no parameter services.
+        name = f"_{self.get_name()}_robots"
         robots = Node(
-            f"{self.get_name()}_robots",
+            name,
             namespace=self.get_namespace(),
             # Otherwise a name given on the command line, as launch files do, would go to both nodes.
-            cli_args=["--ros-args", "-r", f"__node:={self.get_name()}_robots"],
+            cli_args=["--ros-args", "-r", f"__node:={name}"],
             start_parameter_services=False,
             # A service of a node that is not spun would be offered and never answer.
             parameter_overrides=[Parameter("start_type_description_service", value=False)],

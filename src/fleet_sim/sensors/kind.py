@@ -53,7 +53,8 @@ class SensorContext:
     """The data that kinds of sensors may use.
 
     `contacts()` returns the pairs (M, 2) of rows that collided at the last check; `mirror` is PyBullet's view of the
-    world; `camera_budget` is the largest number of pictures per step; `reactions` measures what acts in joints.
+    world; `camera_budget` is the largest number of pictures per step; `reactions` measures what acts in joints. With
+    `floor` rays meet the plane z = 0.
     """
 
     world: World
@@ -61,6 +62,7 @@ class SensorContext:
     contacts: Callable[[], Ints]
     reactions: JointSensing
     camera_budget: int | None = None
+    floor: bool = True
 
 
 class SensorKind(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,12 +24,11 @@ from fleet_sim.sensors.ranging import (
     relative_noise_setting,
 )
 from fleet_sim.sensors.raster import cast
-from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.rays import cast_in_frames
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.sensors.solids import solids_of
 from fleet_sim.sensors.surfaces import surfaces_of
 from fleet_sim.settings import setting
-from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
 LEVEL = 1e-3
@@ -94,7 +93,7 @@ class LidarReading(Reading):
 
 
 class Lidar(SensorKind):
-    """Casts the rays of planar lidars: level ones against outlines, in NumPy, tilted ones through PyBullet."""
+    """Casts the rays of planar lidars: level ones against outlines, tilted ones in all directions."""
 
     params_class = LidarParams
     reading_class = LidarReading
@@ -127,7 +126,7 @@ def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False) -> H
     shape = (len(batch), fan.rays)
     hits = Hits(np.empty(shape), np.empty(shape, np.int64), np.empty(shape))
     level, tilted = np.flatnonzero(level_mask), np.flatnonzero(~level_mask)
-    # Rays through PyBullet always tell rows and cosines, so the level ones do too: both fill one result.
+    # Rays in all directions always tell rows and cosines, so the level ones do too: both fill one result.
     parts = [(tilted, _see_tilted(kind, batch, tilted, fan))]
     if len(level):
         parts.append((level, _see_level(kind, batch, level, forward, senses, fan, details=True)))
@@ -161,11 +160,14 @@ def _see_tilted(kind: SensorKind, batch: Batch, members: Ints, fan: Fan) -> Hits
     """Cast the rays of sensors whose plane is not level."""
     sines, cosines = trig.sin_cos(fan.angles)
     rays = np.stack((cosines, sines, np.zeros(fan.rays)), axis=1)
-    orientations = np.repeat(batch.orientations[members], fan.rays, axis=0)
-    directions = quaternions.rotate(orientations, np.tile(rays, (len(members), 1)))
-    origins = np.repeat(batch.positions[members], fan.rays, axis=0)
-    own = np.repeat(batch.rows[members], fan.rays)
-    found = cast_rays(kind.context.mirror, solids_of(kind.world), origins, directions, fan.reach, own)
+    tilted = replace(
+        batch,
+        sensors=[batch.sensors[member] for member in members.tolist()],
+        rows=batch.rows[members],
+        positions=batch.positions[members],
+        orientations=batch.orientations[members],
+    )
+    found, directions = cast_in_frames(kind, tilted, rays, fan.reach)
     shape = (len(members), fan.rays)
     cosines = np.abs((found.normals * directions).sum(axis=1))
     return Hits(found.ranges.reshape(shape), found.rows.reshape(shape), cosines.reshape(shape))

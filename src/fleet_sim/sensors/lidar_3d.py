@@ -1,4 +1,4 @@
-"""Lidars with many layers: rays in all directions, through PyBullet."""
+"""Lidars with many layers: rays in all directions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError
 from fleet_sim.sensors import ranging
-from fleet_sim.sensors.kind import Batch, SensorKind, check_pybullet
-from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.kind import Batch, SensorKind
+from fleet_sim.sensors.rays import cast_in_frames
 from fleet_sim.sensors.sensor import Reading, SensorParams
-from fleet_sim.sensors.solids import solids_of
 from fleet_sim.settings import setting
-from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
 _QUARTER = 0.5 * math.pi
@@ -97,26 +95,13 @@ class Lidar3d(SensorKind):
     reading_class = Lidar3dReading
     spread = True
 
-    @classmethod
-    def check_params(cls, params: Lidar3dParams) -> None:
-        """Raise MissingDependencyError where there is no PyBullet."""
-        check_pybullet("A lidar_3d")
-
     def sense(self, batch: Batch) -> dict[str, Any]:
         """Return ranges (N, layers, rays) and points (N, layers, rays, 3)."""
         params: Lidar3dParams = batch.params
         rays = params.directions
-        count, each = len(batch), len(rays)
-        directions = quaternions.rotate(np.repeat(batch.orientations, each, axis=0), np.tile(rays, (count, 1)))
-        hits = cast_rays(
-            self.context.mirror,
-            solids_of(self.world),
-            np.repeat(batch.positions, each, axis=0),
-            directions,
-            params.range_max,
-            np.repeat(batch.rows, each),
-        )
-        ranges = ranging.measured(batch, hits.ranges.reshape(count, each), params)
+        count = len(batch)
+        hits, _ = cast_in_frames(self, batch, rays, params.range_max)
+        ranges = ranging.measured(batch, hits.ranges.reshape(count, len(rays)), params)
         # Made from the measured ranges, so that points and ranges carry the same noise.
         points = np.where(np.isfinite(ranges), ranges, np.nan)[..., None] * rays
         shape = (count, params.layers, params.rays)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.sensors.fans import Fan
-from fleet_sim.sensors.kind import Batch, SensorKind, check_pybullet
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.lidar import see
 from fleet_sim.sensors.ranging import (
     check_limits,
@@ -20,11 +20,9 @@ from fleet_sim.sensors.ranging import (
     range_min_setting,
     relative_noise_setting,
 )
-from fleet_sim.sensors.rays import cast_rays
+from fleet_sim.sensors.rays import cast_in_frames
 from fleet_sim.sensors.sensor import Reading, SensorParams
-from fleet_sim.sensors.solids import solids_of
 from fleet_sim.settings import setting
-from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
 _GOLDEN_ANGLE = math.pi * (3.0 - math.sqrt(5.0))
@@ -79,16 +77,10 @@ class RangeReading(Reading):
 
 
 class Range(SensorKind):
-    """Reads range finders: fans as lidars, cones through PyBullet."""
+    """Reads range finders: fans as lidars, cones by rays in all directions."""
 
     params_class = RangeParams
     reading_class = RangeReading
-
-    @classmethod
-    def check_params(cls, params: RangeParams) -> None:
-        """Raise MissingDependencyError for a cone where there is no PyBullet."""
-        if params.shape == "cone":
-            check_pybullet("A range finder with a cone")
 
     def sense(self, batch: Batch) -> dict[str, Floats]:
         """Return ranges (N,)."""
@@ -98,14 +90,5 @@ class Range(SensorKind):
         return {"range": measured(batch, distances.min(axis=1, keepdims=True), params)[:, 0]}
 
     def _in_cones(self, batch: Batch, params: RangeParams) -> Floats:
-        rays = params.directions
-        count, each = len(batch), len(rays)
-        hits = cast_rays(
-            self.context.mirror,
-            solids_of(self.world),
-            np.repeat(batch.positions, each, axis=0),
-            quaternions.rotate(np.repeat(batch.orientations, each, axis=0), np.tile(rays, (count, 1))),
-            params.range_max,
-            np.repeat(batch.rows, each),
-        )
-        return hits.ranges.reshape(count, each)
+        hits, _ = cast_in_frames(self, batch, params.directions, params.range_max)
+        return hits.ranges.reshape(len(batch), params.rays)

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE, LinkGeometry
 from fleet_sim.core.world import World
 from fleet_sim.meshes.triangles import MeshTriangles, triangles_of
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.triangles import Surface
 
-_KEPT = 64
+_KEPT = 256
 """Number of posed surfaces that are kept: they are costly to make, and seldom move."""
 
 
@@ -27,11 +27,54 @@ class PlacedSurface(NamedTuple):
     surface: Surface
 
 
+class LocalSurfaces(NamedTuple):
+    """Surfaces S of entities `rows`, on their `links` (-1: the base), in frames with `positions` (S, 3) and
+    `orientations` (S, 4).
+    """
+
+    rows: Rows
+    links: Ints
+    positions: Floats
+    orientations: Floats
+    surfaces: tuple[Surface, ...]
+
+
 def surfaces_of(world: World, rows: Rows | None = None) -> list[PlacedSurface]:
     """Return the surfaces of the living entities in `rows` (None: of all), where they are now, in order of rows.
 
     What has a convex shape is not among them, see `solids_of`. Raises InvalidValueError for an unusable mesh file.
     """
+    return [PlacedSurface(row, piece.link, _placed(world, row, piece)) for row, piece in _concave(world, rows)]
+
+
+def local_surfaces(world: World, rows: Rows | None = None) -> LocalSurfaces:
+    """Return the same surfaces in frames of their own: nothing is made anew where they move, and equal ones are one.
+
+    Raises InvalidValueError for an unusable mesh file.
+    """
+    found = _concave(world, rows)
+    owners, links = (
+        np.array([row for row, _ in found], np.int64),
+        np.array([piece.link for _, piece in found], np.int64),
+    )
+    geometries = [piece.geometry for _, piece in found]
+    # Two dimensions also where there is nothing.
+    local = (
+        np.array([geometry.position for geometry in geometries], np.float64).reshape(-1, 3),
+        np.array([geometry.orientation for geometry in geometries], np.float64).reshape(-1, 4),
+    )
+    positions, orientations = poses.compose(*world.link_poses(owners, links), *local) if found else local
+    surfaces = tuple(_local(triangles_of(geometry)) for geometry in geometries)
+    return LocalSurfaces(owners, links, positions, orientations, surfaces)
+
+
+@lru_cache(maxsize=256)
+def _local(mesh: MeshTriangles) -> Surface:
+    return Surface(mesh.corners)
+
+
+def _concave(world: World, rows: Rows | None) -> list[tuple[int, LinkGeometry]]:
+    """Return the rows that have concave collision shapes, with each of those."""
     shapes, models = world.shapes.concave, [number for number, model in enumerate(world.models) if model.concave]
     # The usual case: nobody looks at rows where nothing was ever concave.
     if not shapes and not models:
@@ -40,11 +83,7 @@ def surfaces_of(world: World, rows: Rows | None = None) -> list[PlacedSurface]:
     of_models = world.robots.model[chosen]
     # Where there is a model, its links have the shapes.
     found_mask = np.isin(of_models, models) | (np.isin(world.shape_id[chosen], shapes) & (of_models < 0))
-    return [
-        PlacedSurface(row, piece.link, _placed(world, row, piece))
-        for row in chosen[found_mask].tolist()
-        for piece in concave_pieces(world, row)
-    ]
+    return [(row, piece) for row in chosen[found_mask].tolist() for piece in concave_pieces(world, row)]
 
 
 def concave_pieces(world: World, row: int) -> tuple[LinkGeometry, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,11 +12,13 @@ import numpy as np
 from fleet_sim.errors import InvalidValueError, UnknownNameError, brief
 from fleet_sim.gate.bounds import LARGEST_EXTENT
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.building import Building, Level
 from fleet_sim.sites.site import Door, Site
 from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
 
 MOST_THINGS = 100_000
 """Stations, zones and doors that are read, of each."""
+MOST_LEVELS = 1000
 LONGEST_NAME = 1000
 
 Thing = TypeVar("Thing")
@@ -24,12 +26,18 @@ Thing = TypeVar("Thing")
 
 @dataclass(frozen=True, eq=False)
 class FloorPlan:
-    """Stations, zones and doors; `cell` is the size of what stands on a station, in m."""
+    """Stations, zones and doors of a storey; `cell` is the size of what stands on a station, in m."""
 
     cell: float
     stations: tuple[Station, ...] = ()
     zones: tuple[Zone, ...] = ()
     doors: tuple[Door, ...] = ()
+    name: str = ""
+    """Of the storey, where a building has several."""
+    height: float = 0.0
+    """Of the floor, in m."""
+    corners: tuple[float, float, float, float] | None = None
+    """The least and the largest x and y of the floor, in m: x, y, x, y. None: the ground, which has no end."""
 
 
 def plan_of(site: Site) -> FloorPlan:
@@ -37,39 +45,88 @@ def plan_of(site: Site) -> FloorPlan:
     return FloorPlan(site.grid.cell, site.stations, site.zones, site.doors)
 
 
-def floor_plan_of(sim: MultiRobotSimulationCore) -> FloorPlan | None:
-    """Return the floor plan of the building that a simulation is in; None without one."""
+def floor_plans_of(sim: MultiRobotSimulationCore) -> tuple[FloorPlan, ...]:
+    """Return the floor plans of the building that a simulation is in, one for each storey; none without one."""
+    site, building = _manager(sim, "site"), _manager(sim, "building")
+    plans = (plan_of(site),) if isinstance(site, Site) else ()
+    return plans + (tuple(map(_plan_of_level, building.levels)) if isinstance(building, Building) else ())
+
+
+def _manager(sim: MultiRobotSimulationCore, name: str) -> object:
     try:
-        site = sim.get_manager("site")
+        manager: object = sim.get_manager(name)
     except UnknownNameError:
         return None
-    return plan_of(site) if isinstance(site, Site) else None
+    return manager
 
 
-def plan_to_json(plan: FloorPlan) -> str:
-    """Return a floor plan as JSON. What holds in a zone is not in it, only where it is and of which kind."""
-    content = {
+def _plan_of_level(level: Level) -> FloorPlan:
+    return replace(plan_of(level.site), name=level.name, height=level.elevation, corners=_corners(level.site))
+
+
+def _corners(site: Site) -> tuple[float, float, float, float]:
+    """Return the rectangle around all walls; without any, around all free cells."""
+    walls = site.walls
+    if walls is not None and len(walls):
+        cos, sin = np.abs(np.cos(walls[:, 2])), np.abs(np.sin(walls[:, 2]))
+        along, across = walls[:, 3], walls[:, 4]
+        points, room = walls[:, :2], np.column_stack((cos * along + sin * across, sin * along + cos * across))
+    else:
+        points = site.grid.positions(site.grid.free_cells)[:, :2]
+        room = np.full_like(points, 0.5 * site.grid.cell)
+    if not len(points):
+        return (0.0, 0.0, 0.0, 0.0)
+    (left, bottom), (right, top) = (points - room).min(axis=0).tolist(), (points + room).max(axis=0).tolist()
+    return (left, bottom, right, top)
+
+
+def plans_to_json(plans: Sequence[FloorPlan]) -> str:
+    """Return floor plans as JSON. What holds in a zone is not in it, only where it is and of which kind."""
+    return json.dumps({"levels": list(map(_plan_content, plans))}, separators=(",", ":"))
+
+
+def _plan_content(plan: FloorPlan) -> dict[str, object]:
+    return {
+        "name": plan.name,
+        "height": plan.height,
+        "corners": plan.corners,
         "cell": plan.cell,
         "stations": [[one.name, one.kind.value, one.x, one.y, one.yaw] for one in plan.stations],
         "zones": [[one.name, one.kind.value, one.corners.tolist()] for one in plan.zones],
         "doors": [[one.name, one.kind, *one.begin, *one.end] for one in plan.doors],
     }
-    return json.dumps(content, separators=(",", ":"))
 
 
-def plan_from_json(text: bytes) -> FloorPlan:
-    """Return the floor plan in JSON, whoever wrote that; raises InvalidValueError for anything else."""
+def plans_from_json(text: bytes) -> tuple[FloorPlan, ...]:
+    """Return the floor plans in JSON, whoever wrote that; raises InvalidValueError for anything else."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(f"a floor plan is no JSON: {str(error)[:200]}") from error
     if not isinstance(content, dict):
         raise InvalidValueError(f"expected a floor plan, got {brief(content)}")
+    # Before storeys were recorded, there was one.
+    levels = content.get("levels", [content])
+    if not isinstance(levels, list) or len(levels) > MOST_LEVELS:
+        raise InvalidValueError(f"expected at most {MOST_LEVELS} storeys, got {brief(levels)}")
+    return tuple(map(_plan, levels))
+
+
+def _plan(content: object) -> FloorPlan:
+    if not isinstance(content, dict):
+        raise InvalidValueError(f"expected a floor plan, got {brief(content)}")
+    corners = content.get("corners")
+    if corners is not None and (not isinstance(corners, list) or len(corners) != 4):
+        raise InvalidValueError(f"expected the corners of a floor, got {brief(corners)}")
+    left, bottom, right, top = map(_number, corners or (0.0,) * 4)
     return FloorPlan(
         _number(content.get("cell"), 1e-3),
         _things(content, "stations", _station),
         _things(content, "zones", _zone),
         _things(content, "doors", _door),
+        _text(content.get("name", "")),
+        _number(content.get("height", 0.0)),
+        None if corners is None else (left, bottom, right, top),
     )
 
 

@@ -14,6 +14,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.places import SitePlaces
 from fleet_sim.sites.reading import read_site
 from fleet_sim.sites.site import Site
+from fleet_sim.sites.speed_zones import SpeedZones
 from fleet_sim.sites.walls import build_walls
 
 
@@ -52,11 +53,13 @@ class SiteSection(Section[MultiRobotSimulationCore]):
         build_walls(sim, site, settings.wall_height)
         sim.world.places.offer("site", SitePlaces(sim.world, site))
         sim.register_manager(site, "site")
+        speed_zones = SpeedZones(sim.world, site.zones)
 
         def leave() -> None:
             # `sim.clear()` removes the walls: nobody may start or be routed in a building that is gone.
             sim.world.places.withdraw("site")
             sim.unregister_manager(site)
+            speed_zones.end()
             sim.events.off("cleared", leave)
 
         sim.events.on("cleared", leave)

@@ -1,7 +1,8 @@
 """Where rays enter convex shapes, in closed form, in the frames of the shapes.
 
-All functions take `origins` (K, 3) and unit `directions` (K, 3) and return ranges (K,), infinite for misses, and unit
-normals (K, 3), zero for misses. A ray that begins inside a shape does not meet it.
+All `enter` functions take `origins` (3, K) and unit `directions` (3, K) and return ranges (K,), infinite for misses. A
+ray that begins inside a shape does not meet it. `normals` tells how surfaces are turned where they are met. Components
+are computed one by one, so that a ray ends at the same bits alone and in company, and by `sensors.compiled_shapes`.
 """
 
 from __future__ import annotations
@@ -9,110 +10,127 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
+from fleet_sim.spatial.components import dot
+from fleet_sim.spatial.shapes import ShapeKind
 
-Entries = tuple[Floats, Floats]
+UPRIGHT = 1e-18
+"""Square of the level part of a direction up to which a ray is parallel to the axis of a cylinder."""
 
 
-def enter_boxes(origins: Floats, directions: Floats, half_extents: Floats) -> Entries:
-    """Return where rays enter boxes with `half_extents` (K, 3)."""
-    # Along an axis in which a ray does not move it is inside the slab forever or never: +-inf, and NaN on its side.
+def enter_boxes(origins: Floats, directions: Floats, half_extents: Floats) -> Floats:
+    """Return where rays enter boxes with `half_extents` (3, K)."""
+    sides = np.sign(directions) * half_extents
     with np.errstate(divide="ignore", invalid="ignore"):
-        near = (-np.sign(directions) * half_extents - origins) / directions
-        far = (np.sign(directions) * half_extents - origins) / directions
+        near, far = (-sides - origins) / directions, (sides - origins) / directions
+    # Along an axis in which a ray does not move it is inside the slab forever or never.
     still_mask = directions == 0.0
-    out_mask = np.abs(origins) > half_extents
-    near = np.where(still_mask, np.where(out_mask, np.inf, -np.inf), near)
-    far = np.where(still_mask, np.inf, far)
-    axis = near.argmax(axis=1)
-    ranges = near.max(axis=1)
-    missed_mask = (ranges > far.min(axis=1)) | (ranges < 0.0)
-    normals = np.zeros_like(origins)
-    rays = np.arange(len(origins))
-    normals[rays, axis] = -np.sign(directions[rays, axis])
-    return _without(ranges, normals, missed_mask)
+    near[still_mask] = np.where(np.abs(origins) > half_extents, np.inf, -np.inf)[still_mask]
+    far[still_mask] = np.inf
+    into = near.max(axis=0)
+    return _entered(into, (into > far.min(axis=0)) | (into < 0.0))
 
 
-def enter_spheres(origins: Floats, directions: Floats, radii: Floats) -> Entries:
+def enter_spheres(origins: Floats, directions: Floats, radii: Floats) -> Floats:
     """Return where rays enter spheres with `radii` (K,)."""
-    along = (origins * directions).sum(axis=1)
-    beyond = (origins * origins).sum(axis=1) - radii * radii
+    along, beyond = dot(origins, directions), dot(origins, origins) - radii * radii
     square = along * along - beyond
     ranges = -along - np.sqrt(np.maximum(square, 0.0))
-    normals = (origins + ranges[:, None] * directions) / radii[:, None]
-    return _without(ranges, normals, (square < 0.0) | (ranges < 0.0) | (beyond <= 0.0))
+    return _entered(ranges, (square < 0.0) | (ranges < 0.0) | (beyond <= 0.0))
 
 
-def enter_cylinders(origins: Floats, directions: Floats, radii: Floats, halves: Floats) -> Entries:
+def enter_cylinders(origins: Floats, directions: Floats, radii: Floats, halves: Floats) -> Floats:
     """Return where rays enter cylinders about z with `radii` (K,), from -`halves` to `halves` (K,)."""
-    side, into, out = _side(origins, directions, radii)
+    missed_mask, into, out = _side(origins, directions, radii)
+    z, rise = origins[2], directions[2]
     with np.errstate(divide="ignore", invalid="ignore"):
-        caps = np.stack((-halves - origins[:, 2], halves - origins[:, 2])) / directions[:, 2]
-    level_mask = directions[:, 2] == 0.0
-    within_mask = np.abs(origins[:, 2]) <= halves
-    low = np.where(level_mask, np.where(within_mask, -np.inf, np.inf), caps.min(axis=0))
-    high = np.where(level_mask, np.inf, caps.max(axis=0))
+        one, other = (-halves - z) / rise, (halves - z) / rise
+    level_mask = rise == 0.0
+    low = np.where(level_mask, np.where(np.abs(z) <= halves, -np.inf, np.inf), np.minimum(one, other))
+    high = np.where(level_mask, np.inf, np.maximum(one, other))
     ranges = np.maximum(into, low)
-    missed_mask = side | (ranges > np.minimum(out, high)) | (ranges < 0.0)
-    with np.errstate(invalid="ignore"):
-        points = origins + np.where(np.isfinite(ranges), ranges, 0.0)[:, None] * directions
-    normals = points / radii[:, None]
-    normals[:, 2] = 0.0
-    cap_mask = low > into
-    normals[cap_mask] = 0.0
-    normals[cap_mask, 2] = -np.sign(directions[cap_mask, 2])
-    return _without(ranges, normals, missed_mask)
+    return _entered(ranges, missed_mask | (ranges > np.minimum(out, high)) | (ranges < 0.0))
 
 
-def enter_capsules(origins: Floats, directions: Floats, radii: Floats, reach: Floats) -> Entries:
+def enter_capsules(origins: Floats, directions: Floats, radii: Floats, reach: Floats) -> Floats:
     """Return where rays enter capsules about z with `radii` (K,), whose axes go from -`reach` to `reach` (K,)."""
     missed_mask, into, _ = _side(origins, directions, radii)
-    heights = origins[:, 2] + np.where(np.isfinite(into), into, 0.0) * directions[:, 2]
-    missed_mask |= (np.abs(heights) > reach) | (into < 0.0) | ~np.isfinite(into)
-    normals = (origins + np.where(missed_mask, 0.0, into)[:, None] * directions) / radii[:, None]
-    normals[:, 2] = 0.0
-    ranges, normals = _without(into, normals, missed_mask)
-    for sign in (-1.0, 1.0):
-        ends = np.zeros_like(origins)
-        ends[:, 2] = sign * reach
-        found, turned = enter_spheres(origins - ends, directions, radii)
-        nearer_mask = found < ranges
-        ranges, normals = np.where(nearer_mask, found, ranges), np.where(nearer_mask[:, None], turned, normals)
+    height = origins[2] + np.where(np.isfinite(into), into, 0.0) * directions[2]
+    ranges = _entered(into, missed_mask | (np.abs(height) > reach) | (into < 0.0) | ~np.isfinite(into))
+    moved = origins.copy()
+    for end in (-reach, reach):
+        moved[2] = origins[2] - end
+        ranges = np.minimum(ranges, enter_spheres(moved, directions, radii))
     # From inside of one part a ray may enter another one.
-    axis = np.clip(origins[:, 2], -reach, reach)
-    inside_mask = (origins[:, :2] ** 2).sum(axis=1) + (origins[:, 2] - axis) ** 2 <= radii * radii
-    return _without(ranges, normals, inside_mask)
+    moved[2] = origins[2] - np.minimum(np.maximum(origins[2], -reach), reach)
+    return _entered(ranges, dot(moved, moved) <= radii * radii)
 
 
-def meet_planes(origins: Floats, directions: Floats) -> Entries:
+def meet_planes(origins: Floats, directions: Floats) -> Floats:
     """Return where rays meet the planes z = 0, from either side."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ranges = -origins[:, 2] / directions[:, 2]
-    normals = np.zeros_like(origins)
-    normals[:, 2] = np.sign(origins[:, 2])
-    return _without(ranges, normals, ~(ranges >= 0.0) | (origins[:, 2] == 0.0))
+        ranges = -origins[2] / directions[2]
+    return _entered(ranges, ~(ranges >= 0.0) | (origins[2] == 0.0))
 
 
-def enter_hull(origins: Floats, directions: Floats, planes: Floats, offsets: Floats) -> Entries:
-    """Return where rays enter the convex body behind `planes` (F, 3), unit normals, at `offsets` (F,)."""
-    heights = origins @ planes.T - offsets
-    closing = directions @ planes.T
+def enter_hull(origins: Floats, directions: Floats, planes: Floats) -> Floats:
+    """Return where rays enter the convex body behind `planes` (F, 4): unit normals and offsets."""
+    heights, closing = _seen_from(origins, planes) - planes[:, 3, None], _seen_from(directions, planes)
     with np.errstate(divide="ignore", invalid="ignore"):
         ranges = -heights / closing
-    into = np.where(closing < 0.0, ranges, -np.inf)
-    out = np.where(closing > 0.0, ranges, np.inf)
-    beside_mask = ((closing == 0.0) & (heights > 0.0)).any(axis=1)
-    face = into.argmax(axis=1)
-    entered = into.max(axis=1)
-    missed_mask = beside_mask | (entered > out.min(axis=1)) | (entered < 0.0)
-    return _without(entered, planes[face], missed_mask)
+    into = np.where(closing < 0.0, ranges, -np.inf).max(axis=0)
+    out = np.where(closing > 0.0, ranges, np.inf).min(axis=0)
+    beside_mask = ((closing == 0.0) & (heights > 0.0)).any(axis=0)
+    return _entered(into, beside_mask | (into > out) | (into < 0.0))
+
+
+def normals(kind: int, points: Floats, directions: Floats, half_extents: Floats, radii: Floats) -> Floats:
+    """Return the outward normals (3, K) of shapes of one kind, in their frames, where rays met them at `points` (3, K).
+
+    Anything but a sphere, a cylinder, a capsule and a plane counts as a box.
+    """
+    out = np.zeros_like(points)
+    if kind == ShapeKind.PLANE:
+        out[2] = -np.sign(directions[2])
+        return out
+    if kind in (ShapeKind.SPHERE, ShapeKind.CAPSULE):
+        reach = half_extents[2] - radii
+        out[:] = points / radii
+        out[2] = (points[2] - np.minimum(np.maximum(points[2], -reach), reach)) / radii
+        return out
+    facing = -np.sign(directions)
+    if kind == ShapeKind.CYLINDER:
+        # Above a cap by more than beside the wall: what is met there is the cap.
+        beside = np.sqrt(points[0] * points[0] + points[1] * points[1]) - radii
+        cap_mask = (facing[2] != 0.0) & (np.abs(points[2]) - half_extents[2] >= beside)
+        out[:2] = np.where(cap_mask, 0.0, points[:2] / radii)
+        out[2] = np.where(cap_mask, facing[2], 0.0)
+        return out
+    # The side that the point is in, among those that the ray comes from.
+    depths = np.where(facing * points > 0.0, np.abs(points) - half_extents, -np.inf)
+    axis, places = depths.argmax(axis=0), np.arange(points.shape[1])
+    out[axis, places] = facing[axis, places]
+    return out
+
+
+def hull_normals(points: Floats, directions: Floats, planes: Floats) -> Floats:
+    """Return the normals (3, K) of the sides of a hull, as in `enter_hull`, that rays met at `points` (3, K)."""
+    heights = _seen_from(points, planes) - planes[:, 3, None]
+    sides = np.where(_seen_from(directions, planes) < 0.0, heights, -np.inf).argmax(axis=0)
+    return np.ascontiguousarray(planes[sides, :3].T)
+
+
+def _seen_from(vectors: Floats, planes: Floats) -> Floats:
+    """Return the components (F, K) of `vectors` (3, K) along the normals of planes."""
+    x, y, z = planes[:, 0, None], planes[:, 1, None], planes[:, 2, None]
+    return np.asarray(vectors[0] * x + vectors[1] * y + vectors[2] * z)
 
 
 def _side(origins: Floats, directions: Floats, radii: Floats) -> tuple[Bools, Floats, Floats]:
     """Return which rays miss the infinite cylinder about z, and where the others enter and leave it."""
-    square = (directions[:, :2] ** 2).sum(axis=1)
-    along = (origins[:, :2] * directions[:, :2]).sum(axis=1)
-    beyond = (origins[:, :2] ** 2).sum(axis=1) - radii * radii
-    upright_mask = square < 1e-18
+    (x, y, _), (across, deep, _) = origins, directions
+    square = across * across + deep * deep
+    along, beyond = x * across + y * deep, x * x + y * y - radii * radii
+    upright_mask = square < UPRIGHT
     square = np.where(upright_mask, 1.0, square)
     root = along * along - square * beyond
     missed_mask = np.where(upright_mask, beyond > 0.0, root < 0.0)
@@ -122,5 +140,6 @@ def _side(origins: Floats, directions: Floats, radii: Floats) -> tuple[Bools, Fl
     return missed_mask, into, out
 
 
-def _without(ranges: Floats, normals: Floats, missed_mask: Bools) -> Entries:
-    return np.where(missed_mask, np.inf, ranges), np.where(missed_mask[:, None], 0.0, normals)
+def _entered(ranges: Floats, missed_mask: Bools) -> Floats:
+    # Adding 0 makes a range of -0 one of 0.
+    return np.where(missed_mask, np.inf, ranges) + 0.0

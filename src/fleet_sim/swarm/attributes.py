@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
+from fleet_sim.settings.attributes import refuse_slip
 from fleet_sim.settings.fields import fields_of
-
-ALIKE = 0.8
-"""How alike two names must be for one to be taken for a slip of the other. Others are notes of the user's own."""
 
 
 def check_assignment(owner: object, name: str, settings: type, advice: str) -> None:
@@ -27,7 +23,4 @@ def check_assignment(owner: object, name: str, settings: type, advice: str) -> N
         raise AttributeError(f"{what}.{name} is settled when it is made and cannot be set later: {advice}")
     if known is not None:
         raise AttributeError(f"{what}.{name} can be read only; it follows from the state of the simulation")
-    names = {*fields_of(settings), *vars(owner), *dir(owner)}
-    close = difflib.get_close_matches(name, [other for other in names if not other.startswith("_")], 1, ALIKE)
-    if close:
-        raise AttributeError(f"{what} has no attribute {name!r}. Did you mean {close[0]!r}?")
+    refuse_slip(owner, name, {*fields_of(settings), *vars(owner), *dir(owner)})

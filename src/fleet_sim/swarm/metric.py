@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from fleet_sim.arrays import as_whole
+from fleet_sim.settings.attributes import Attentive
 from fleet_sim.swarm.swarm_state import SwarmState
 
 HISTORY_SIZE = 100
 """Default number of values in the history of a metric; None keeps all."""
 
 
-class Metric:
+class Metric(Attentive):
     """Reduces the state of the world to a number at the end of each step. Override `calculate`.
 
     `value_history` holds the last `history_size` values, or all of them where that is None.
@@ -28,6 +29,13 @@ class Metric:
         self.history_size = None if history_size is None else as_whole(history_size, "history_size")
         self.world: SwarmState | None = None
         self.value_history: deque[float] = deque(maxlen=self.history_size)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Keep as many values as `history_size` says, also where it is set later."""
+        if name == "history_size" and "value_history" in vars(self):
+            value = None if value is None else as_whole(value, "history_size")
+            self.value_history = deque(self.value_history, maxlen=value)
+        super().__setattr__(name, value)
 
     def attach_world(self, world: SwarmState) -> None:
         """Observe `world` from now on; called before the first step."""

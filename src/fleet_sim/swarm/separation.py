@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 
 import numpy as np
@@ -10,6 +11,8 @@ from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.swarm.near_pairs import Bodies, Pairs, near_pairs
 from fleet_sim.swarm.regions import edges, inside_polygon
 from fleet_sim.swarm.swarm_state import SwarmState
+
+log = logging.getLogger(__name__)
 
 ROUNDS = 4
 """Rounds of pushing per step: pushing two bodies apart may push one into a third."""
@@ -22,6 +25,24 @@ FEW_TOGETHER = 8
 
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
+
+
+def warn_of_outsiders(world: SwarmState) -> None:
+    """Log which bodies are beyond a border that holds them in: the first step puts them inside."""
+    rows = world.collidable_rows
+    rows = rows[~world.swarm.grounded[rows]]
+    if not world.config.collide_walls or not len(rows):
+        return
+    places = world.columns.position[rows, :2]
+    outside = np.flatnonzero(((places < 0.0) | (places > world.config.size)).any(axis=1))
+    if len(outside):
+        # Worlds of RobotSwarmSimulator count on walls that hold nobody, as theirs do.
+        name, (x, y) = world.columns.label(int(rows[outside[0]])), places[outside[0]].tolist()
+        log.warning(
+            "%d of the agents begin outside the world, %s at (%g, %g). Its border puts them inside; "
+            "`collide_walls: false` leaves them there.",
+            *(len(outside), name, x, y),
+        )
 
 
 def keep_apart(world: SwarmState, movers: Rows) -> None:

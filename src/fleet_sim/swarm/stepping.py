@@ -21,7 +21,7 @@ from fleet_sim.motion.laws import motion_law
 from fleet_sim.swarm import commands
 from fleet_sim.swarm.agents import Controller, Group, Sensor
 from fleet_sim.swarm.group_kinds import steps_itself
-from fleet_sim.swarm.separation import keep_apart
+from fleet_sim.swarm.separation import keep_apart, warn_of_outsiders
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.swarm_world import Spawner, Subscriber, SwarmWorld
 from fleet_sim.swarm.teams import check_teams
@@ -84,8 +84,10 @@ class Stepper:
         return bool(self._world.spawners) or self._checked_metrics != len(self._world.metrics)
 
     def check_metrics(self) -> None:
-        """Refuse metrics of teams that nobody is of, once for each that is added."""
+        """Refuse metrics of teams that nobody is of, once for each that is added; see also `warn_of_outsiders`."""
         if self._checked_metrics != len(self._world.metrics):
+            if self._checked_metrics < 0:
+                warn_of_outsiders(self._world)
             check_teams(self._world)
             self._checked_metrics = len(self._world.metrics)
 

@@ -1,6 +1,7 @@
 """The journal of a sweep: a line of JSON for each run that ended, in the order in which they end.
 
 It is what a sweep goes on from: a line is written as soon as a run has ended, and a line that was cut off is not there.
+Any other line that is not as it was written is refused.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
+from zlib import crc32
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.output import refusals
@@ -18,6 +21,21 @@ from fleet_sim.parallel import Ended
 from fleet_sim.sweeps.plan import SweepPlan
 
 MISSING = -1
+
+
+SEAL = ', "crc": '
+"""What a line ends with is a sum over the rest of it, so that one that was changed is no result."""
+
+
+def _sealed(text: str) -> str:
+    return f"{text[:-1]}{SEAL}{crc32(text.encode())}}}"
+
+
+def _check_seal(line: bytes) -> None:
+    """Raise ValueError for a line that is not as it was written."""
+    rest, mark, seal = line.decode().rstrip("\n").rpartition(SEAL)
+    if not mark or seal != f"{crc32((rest + '}').encode())}}}":
+        raise ValueError("it was changed or damaged")
 
 
 class SweepJournal:
@@ -71,8 +89,9 @@ class SweepJournal:
             try:
                 content = json.loads(line)
                 if index:
+                    _check_seal(line)
                     self._count(content, end)
-            except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
                 message = f"line {index + 1} is none of a sweep: {error}; remove the file to begin anew"
                 raise ConfigError(message, source=str(self.path)) from error
             if not index and content != json.loads(head):
@@ -88,7 +107,7 @@ class SweepJournal:
         content |= {"error": ended.error, "trace": ended.trace} if ended.error else {"values": ended.value}
         content |= {"deaths": ended.deaths} if ended.deaths else {}
         with refusals(self.path):
-            place = self._write(json.dumps(content, allow_nan=False))
+            place = self._write(_sealed(json.dumps(content, allow_nan=False)))
         self._count(content, place)
 
     def _write(self, line: str) -> int:
@@ -124,7 +143,9 @@ class SweepJournal:
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            self._file.close()
+            # Every line was flushed, or reported as refused. Closing tries once more to write the rest of such a line.
+            with suppress(OSError):
+                self._file.close()
 
     def __enter__(self) -> SweepJournal:
         return self

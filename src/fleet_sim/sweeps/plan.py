@@ -17,6 +17,7 @@ from fleet_sim.settings import load_mapping, read, set_key
 from fleet_sim.sweeps.settings import Distribution, SweepConfig, Values, values_of
 
 MOST_RUNS = 10_000_000
+MOST_VALUES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,7 @@ def load_sweep(config: str | Path | Mapping[str, Any]) -> SweepPlan:
         scenario, origin = load_mapping(path), str(path.absolute())
     if not isinstance(scenario, Mapping):
         raise ConfigError(f"must be a mapping or the name of a file, got {scenario!r}", source=source, path="scenario")
-    given = {
-        name: values_of(entry, source=source, path=f"parameters.{name}") for name, entry in settings.parameters.items()
-    }
-    drawn = frozenset(name for name, values in given.items() if isinstance(values, Distribution))
-    axes = {
-        name: values.draw(settings.sample_seed, name, settings.samples) if isinstance(values, Distribution) else values
-        for name, values in given.items()
-    }
+    axes, drawn = _axes(settings, source)
     lengths = {name: len(values) for name, values in axes.items() if name not in drawn}
     if settings.combine == "zip" and len(set(lengths.values())) > 1:
         said = ", ".join(f"{name} has {length}" for name, length in lengths.items())
@@ -129,6 +123,23 @@ def load_sweep(config: str | Path | Mapping[str, Any]) -> SweepPlan:
         raise ConfigError(f"{len(plan)} runs are more than {MOST_RUNS}", source=source, path="parameters")
     _check(plan, source)
     return plan
+
+
+def _axes(settings: SweepConfig, source: str) -> tuple[dict[str, Values], frozenset[str]]:
+    """Return the values of each parameter, and the names of those that are drawn; raises ConfigError."""
+    axes: dict[str, Values] = {}
+    drawn, count = set(), 0
+    for name, entry in settings.parameters.items():
+        values = values_of(entry, source=source, path=f"parameters.{name}")
+        count += settings.samples if isinstance(values, Distribution) else len(values)
+        # Counted before they are drawn: with zip many long lists are few runs, but fill the memory.
+        if count > MOST_VALUES:
+            raise ConfigError(f"has more than {MOST_VALUES} values in all", source=source, path="parameters")
+        if isinstance(values, Distribution):
+            drawn.add(name)
+            values = values.draw(settings.sample_seed, name, settings.samples)
+        axes[name] = values
+    return axes, frozenset(drawn)
 
 
 def _check(plan: SweepPlan, source: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, Ints, Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.steering import POSE
+from fleet_sim.entities.drive import is_steered
 from fleet_sim.errors import InvalidValueError, brief, unknown_name
 from fleet_sim.gate.data import read_json
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -105,6 +106,11 @@ class VehicleDesk:
         for index, fleet in enumerate(self.settings.fleets):
             named = [fleet.robots] if isinstance(fleet.robots, str) else fleet.robots
             if fleet.robots == "all" or any(fnmatchcase(agent.name or "", name) for name in named):
+                if is_steered(agent.world, agent.row):
+                    raise InvalidValueError(
+                        f"{agent.name!r} is steered like a car, which leaves the edges of an order at each corner; "
+                        "keep it out by vda5050: {enabled: false} in its entry"
+                    )
                 return index, fleet
         return None
 

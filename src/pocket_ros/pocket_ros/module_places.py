@@ -10,12 +10,27 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def not_covered(module: str, *names: str) -> Callable[[str], Any]:
+    """A `__getattr__` for a module: names that a full ROS 2 has there raise NotImplementedError when used.
+
+    `refused` of what comes back are the names.
+    """
+
+    def get(name: str) -> Any:
+        if name in names:
+            raise NotImplementedError(f"{module}.{name} is not covered by pocket_ros; a full ROS 2 has it")
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+
+    get.refused = names  # type: ignore[attr-defined]
+    return get
 
 
 def offer_modules(package: str, modules: Mapping[str, Mapping[str, Any]]) -> None:

@@ -21,6 +21,7 @@ from fleet_sim.settings import read
 _LAWS: dict[str, str] = {
     "omni": MotionMode.OMNIDIRECTIONAL.value,
     "differential": MotionMode.DIFFERENTIAL.value,
+    "ackermann": MotionMode.ACKERMANN.value,
     "batch_omni": MotionMode.OMNIDIRECTIONAL.value,
     "batch_differential": MotionMode.DIFFERENTIAL.value,
 }

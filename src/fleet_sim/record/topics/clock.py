@@ -22,4 +22,4 @@ class RecordedClock(RecordedTopic):
 
     def write(self, sample: Sample) -> None:
         self._template.write_stamp(sample.now)
-        self._channel.send(sample.now, self._template.pieces()[0])
+        self._channel.send(sample.now, self._template.views()[0])

@@ -12,22 +12,28 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.cdr import ORIENTATION, STAMP, ByteTemplate, MessagePart, under
+from fleet_sim.cdr import AXES, ORIENTATION, ByteTemplate, MessagePart, under
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, fixed_links, joint_frames, moving_links
 from fleet_sim.record.mcap_file import McapFile, Qos
 from fleet_sim.record.message_types import make, serializer, stamped
-from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, robots_of
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, places_of, robots_of
 
 KIND = "tf2_msgs/msg/TFMessage"
 STATIC = Qos(depth=10, latched=True)
 """Of /tf_static: frames of links and of sensors are messages of their own, and who comes later gets both."""
 _NUMBERS = {
-    **STAMP,
-    "translation": ("f8", under("transform.translation", ("x", "y", "z"))),
-    "rotation": ("f8", under("transform", [field.replace("orientation", "rotation") for field in ORIENTATION])),
+    # Numbers side by side are one group: writing several to each of many rows takes as long as writing one.
+    "stamp": ("u4", ("header.stamp.sec", "header.stamp.nanosec")),
+    "pose": (
+        "f8",
+        (
+            *under("transform.translation", AXES),
+            *under("transform", [field.replace("orientation", "rotation") for field in ORIENTATION]),
+        ),
+    ),
 }
 
 
@@ -66,9 +72,10 @@ class RecordedFrames(RecordedTopic):
     def on_bodies_changed(self, sample: Sample) -> None:
         snapshot, frames = sample.snapshot, self.frames
         robots = robots_of(snapshot)
-        self._robots = np.array(robots, np.int64)
-        self._objects: Ints = np.flatnonzero(~snapshot.agent_mask)
-        things = [FrameLink(frames.map, object_frame(snapshot.names[index])) for index in self._objects.tolist()]
+        self._robots = places_of(robots)
+        objects = np.flatnonzero(~snapshot.agent_mask).tolist()
+        self._objects = places_of(objects)
+        things = [FrameLink(frames.map, object_frame(snapshot.names[index])) for index in objects]
         self._things = tf_messages([[thing] for thing in things])
         # NaN differs from any number: all of them are written in this sample.
         self._last = np.full((len(things), 7), np.nan)
@@ -99,7 +106,7 @@ class RecordedFrames(RecordedTopic):
                 starts.append(len(links))
                 links += moving_links(self.frames, snapshot.names[index], model)
         self._links = tf_messages([links]) if links else None
-        self._translations, self._rotations = np.zeros((len(links), 3)), np.zeros((len(links), 4))
+        self._link_poses = np.zeros((len(links), 7))
         self._groups = [
             (model, np.array(indices), np.array(starts)[:, None] + np.arange(len(model.movable)))
             for model, indices, starts in members.values()
@@ -110,33 +117,39 @@ class RecordedFrames(RecordedTopic):
         keyframe = self.is_keyframe(now)
         if keyframe:
             self._static.send(now, self._static_bytes)
-        if len(self._robots):
-            self._fill(self._bases, now, snapshot.positions[self._robots], snapshot.orientations[self._robots])
-            self._tf.send(now, self._bases.pieces()[0])
+        if self._named:
+            self._fill(self._bases, now, _poses(snapshot, self._robots))
+            self._tf.send(now, self._bases.views()[0])
         if self._links is not None:
             for model, indices, places in self._groups:
                 slots = snapshot.joint_starts[indices][:, None] + np.arange(places.shape[1])
-                poses = joint_frames(model, snapshot.joint_positions[slots])
-                self._translations[places], self._rotations[places] = poses
-            self._fill(self._links, now, self._translations, self._rotations)
-            self._tf.send(now, self._links.pieces()[0])
+                translations, rotations = joint_frames(model, snapshot.joint_positions[slots])
+                self._link_poses[places, :3], self._link_poses[places, 3:] = translations, rotations
+            self._fill(self._links, now, self._link_poses)
+            self._tf.send(now, self._links.views()[0])
         self._write_objects(snapshot, now, keyframe=keyframe)
 
     def _write_objects(self, snapshot: Snapshot, now: int, *, keyframe: bool) -> None:
-        if not len(self._objects):
+        if not len(self._last):
             return
-        positions, orientations = snapshot.positions[self._objects], snapshot.orientations[self._objects]
-        poses = np.hstack([positions, orientations])
+        poses = _poses(snapshot, self._objects)
         moved = np.arange(len(poses)) if keyframe else np.flatnonzero((poses != self._last).any(axis=1))
         if not len(moved):
             return
         self._last = poses
-        self._fill(self._things, now, positions, orientations)
-        pieces = self._things.pieces()
+        self._fill(self._things, now, poses)
+        messages = self._things.views()
         for index in moved.tolist():
-            self._tf.send(now, pieces[index])
+            self._tf.send(now, messages[index])
 
-    def _fill(self, template: ByteTemplate, now: int, positions: Floats, orientations: Floats) -> None:
-        template.write_stamp(now)
-        template.write("translation", positions)
-        template.write("rotation", orientations)
+    def _fill(self, template: ByteTemplate, now: int, poses: Floats) -> None:
+        template.write("stamp", divmod(now, 1_000_000_000))
+        template.write("pose", poses)
+
+
+def _poses(snapshot: Snapshot, places: Ints | slice) -> Floats:
+    """Return the poses (K, 7) of the entities at `places`, positions then orientations."""
+    positions = snapshot.positions[places]
+    poses = np.empty((len(positions), 7))
+    poses[:, :3], poses[:, 3:] = positions, snapshot.orientations[places]
+    return poses

@@ -62,5 +62,5 @@ class RecordedJoints(RecordedTopic):
         joints.write("velocity", snapshot.joint_velocities[self._slots][:, None])
         if len(self._powered):
             joints.write("effort", snapshot.joint_efforts[self._powered][:, None])
-        for channel, piece in zip(self._channels, joints.pieces(), strict=True):
+        for channel, piece in zip(self._channels, joints.views(), strict=True):
             channel.send(sample.now, piece)

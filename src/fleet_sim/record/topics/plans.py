@@ -62,7 +62,7 @@ class RecordedPlans(RecordedTopic):
             if len(points):
                 path.write("position", points)
                 path.write("orientation", turns)
-            self._channel(name).send(sample.now, path.pieces()[0])
+            self._channel(name).send(sample.now, path.views()[0])
 
     def _channel(self, name: str) -> RecordedChannel:
         if name not in self._channels:

@@ -6,28 +6,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.cdr import ROBOT_STATE, ByteTemplate
+from fleet_sim.arrays import Bools, Bytes, Floats
+from fleet_sim.cdr import ORIENTATION, POSITION, TWIST, ByteTemplate, under
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.message_types import make, stamped
-from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, names_of, robots_of, template
+from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, names_of, places_of, robots_of, template
 from fleet_sim.spatial import quaternions
 
 KIND = "fleet_sim_msgs/msg/FleetState"
 POSE = ControllerMode.POSE.code
+# Numbers side by side are one group: writing several to each of many rows takes as long as writing one.
+_NUMBERS = {
+    "motion": ("f8", [*under("pose", (*POSITION, *ORIENTATION)), *under("twist", TWIST), "distance_left"]),
+    "codes": ("u1", ("mode", "moving", "busy", "blocked", "carrying")),
+}
 
 
 def states_layout(map_frame: str, names: Sequence[str]) -> ByteTemplate:
     """Return the template of one FleetState of robots by name.
 
-    Its groups are sec and nanosec, and for the robots position, orientation, twist (N, 6), distance_left, mode and
-    flags (N, 4).
+    Its groups are sec and nanosec, and for the robots motion (N, 14): position, orientation, linear and angular
+    velocity in the frame of the base, distance left; and codes (N, 5): mode, moving, busy, blocked, carrying.
     """
     states = [make("fleet_sim_msgs/msg/RobotState", name=name) for name in names]
-    return template(KIND, [make(KIND, header=stamped(map_frame), robots=states)], ROBOT_STATE, "robots")
+    return template(KIND, [make(KIND, header=stamped(map_frame), robots=states)], _NUMBERS, "robots")
 
 
 class RecordedStates(RecordedTopic):
@@ -40,7 +45,7 @@ class RecordedStates(RecordedTopic):
 
     def on_bodies_changed(self, sample: Sample) -> None:
         robots = robots_of(sample.snapshot)
-        self._robots = np.array(robots, np.int64)
+        self._robots = places_of(robots)
         names = names_of(sample.snapshot, robots)
         # Loads come and go by the second, robots do not.
         if names != self._names:
@@ -50,48 +55,53 @@ class RecordedStates(RecordedTopic):
     def write(self, sample: Sample) -> None:
         snapshot, robots, states = sample.snapshot, self._robots, self._template
         states.write_stamp(sample.now)
-        if len(robots):
-            states.write("position", snapshot.positions[robots])
-            states.write("orientation", snapshot.orientations[robots])
-            states.write("twist", body_twists(snapshot, robots))
-            states.write("distance_left", distances_left(snapshot)[robots][:, None])
-            states.write("mode", snapshot.modes[robots][:, None])
-            states.write("flags", flags_of(snapshot)[robots])
-        self._channel.send(sample.now, states.pieces()[0])
+        if self._names:
+            moving_mask = _moving_mask(snapshot)
+            states.write("motion", motion_of(snapshot, moving_mask)[robots])
+            states.write("codes", codes_of(snapshot, moving_mask)[robots])
+        self._channel.send(sample.now, states.views()[0])
 
 
-def body_twists(snapshot: Snapshot, indices: Ints) -> Floats:
-    """Return the twists (K, 6) of `indices`, linear then angular, in the frames of their bases."""
-    velocities = np.hstack([snapshot.velocities, snapshot.angular_velocities])[indices]
+def motion_of(snapshot: Snapshot, moving_mask: Bools) -> Floats:
+    """Return what the group motion of `states_layout` has of all entities, given who has a velocity."""
+    motion = np.empty((len(snapshot.names), 14))
+    motion[:, :3], motion[:, 3:7] = snapshot.positions, snapshot.orientations
+    motion[:, 7:10], motion[:, 10:13] = snapshot.velocities, snapshot.angular_velocities
     # Those that stand have nothing to turn, and they are often most.
-    moving = np.flatnonzero(_moving_mask(velocities))
-    back = quaternions.conjugate(snapshot.orientations[indices[moving]])
-    for part in (slice(0, 3), slice(3, 6)):
-        velocities[moving, part] = quaternions.rotate(back, velocities[moving, part])
-    return velocities
+    moving = np.flatnonzero(moving_mask)
+    back = quaternions.conjugate(snapshot.orientations[moving])
+    both = np.concatenate([snapshot.velocities[moving], snapshot.angular_velocities[moving]])
+    turned = quaternions.rotate(np.concatenate([back, back]), both)
+    motion[moving, 7:10], motion[moving, 10:13] = turned[: len(moving)], turned[len(moving) :]
+    motion[:, 13] = distances_left(snapshot)
+    return motion
 
 
 def distances_left(snapshot: Snapshot) -> Floats:
     """Return the distances (N,) in m to the ends of the paths of all entities, 0 without one."""
     starts = snapshot.path_starts
     distances = np.zeros(len(snapshot.positions))
-    driving = np.flatnonzero(np.diff(starts))
+    driving = np.flatnonzero(starts[1:] != starts[:-1])
     ends = snapshot.path_positions[starts[driving + 1] - 1]
     distances[driving] = np.linalg.norm(ends - snapshot.positions[driving], axis=1)
     return distances
 
 
-def flags_of(snapshot: Snapshot) -> Bools:
-    """Return the flags of ROBOT_STATE of all entities, (N, 4)."""
-    speed = _moving_mask(snapshot.velocities) | _moving_mask(snapshot.angular_velocities)
-    carrying = np.zeros(len(snapshot.names), np.bool_)
-    carrying[snapshot.carriers[snapshot.carriers >= 0]] = True
-    return np.stack([(snapshot.modes == POSE) | speed, snapshot.busy_mask, snapshot.blockers >= 0, carrying], axis=1)
+def codes_of(snapshot: Snapshot, moving_mask: Bools) -> Bytes:
+    """Return what the group codes of `states_layout` has of all entities, given who has a velocity."""
+    codes = np.zeros((len(snapshot.names), 5), np.uint8)
+    codes[:, 0] = snapshot.modes
+    codes[:, 1] = (snapshot.modes == POSE) | moving_mask
+    codes[:, 2] = snapshot.busy_mask
+    codes[:, 3] = snapshot.blockers >= 0
+    codes[snapshot.carriers[snapshot.carriers >= 0], 4] = True
+    return codes
 
 
-def _moving_mask(velocities: Floats) -> Bools:
-    """Return which rows (N, K) are not zero. Column by column: `any` along such short rows takes ten times as long."""
-    mask = np.zeros(len(velocities), np.bool_)
-    for column in velocities.T:
-        mask |= column != 0.0
+def _moving_mask(snapshot: Snapshot) -> Bools:
+    """Return who has a velocity. Column by column: `any` along such short rows takes ten times as long."""
+    mask = np.zeros(len(snapshot.names), np.bool_)
+    for velocities in (snapshot.velocities, snapshot.angular_velocities):
+        for column in velocities.T:
+            mask |= column != 0.0
     return mask

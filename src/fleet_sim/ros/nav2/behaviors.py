@@ -14,7 +14,6 @@ from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.wait import Wait as WaitAction
 from fleet_sim.battery.commands import SetCharging
 from fleet_sim.core.columns import FeatureColumns
-from fleet_sim.core.commands import Command, Remove
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
@@ -154,15 +153,15 @@ def _undock(goal: Any, reader: GoalReader) -> Action:
 def charge(bridge: Bridge, robot: str, *, charging: bool) -> None:
     """Connect the battery of a robot, if it has one, to its charger, or disconnect it."""
 
-    def command() -> Command:
+    def look() -> None:
         world = bridge.sim.world
         table = world.tables.get("battery")
-        row = world.index.row_named(robot)
-        # Robots without a battery dock and undock all the same.
-        names = (robot,) if isinstance(table, FeatureColumns) and table.present[row] else ()
-        return SetCharging(names=names, charging=charging, source="dock_robot") if names else Remove(names=())
+        # Robots without a battery dock and undock all the same; a command for them would be refused.
+        if isinstance(table, FeatureColumns) and table.present[world.index.row_named(robot)]:
+            bridge.gateway.send(lambda: SetCharging(names=(robot,), charging=charging, source="dock_robot"))
 
-    bridge.gateway.send(command)
+    # Which robots have a battery may be read between two steps only.
+    bridge.gateway.between_steps(look)
 
 
 def _kind(name: str, kind: Any, build: Any, result: Any, feedback: Any, succeeded: Any = None) -> ActionKind:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, as_whole
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.crowd import Crowd
@@ -77,6 +77,13 @@ class Circliness(CrowdMetric):
         """Check the parameters; raises InvalidValueError."""
         super().__post_init__()
         self._recent: deque[tuple[float, float]] = deque(maxlen=self.avg_history_max)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Take the two means over as many steps as `avg_history_max` says, also where it is set later."""
+        if name == "avg_history_max" and "_recent" in vars(self):
+            value = as_whole(value, name, low=1)
+            self._recent = deque(self._recent, maxlen=value)
+        super().__setattr__(name, value)
 
     def measure(self, crowd: Crowd) -> float:
         """Return the value."""

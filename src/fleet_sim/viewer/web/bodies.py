@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import viser
 
-from fleet_sim.arrays import Bytes, Floats, Ints
+from fleet_sim.arrays import Bools, Bytes, Floats, Ints
 from fleet_sim.core.appearance import NO_APPEARANCE, appearance_in, looks_alike
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.sensors.render.scene import MeshKey, MeshStore, instance_table
@@ -61,6 +61,10 @@ class ShownBodies:
         self.table = instance_table(NO_APPEARANCE, np.empty(0, np.int64), MeshStore())
         self.positions: Floats = np.empty((0, 3))
         self.orientations: Floats = np.empty((0, 4))
+        self.between: tuple[float, float] | None = None
+        """Show only what stands at a height from the first on, in m, and below the second; None: everything."""
+        self.shown_mask: Bools = np.empty(0, np.bool_)
+        """(M,) which instances of the table are shown."""
         self._scene = scene
         self._meshes = MeshStore()
         self._links = LinkFrames()
@@ -87,6 +91,12 @@ class ShownBodies:
             self.appearance = appearance_in(snapshot)
             self.table = instance_table(self.appearance, np.arange(len(snapshot.names)), self._meshes)
         self.positions, self.orientations = self._links.instance_poses(snapshot, self.appearance, self.table)
+        heights = snapshot.positions[self.table.rows, 2]
+        self.shown_mask, hid = np.ones(len(heights), np.bool_), bool((~self.shown_mask).any())
+        if self.between is not None:
+            low, high = self.between
+            self.shown_mask = (heights >= low) & (heights < high)
+        sized = hid or not self.shown_mask.all()
         colours = colouring(snapshot, self)
         if self._find_movers(before, snapshot) or new:
             self._rebuild(colours)
@@ -96,6 +106,9 @@ class ShownBodies:
             batch.handle.batched_wxyzs = _wxyz(self.orientations[batch.members])
             if isinstance(batch.handle, viser.BatchedMeshHandle):
                 batch.handle.batched_colors = _tinted(colours[batch.members], batch.piece)
+            if sized and batch.piece.painted is None:
+                # What has no size is not drawn.
+                batch.handle.batched_scales = self.table.scales[batch.members] * self.shown_mask[batch.members, None]
             if batch.piece.painted is not None:
                 self._show_either(batch, painted=key.paint is not None, colours=colours)
 
@@ -103,6 +116,7 @@ class ShownBodies:
         """Leave only those in the batch that have their own colours, if it is a painted one, or only the others."""
         own = self.table.colors[batch.members, :3]
         shown_mask = (colours[batch.members] == own).all(axis=1) == painted
+        shown_mask &= self.shown_mask[batch.members]
         batch.handle.visible = bool(shown_mask.any())
         # What has no size is not drawn. Batches of another size would be sent anew, with their pictures.
         batch.handle.batched_scales = self.table.scales[batch.members] * shown_mask[:, None]

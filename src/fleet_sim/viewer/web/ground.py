@@ -36,6 +36,10 @@ STATIONS = {
 }
 ZONES = {ZoneKind.NO_GO: (222, 42, 42)}
 OTHER_ZONE = (240, 180, 40)
+SMALLEST_STATION, LARGEST_STATION = 0.25, 0.6
+"""Half the size in m, whatever the size of the cells is: one of 5 cm would not be seen."""
+UPPER_FLOOR, UPPER_OPACITY = (222, 227, 236), 0.8
+"""Of floors above the ground: what is below shines through."""
 ZONE_HEIGHT, STATION_HEIGHT = 0.006, 0.012
 """Above the floor in m, one above the other, so that neither flickers through the other."""
 
@@ -103,32 +107,61 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
 
 
 class Places:
-    """The stations, zones and doors of a site, flat on the floor."""
+    """The floor of a storey with its stations, zones and doors, flat on it."""
 
-    def __init__(self, scene: viser.SceneApi, plan: FloorPlan) -> None:
+    def __init__(self, scene: viser.SceneApi, plan: FloorPlan, number: int) -> None:
+        self.plan = plan
+        self._root = root = f"/site/{number}"
+        # All below is hidden with it, and is as high as it is.
+        self._frame = scene.add_frame(root, show_axes=False, position=(0.0, 0.0, plan.height))
+        if plan.corners is not None and plan.height != 0.0:
+            _draw_floor(scene, f"{root}/floor", plan.corners)
         for zone in plan.zones:
-            _draw_zone(scene, zone)
+            _draw_zone(scene, root, zone)
         kinds = dict.fromkeys(station.kind for station in plan.stations)
         for kind in kinds:
             stations = tuple(station for station in plan.stations if station.kind is kind)
-            _draw_stations(scene, kind, stations, 0.45 * plan.cell)
+            _draw_stations(scene, f"{root}/stations/{kind.value}", kind, stations, 0.45 * plan.cell)
         for number, door in enumerate(plan.doors):
             ends = np.array([[(*door.begin, ZONE_HEIGHT), (*door.end, ZONE_HEIGHT)]])
-            scene.add_line_segments(f"/site/doors/{number}", ends, (200, 120, 40), thickness=0.06)
-        self.labels = [
-            scene.add_label(f"/site/names/{number}", station.name, position=(station.x, station.y, 0.3), visible=False)
+            scene.add_line_segments(f"{root}/doors/{number}", ends, (200, 120, 40), thickness=0.06)
+        self._labels = [
+            scene.add_label(f"{root}/names/{number}", station.name, position=(station.x, station.y, 0.3), visible=False)
             for number, station in enumerate(plan.stations)
         ]
 
+    def show(self, *, visible: bool, names: bool) -> None:
+        """Show or hide all of it, and the names of its stations."""
+        self._frame.visible = visible
+        for label in self._labels:
+            label.visible = names and visible
 
-def _draw_stations(scene: viser.SceneApi, kind: StationKind, stations: tuple[Station, ...], half: float) -> None:
-    half = min(half, 0.6)
+
+def _draw_floor(scene: viser.SceneApi, name: str, corners: tuple[float, float, float, float]) -> None:
+    left, bottom, right, top = corners
+    # A little below what lies and stands on it.
+    places = np.array([(x, y, -0.004) for x, y in ((left, bottom), (right, bottom), (right, top), (left, top))])
+    scene.add_mesh_simple(
+        name,
+        places,
+        np.array([(0, 1, 2), (0, 2, 3)]),
+        color=UPPER_FLOOR,
+        opacity=UPPER_OPACITY,
+        side="double",
+        cast_shadow=False,
+    )
+
+
+def _draw_stations(
+    scene: viser.SceneApi, name: str, kind: StationKind, stations: tuple[Station, ...], half: float
+) -> None:
+    half = min(max(half, SMALLEST_STATION), LARGEST_STATION)
     corners = half * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
     yaws = np.array([station.yaw for station in stations])
     turns = np.stack((np.cos(0.5 * yaws), 0.0 * yaws, 0.0 * yaws, np.sin(0.5 * yaws)), axis=1)
     places = np.array([(station.x, station.y, STATION_HEIGHT) for station in stations])
     scene.add_batched_meshes_simple(
-        f"/site/stations/{kind.value}",
+        name,
         corners,
         np.array([(0, 1, 2), (0, 2, 3)]),
         turns,
@@ -140,12 +173,12 @@ def _draw_stations(scene: viser.SceneApi, kind: StationKind, stations: tuple[Sta
     )
 
 
-def _draw_zone(scene: viser.SceneApi, zone: Zone) -> None:
+def _draw_zone(scene: viser.SceneApi, root: str, zone: Zone) -> None:
     corners = np.column_stack((zone.corners, np.full(len(zone.corners), ZONE_HEIGHT)))
     fan = np.array([(0, number, number + 1) for number in range(1, len(corners) - 1)])
     colour = ZONES.get(zone.kind, OTHER_ZONE)
     scene.add_mesh_simple(
-        f"/site/zones/{zone.name}", corners, fan, color=colour, opacity=0.14, side="double", cast_shadow=False
+        f"{root}/zones/{zone.name}", corners, fan, color=colour, opacity=0.14, side="double", cast_shadow=False
     )
     edges = np.stack((corners, np.roll(corners, -1, axis=0)), axis=1)
-    scene.add_line_segments(f"/site/zone_edges/{zone.name}", edges, colour, thickness=0.04)
+    scene.add_line_segments(f"{root}/zone_edges/{zone.name}", edges, colour, thickness=0.04)

@@ -12,7 +12,7 @@ from fleet_sim.core.commands import Command, Reset
 from fleet_sim.errors import StateError, UnknownNameError
 from fleet_sim.orders.states import OrderState
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.sites.floor_plan import FloorPlan, floor_plan_of
+from fleet_sim.sites.floor_plan import FloorPlan, floor_plans_of
 from fleet_sim.viewer.web.commands import SOURCE
 from fleet_sim.viewer.web.details import details_of, paths_ahead
 from fleet_sim.viewer.web.source import PathsAhead, RunStatus, ViewFrame, Wanted
@@ -44,9 +44,9 @@ class LiveSource:
         return "fleet_sim"
 
     @property
-    def floor_plan(self) -> FloorPlan | None:
-        """What is on the floor of the building, if there is one."""
-        return floor_plan_of(self._sim)
+    def floor_plans(self) -> tuple[FloorPlan, ...]:
+        """What is on the floors of the building, if there is one."""
+        return floor_plans_of(self._sim)
 
     @property
     def routed(self) -> bool:

@@ -19,6 +19,7 @@ SPEEDS = {
     "10x": 10.0,
     "as fast as possible": 0.0,
 }
+ALL_LEVELS = "all"
 PAUSE, GO_ON = "Pause", "Go on"
 PAUSES, GOES_ON = viser.Icon.PLAYER_PAUSE, viser.Icon.PLAYER_PLAY
 RUN, SHOW, SELECTED, ADD, PLOTS = 1.0, 4.0, 2.0, 3.0, 5.0
@@ -47,6 +48,11 @@ class Panel:
                 "colours", [mode.value for mode in ColourMode], hint="What robots are coloured by"
             )
             self.collisions = gui.add_checkbox("collisions", True, hint="Whatever touches something is red")
+            levels = {plan.name: number for number, plan in enumerate(source.floor_plans)}
+            self._levels = levels if len(levels) > 1 else {}
+            self._level = gui.add_dropdown(
+                "level", (ALL_LEVELS, *self._levels), visible=bool(self._levels), hint="The storey that is shown"
+            )
             self.names = gui.add_checkbox("names", False)
             self.paths = gui.add_checkbox("paths", source.takes_commands, visible=source.takes_commands)
             self.scans = gui.add_checkbox(
@@ -59,6 +65,11 @@ class Panel:
     def colour_mode(self) -> ColourMode:
         """What robots are coloured by."""
         return ColourMode(chosen(self.colours, ColourMode.OWN.value))
+
+    @property
+    def level(self) -> int | None:
+        """The number of the floor plan that is shown alone; None: all."""
+        return self._levels.get(self._level.value)
 
     def _add_controls(self, gui: viser.GuiApi) -> None:
         source = self._source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
+from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.sensors.render.scene import InstanceTable, MeshKey
 from fleet_sim.spatial import quaternions
 from fleet_sim.viewer.web.bodies import ShownBodies
@@ -15,7 +15,7 @@ Triangles = tuple[Floats, Floats, Floats]
 def pick(bodies: ShownBodies, origin: Floats, direction: Floats) -> tuple[int, float] | None:
     """Return the index of the entity that a ray meets first, as the page shows it, and how far away in m; or None."""
     table = bodies.table
-    near = _near(table, bodies.positions, origin, direction)
+    near = _near(table, bodies.positions, origin, direction, bodies.shown_mask)
     best: tuple[int, float] | None = None
     for instance, entry in near:
         if best is not None and entry > best[1]:
@@ -38,13 +38,15 @@ def meets_floor(origin: Floats, direction: Floats, height: float = 0.0) -> Float
     return point
 
 
-def _near(table: InstanceTable, positions: Floats, origin: Floats, direction: Floats) -> list[tuple[int, float]]:
-    """Return the instances whose spheres the ray meets and the distances to these, the nearest first."""
+def _near(
+    table: InstanceTable, positions: Floats, origin: Floats, direction: Floats, shown_mask: Bools
+) -> list[tuple[int, float]]:
+    """Return the shown instances whose spheres the ray meets and the distances to these, the nearest first."""
     to = positions - origin
     along = to @ direction
     aside = np.einsum("ij,ij->i", to, to) - along * along
     reach = table.radii * table.radii - aside
-    chosen: Ints = np.flatnonzero((reach >= 0.0) & (along + table.radii > 0.0))
+    chosen: Ints = np.flatnonzero((reach >= 0.0) & (along + table.radii > 0.0) & shown_mask)
     entries = along[chosen] - np.sqrt(reach[chosen])
     order = np.argsort(entries)
     return list(zip(chosen[order].tolist(), entries[order].tolist(), strict=True))

@@ -37,7 +37,7 @@ class RecordedSource:
             raise InvalidValueError(f"{title}: the recording is empty")
         self.title = title
         self.times = (float(recording.times[0]), float(recording.times[-1]))
-        self.floor_plan: FloorPlan | None = recording.floor_plan if isinstance(recording, WithFloorPlan) else None
+        self.floor_plans: tuple[FloorPlan, ...] = recording.floor_plans if isinstance(recording, WithFloorPlan) else ()
         self._recording = recording
         self._all_times: list[float] = recording.times.tolist()
         # Guards all below; notified when what is shown may have changed.

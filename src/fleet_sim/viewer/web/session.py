@@ -34,8 +34,18 @@ GROUND = 0.5
 class Session:
     """The selection of one page, the panel that tells of it, and the commands of this page."""
 
-    def __init__(self, client: viser.ClientHandle, source: Source, *, may_act: bool, may_spawn: bool) -> None:
+    def __init__(
+        self,
+        client: viser.ClientHandle,
+        source: Source,
+        *,
+        may_act: bool,
+        may_spawn: bool,
+        height: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`height` returns that of the floor, in m, on which robots are added."""
         self.selected = ""
+        self._height = height
         self._client = client
         self._source = source
         self._may_act = may_act and source.takes_commands
@@ -124,7 +134,7 @@ class Session:
 
     def _add_robot(self) -> None:
         eye, target = np.array(self._client.camera.position), np.array(self._client.camera.look_at)
-        point = meets_floor(eye, target - eye)
+        point = meets_floor(eye, target - eye, self._height())
         if point is None:
             self._say("not added", "the middle of the picture is not on the floor")
         else:

@@ -93,8 +93,8 @@ class WithFloorPlan(Protocol):
     """A recording of a run in a building."""
 
     @property
-    def floor_plan(self) -> FloorPlan | None:
-        """What is on the floor of the building, if there is one."""
+    def floor_plans(self) -> tuple[FloorPlan, ...]:
+        """What is on the floors of the building, if there is one."""
 
 
 class Source(Protocol):
@@ -105,8 +105,8 @@ class Source(Protocol):
         """What the page is called."""
 
     @property
-    def floor_plan(self) -> FloorPlan | None:
-        """What is on the floor of the building, if there is one."""
+    def floor_plans(self) -> tuple[FloorPlan, ...]:
+        """What is on the floors of the building, if there is one."""
 
     @property
     def takes_commands(self) -> bool:

@@ -21,6 +21,9 @@ from fleet_sim.viewer.web.source import Source, ViewFrame, Wanted
 
 log = logging.getLogger("fleet_sim.viewer")
 
+SUNK = 0.3
+"""In m below its floor, where the origin of something that stands on it may be."""
+
 ON_THE_FLOOR = 0.1
 """A click on something that does not move, lower than this in m above the floor, is a click on the floor."""
 
@@ -51,8 +54,7 @@ class ViewStage:
         self._bodies = ShownBodies(server.scene)
         self._overlays = Overlays(server.scene)
         self._panel = Panel(server.gui, source, may_act=self._may_act)
-        plan = source.floor_plan
-        self._places = ground.Places(server.scene, plan) if plan is not None else None
+        self._places = [ground.Places(server.scene, plan, number) for number, plan in enumerate(source.floor_plans)]
         self._framed = False
         self._failed = False
         # One thread: the server's pool would carry out two clicks in any order, and one may be to come after the other.
@@ -87,6 +89,7 @@ class ViewStage:
                 self._source,
                 may_act=self._may_act,
                 may_spawn=self._settings.spawning,
+                height=lambda: 0.0 if self._panel.level is None else self._places[self._panel.level].plan.height,
             )
 
     def page_went(self, client: viser.ClientHandle) -> None:
@@ -129,6 +132,7 @@ class ViewStage:
         with self._lock:
             self._frame = frame
             mode, collisions = self._panel.colour_mode, self._panel.collisions.value
+            self._bodies.between = self._storey()
             self._bodies.show(
                 frame.snapshot, lambda snapshot, bodies: colours_of(snapshot, bodies, mode, collisions=collisions)
             )
@@ -140,9 +144,9 @@ class ViewStage:
         overlays.paths, overlays.scans = self._panel.paths.value, self._panel.scans.value
         overlays.names = self._panel.names.value
         overlays.show(frame)
-        if self._places is not None:
-            for label in self._places.labels:
-                label.visible = overlays.names
+        level = self._panel.level
+        for number, places in enumerate(self._places):
+            places.show(visible=level in (None, number), names=overlays.names)
         self._panel.show(frame)
         for session in sessions:
             self._show_session(session, frame)
@@ -155,6 +159,17 @@ class ViewStage:
             if not self._failed:
                 log.exception("a page could not be brought up to date; the next one is not named")
             self._failed = True
+
+    def _storey(self) -> tuple[float, float] | None:
+        """Return between which heights bodies are shown, in m; None: all of them."""
+        level = self._panel.level
+        if level is None:
+            return None
+        height = self._places[level].plan.height
+        heights = sorted({places.plan.height for places in self._places})
+        above = [other for other in heights if other > height]
+        low = height - SUNK if height > heights[0] else -np.inf
+        return low, above[0] - SUNK if above else np.inf
 
 
 def _report(done: Future[None]) -> None:

@@ -28,6 +28,7 @@ _PROTOTYPES: dict[str, list[Any]] = {
     "dds_create_guardcondition": [_entity],
     "dds_set_guardcondition": [_entity, ct.c_bool],
     "dds_take_guardcondition": [_entity, ct.POINTER(ct.c_bool)],
+    "dds_triggered": [_entity],
     "dds_create_waitset": [_entity],
     "dds_waitset_attach": [_entity, _entity, ct.c_ssize_t],
     "dds_waitset_detach": [_entity, _entity],

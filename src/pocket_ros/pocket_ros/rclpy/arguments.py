@@ -97,11 +97,13 @@ class RosArguments:
 
 
 def node_matches(pattern: str, full_name: str) -> bool:
-    """Whether a node pattern of a parameter file (`/**`, `/ns/*`, `node`) fits `/ns/node`."""
+    """Whether a node pattern of a parameter file (`/**`, `/ns/*`, `node`) fits `/ns/node`.
+
+    Without a leading slash it stands below the root: `node` is `/node`, not `/ns/node`.
+    """
     if pattern in ("", "/**"):
         return True
-    if not pattern.startswith("/"):
-        return pattern == full_name.rpartition("/")[2] if "/" not in pattern else f"/{pattern}" == full_name
+    pattern = f"/{pattern.removeprefix('/')}"
     regex = "".join(
         "(?:/[^/]+)*" if part == "/**" else "[^/]+" if part == "*" else re.escape(part)
         for part in re.split(r"(/\*\*|\*)", pattern)
@@ -148,7 +150,7 @@ def _parse_flag(flag: str, words: Any, result: RosArguments) -> None:
         return
     if flag not in _FLAGS_WITH_VALUE:
         raise UnknownROSArgsError(
-            f"Found unknown ROS arguments: '{flag}'; known are {sorted(_FLAGS_WITH_VALUE)}"
+            f"Found unknown ROS arguments: {[flag]}; known are {sorted(_FLAGS_WITH_VALUE)}"
         )
     value = next(words, None)
     if value is None:

@@ -14,10 +14,14 @@ from .endpoint import EndpointOwner, ServiceEndpoint
 from .exceptions import RCLError
 from .qos import QoSProfile
 from .service_header import RequestHeader
+from .service_introspection import EventKind
 from .task import Future
+from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
+
+__all__ = ["Client", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
 
 _FIRST_POLL, _LAST_POLL = 0.0005, 0.05
 
@@ -34,12 +38,14 @@ class Client(ServiceEndpoint):
         srv_name: str,
         callback_group: CallbackGroup | None,
         qos_profile: QoSProfile,
+        identity: bytes,
     ) -> None:
         from ..interfaces.cdr import encoder
 
         super().__init__(node, writer, reader, srv_type, srv_name, callback_group, qos_profile)
         self.context: Context = node.context
         self._guid = writer.instance_handle()
+        self._identity = identity
         self._encode = encoder(srv_type.Request)
         self._pending: dict[int, Future[Any]] = {}
         self._sequence = 0
@@ -63,6 +69,10 @@ class Client(ServiceEndpoint):
 
     def call_async(self, request: Any) -> Future[Any]:
         """Ask; the future gets the answer. Raises TypeError for what is no request of this service."""
+        return self.send(request)[1]
+
+    def send(self, request: Any) -> tuple[RequestHeader, Future[Any]]:
+        """As `call_async`, with the header that the request was sent with."""
         if not isinstance(request, self.srv_type.Request):
             raise TypeError(f"Expected {self.srv_type.Request}, got {type(request)}")
         self.check_alive()
@@ -72,7 +82,9 @@ class Client(ServiceEndpoint):
             header = RequestHeader(self._guid, self._sequence)
             self._pending[header.sequence_number] = future
             self._writer.write(service_header.join(header, self._encode(request)))
-        return future
+        if self._events is not None:
+            self._events.report(EventKind.REQUEST_SENT, self._identity, header.sequence_number, request)
+        return header, future
 
     def get_pending_request(self, sequence_number: int) -> Future[Any]:
         """The future of a request. Raises KeyError where it is not pending."""
@@ -118,6 +130,10 @@ class Client(ServiceEndpoint):
                 response = cdr.deserialize(data, self.srv_type.Response, service_header.FIELDS_OFFSET)
             except (struct.error, cdr.DeserializationError) as error:
                 raise RCLError(f"received a reply of '{self.srv_name}' that is none: {error}") from error
+            if self._events is not None:
+                self._events.report(
+                    EventKind.RESPONSE_RECEIVED, self._identity, header.sequence_number, response
+                )
             with self._lock:
                 future = self._pending.pop(header.sequence_number, None)
             if future is not None:

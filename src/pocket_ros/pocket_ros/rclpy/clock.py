@@ -6,13 +6,14 @@ import time as _time
 from collections.abc import Callable
 from enum import IntEnum
 from threading import Condition, RLock
-from typing import Any
+from typing import Any, TypedDict
 from weakref import WeakSet
 
 from .clock_type import ClockType
 from .context import Context
 from .duration import Duration
 from .exceptions import NotInitializedException
+from .handle import Handle
 from .time import Time
 from .utilities import get_default_context
 from .with_block import WithBlock
@@ -55,6 +56,13 @@ class TimeJump:
             raise TypeError("clock_change must be an instance of rclpy.clock.ClockChange")
         self.clock_change = clock_change
         self.delta = delta
+
+
+class TimeJumpDictionary(TypedDict):
+    """A time jump as rclpy's C extension reports it."""
+
+    clock_change: ClockChange
+    delta: int
 
 
 class JumpHandle(WithBlock):
@@ -122,8 +130,9 @@ class Clock:
         return self._type
 
     @property
-    def handle(self) -> Clock:
-        return self
+    def handle(self) -> Handle[Clock]:
+        """What stands for the clock in a `with` block."""
+        return Handle(self)
 
     def __repr__(self) -> str:
         return f"Clock(clock_type={self._type.name})"
@@ -233,3 +242,6 @@ class ROSClock(Clock):
         if moved:
             for timer in list(self._timers):
                 timer.clock_moved(jump)
+
+
+ClockHandle = Handle[Clock]

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from ..module_places import not_covered
 from . import arguments
 from .exceptions import NotInitializedException, RCLError
+from .handle import Handle
 from .impl import log_output
 from .with_block import WithBlock
 
@@ -40,9 +42,9 @@ class Context(WithBlock):
         self.arguments = arguments.RosArguments()
 
     @property
-    def handle(self) -> Context:
-        """The context itself, once initialised."""
-        return self
+    def handle(self) -> Handle[Context]:
+        """What stands for the context in a `with` block."""
+        return Handle(self)
 
     def init(
         self,
@@ -201,3 +203,7 @@ def _close_all() -> None:
     """Leave the domain properly, so that peers need not wait for a lease to expire."""
     for context in list(_contexts):
         context.destroy()
+
+
+ContextHandle = Handle[Context]
+__getattr__ = not_covered("rclpy.context", "g_logging_configure_lock")

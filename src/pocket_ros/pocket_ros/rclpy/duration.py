@@ -61,3 +61,6 @@ class Duration:
 
 
 Infinite = Duration(nanoseconds=_LIMIT - 1)
+
+
+DurationType = Duration

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .callback_groups import CallbackGroup
+from .clock import Clock
 from .entity import Destroyable, Entity
+from .handle import Handle
 from .qos import QoSProfile
+from .service_introspection import (
+    SERVICE_EVENT_POSTFIX,
+    EventPublisher,
+    ServiceEvents,
+    ServiceIntrospectionState,
+)
 from .with_block import WithBlock
 
 if TYPE_CHECKING:
@@ -24,6 +33,8 @@ class EndpointOwner(Protocol):
     def context(self) -> Context: ...
 
     def get_logger(self) -> RcutilsLogger: ...
+
+    def _ros_create_publisher(self, msg_type: Any, topic: str, qos_profile: QoSProfile) -> EventPublisher: ...
 
     def _ros_forget_writer(self, writer: Writer) -> None: ...
 
@@ -91,6 +102,7 @@ class ServiceEndpoint(Endpoint, Entity):
         self._node = node
         self._writer = writer
         self._reader = reader
+        self._events: ServiceEvents | None = None
         self.srv_type = srv_type
         self.srv_name = srv_name
         self.qos_profile = qos_profile
@@ -101,22 +113,51 @@ class ServiceEndpoint(Endpoint, Entity):
         return self.srv_name
 
     @property
-    def handle(self: _Self) -> _Self:
-        """The endpoint itself. Raises InvalidHandle after destruction."""
+    def handle(self: _Self) -> Handle[_Self]:
+        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
         self.check_alive()
-        return self
+        return Handle(self)
 
     def configure_introspection(
-        self, clock: Any, service_event_qos_profile: QoSProfile, introspection_state: Any
+        self,
+        clock: Clock,
+        service_event_qos_profile: QoSProfile,
+        introspection_state: ServiceIntrospectionState,
     ) -> None:
-        raise NotImplementedError(
-            f"{type(self).__name__}.configure_introspection is not covered; a full ROS 2 has it"
-        )
+        """Publish the calls on `<service>/_service_event`, with stamps of `clock`; or no longer.
+
+        Raises TypeError for what is no clock, profile or state, InvalidHandle after destruction.
+        """
+        self.check_alive()
+        for given, wanted in (
+            (clock, Clock),
+            (service_event_qos_profile, QoSProfile),
+            (introspection_state, ServiceIntrospectionState),
+        ):
+            if not isinstance(given, wanted):
+                raise TypeError(f"configure_introspection() takes a {wanted.__name__}, not {given!r}")
+        off = introspection_state is ServiceIntrospectionState.OFF
+        if self._events is not None:
+            if not off and self._events.profile == service_event_qos_profile:
+                self._events.change(clock, introspection_state)
+                return
+            events, self._events = self._events, None
+            events.close()
+        if not off:
+            kind = self.srv_type.Event
+            publisher = self._node._ros_create_publisher(
+                kind, self.srv_name + SERVICE_EVENT_POSTFIX, service_event_qos_profile
+            )
+            # A copy: the program may go on to change its own.
+            profile = copy.copy(service_event_qos_profile)
+            self._events = ServiceEvents(publisher, kind, clock, profile, introspection_state)
 
     def conditions(self) -> list[int]:
         return [self._reader.condition]
 
     def _leave(self) -> None:
+        if self._events is not None:
+            self._events.close()
         self._node._ros_forget_writer(self._writer)
         self._node._ros_forget_reader(self._reader)
         self._writer.close()

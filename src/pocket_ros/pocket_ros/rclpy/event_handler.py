@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar
 
+from ..module_places import not_covered
 from .callback_groups import CallbackGroup
 from .entity import Entity
 from .exceptions import RCLError
@@ -353,3 +354,6 @@ class PublisherEventCallbacks(_EventCallbacks):
             _PUBLISHER.RCL_PUBLISHER_OFFERED_INCOMPATIBLE_QOS: incompatible_qos,
             _PUBLISHER.RCL_PUBLISHER_MATCHED: self.matched,
         }
+
+
+__getattr__ = not_covered("rclpy.event_handler", "EventHandler", "QoSEventHandler")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .context import Context
 from .entity import Entity
@@ -20,18 +19,14 @@ from .executor_exceptions import (
     ShutdownException,
     TimeoutException,
 )
+from .executor_waiting import ExecutorWaiting
 from .logging import get_logger
 from .task import Future, Task
 from .timer import Timer
-from .timer_schedule import TimerSchedule
 from .utilities import get_default_context, timeout_sec_to_nsec
 from .with_block import WithBlock
 
-if TYPE_CHECKING:
-    from ..dds.waitset import Guard, WaitSet
-
 _logger = get_logger("rclpy.executors")
-_GUARD_KEY = 0
 # The main thread runs Python's signal handlers only between waits.
 _MAIN_THREAD_WAIT_NS = 100_000_000
 
@@ -46,23 +41,15 @@ class Job(NamedTuple):
 _Node = ExecutableNode["Executor"]
 
 
-class Executor(WithBlock):
+class Executor(ExecutorWaiting, WithBlock):
     """What all executors share: nodes, tasks, waiting. Use it in a `with` block, or call `shutdown`."""
 
     def __init__(self, *, context: Context | None = None) -> None:
-        self._context = get_default_context() if context is None else context
-        self._lock = threading.RLock()
+        super().__init__(get_default_context() if context is None else context)
         self._nodes: set[_Node] = set()
-        self._entities: dict[int, Entity] = {}
-        self._keys = itertools.count(_GUARD_KEY + 1)
-        self._ready: deque[Entity] = deque()
-        self._blocked: list[Entity] = []
         self._tasks: deque[Task[Any]] = deque()
         self._task_turns = 0
         self._unfinished: set[Task[Any]] = set()
-        self._timers = TimerSchedule()
-        self._wait_set: WaitSet | None = None
-        self._guard: Guard | None = None
         self._is_shutdown = False
         self._running = 0
         self._idle = threading.Condition()
@@ -106,13 +93,6 @@ class Executor(WithBlock):
         """The nodes whose callbacks run here."""
         with self._lock:
             return list(self._nodes)
-
-    def wake(self) -> None:
-        """End the current wait. Safe from any thread."""
-        with self._lock:
-            guard = self._guard
-        if guard is not None:
-            guard.trigger()
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         """Stop, waiting for running callbacks; False where they take longer than `timeout_sec`."""
@@ -190,33 +170,6 @@ class Executor(WithBlock):
         node = None if job.entity is None else job.entity.node
         return job.run, job.entity, node
 
-    def attach(self, entity: Entity) -> None:
-        """Wait on an entity of a node here."""
-        with self._lock:
-            if entity.executor_key and self._entities.get(entity.executor_key) is entity:
-                return
-            entity.executor_key = next(self._keys)
-            self._entities[entity.executor_key] = entity
-            if isinstance(entity, Timer):
-                entity.on_schedule = self._schedule_timer
-                self._schedule_timer(entity)
-            elif self._wait_set is not None:
-                self._wait_on(entity)
-
-    def detach(self, entity: Entity) -> None:
-        """No longer wait on it."""
-        with self._lock:
-            if self._entities.pop(entity.executor_key, None) is not entity:
-                return
-            entity.executor_key = 0
-            if isinstance(entity, Timer):
-                entity.on_schedule = None
-            elif self._wait_set is not None:
-                for condition in entity.conditions():
-                    self._wait_set.detach(condition)
-            if entity in self._blocked:
-                self._blocked.remove(entity)
-
     def can_execute(self, entity: Entity) -> bool:
         """Whether the entity's callback group lets it run now."""
         group = entity.callback_group
@@ -224,31 +177,6 @@ class Executor(WithBlock):
 
     def _end_block(self) -> None:
         self.shutdown()
-
-    def _wait_on(self, entity: Entity) -> None:
-        assert self._wait_set is not None
-        for condition in entity.conditions():
-            self._wait_set.attach(condition, entity.executor_key)
-
-    def _ensure_wait_set(self) -> WaitSet:
-        if self._wait_set is None:
-            from ..dds.waitset import Guard, WaitSet
-
-            with self._lock:
-                participant = self._context.participant
-                wait_set, self._guard = WaitSet(participant), Guard(participant)
-                wait_set.attach(self._guard.handle, _GUARD_KEY)
-                self._wait_set = wait_set
-                for entity in self._entities.values():
-                    if not isinstance(entity, Timer):
-                        self._wait_on(entity)
-        return self._wait_set
-
-    def _close_wait_set(self) -> None:
-        if self._wait_set is not None and self._guard is not None:
-            self._wait_set.close()
-            self._guard.close()
-            self._wait_set = self._guard = None
 
     def _schedule_task(self, task: Task[Any]) -> None:
         task._resume = self._resume_task
@@ -258,15 +186,6 @@ class Executor(WithBlock):
     def _resume_task(self, task: Task[Any]) -> None:
         self._tasks.append(task)
         self.wake()
-
-    def _schedule_timer(self, timer: Timer) -> None:
-        """The timer's next call changed."""
-        if timer.clock.is_simulated:
-            if timer.is_ready():
-                self._ready.append(timer)
-                self.wake()
-        elif self._timers.add(timer):
-            self.wake()
 
     def _next(self, timeout_ns: int, done: Callable[[], bool] | None = None) -> Job | None:
         """Something to run, or None when nothing was ready in time.
@@ -290,7 +209,7 @@ class Executor(WithBlock):
             if due:
                 # Timers that are always due, for their callbacks take longer than their period, must keep
                 # neither messages nor tasks waiting.
-                self._collect(wait_set.wait(0))
+                self._wait_for(wait_set, 0)
                 self._task_turns = len(self._tasks)
                 continue
             if deadline is not None or timeout_ns >= 0:
@@ -302,19 +221,9 @@ class Executor(WithBlock):
                 until_timer = min(until_timer, max(deadline - now, 0))
             if threading.current_thread() is threading.main_thread():
                 until_timer = min(until_timer, _MAIN_THREAD_WAIT_NS)
-            self._collect(wait_set.wait(0 if self._tasks else until_timer))
+            self._wait_for(wait_set, 0 if self._tasks else until_timer)
             # A task that always asks for another turn must not keep messages waiting.
             self._task_turns = len(self._tasks)
-
-    def _collect(self, keys: list[int]) -> None:
-        for key in keys:
-            if key == _GUARD_KEY:
-                if self._guard is not None:
-                    self._guard.reset()
-                continue
-            entity = self._entities.get(key)
-            if entity is not None:
-                self._ready.append(entity)
 
     def _next_ready(self) -> Job | None:
         while self._tasks and self._task_turns > 0:

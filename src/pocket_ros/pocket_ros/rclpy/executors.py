@@ -7,10 +7,12 @@ exists.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from .context import Context
 from .exceptions import InvalidHandle
@@ -37,7 +39,18 @@ __all__ = [
     "Task",
     "TimeoutException",
     "TimeoutObject",
+    "WaitableEntityType",
+    "await_or_execute",
 ]
+
+
+async def await_or_execute(callback: Callable[..., Any], *args: Any) -> Any:
+    """Call a function, or call a coroutine function and wait for what it answers."""
+    result = callback(*args)
+    return await result if inspect.isawaitable(result) else result
+
+
+WaitableEntityType = TypeVar("WaitableEntityType")
 
 
 class SingleThreadedExecutor(Executor):

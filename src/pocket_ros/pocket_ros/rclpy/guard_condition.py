@@ -8,6 +8,7 @@ from typing import Any
 from .callback_groups import CallbackGroup
 from .context import Context
 from .entity import Entity
+from .handle import Handle
 from .utilities import get_default_context
 
 
@@ -28,9 +29,10 @@ class GuardCondition(Entity):
         self._guard = Guard(context.participant)
 
     @property
-    def handle(self) -> GuardCondition:
+    def handle(self) -> Handle[GuardCondition]:
+        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
         self.check_alive()
-        return self
+        return Handle(self)
 
     def trigger(self) -> None:
         """Have the callback run. Safe from any thread. Raises InvalidHandle after destruction."""

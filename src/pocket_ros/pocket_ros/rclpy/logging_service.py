@@ -32,6 +32,8 @@ class LoggingService:
             try:
                 set_logger_level(level.name, level.level)
                 response.results.append(result(successful=True))
-            except ValueError as error:
-                response.results.append(result(successful=False, reason=str(error)))
+            except ValueError:
+                response.results.append(
+                    result(successful=False, reason="Failed reason: Invalid logger level.")
+                )
         return response

@@ -24,6 +24,7 @@ from .exceptions import (
 from .executors import Executor
 from .graph_node import GraphNode
 from .guard_condition import GuardCondition
+from .handle import Handle
 from .logging import get_logger
 from .logging_service import LoggingService
 from .node_base import NodeBase
@@ -151,10 +152,10 @@ class Node(NodeBase, WithBlock):
         return overrides
 
     @property
-    def handle(self) -> Node:
-        """The node itself. Raises InvalidHandle after destruction."""
+    def handle(self) -> Handle[Node]:
+        """What stands for the node in a `with` block. Raises InvalidHandle after destruction."""
         self._ros_check()
-        return self
+        return Handle(self)
 
     def destroy_node(self) -> None:
         """End the node and everything it consists of; doing so twice changes nothing."""
@@ -167,8 +168,9 @@ class Node(NodeBase, WithBlock):
         if self._ros_rosout is not None:
             self._ros_rosout.close()
         self._time_source.detach()
-        for waitable in list(self._ros_waitables):
-            waitable.destroy()
+        for waitable in list(self.waitables):
+            if hasattr(waitable, "destroy"):
+                waitable.destroy()
         owned: list[list[Any]] = [
             self._publishers,
             self._subscriptions,

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import copy
+from typing import TYPE_CHECKING
+
 from . import names
 from .clock import ROSClock
 from .exceptions import InvalidHandle
 from .impl.rcutils_logger import RcutilsLogger
 from .logging import get_logger
+from .node_endpoints import profile_of
 from .node_entities import NodeEntities
 from .node_graph import NodeGraph
 from .node_parameters import NodeParameters
+from .publisher import Publisher
+from .qos import QoSProfile
+from .subscription import Subscription
+
+if TYPE_CHECKING:
+    from .qos_overriding_options import QoSOverridingOptions
 
 
 class NodeBase(NodeEntities, NodeParameters, NodeGraph):
@@ -50,6 +60,22 @@ class NodeBase(NodeEntities, NodeParameters, NodeGraph):
     def get_logger(self) -> RcutilsLogger:
         """The node's logger."""
         return self._logger
+
+    def _ros_overridden(
+        self,
+        kind: type[Publisher] | type[Subscription],
+        topic: str,
+        profile: QoSProfile | int,
+        options: QoSOverridingOptions | None,
+    ) -> QoSProfile | int:
+        if options is None:
+            return profile
+        from .qos_overriding_options import declare_qos_parameters
+
+        # What the program passed may be a preset that other topics use.
+        own = copy.copy(profile_of(profile))
+        declare_qos_parameters(kind, self, self._ros_endpoint_name(topic, "rostopic"), own, options)
+        return own
 
     def _ros_check(self) -> None:
         if self._ros_destroyed:

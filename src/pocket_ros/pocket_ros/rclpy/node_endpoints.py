@@ -16,7 +16,7 @@ from .impl.rcutils_logger import RcutilsLogger
 from .publisher import Publisher
 from .qos import QoSProfile
 from .service import Service
-from .service_header import user_data
+from .service_header import endpoint_id, user_data
 from .subscription import Subscription
 from .type_support import check_is_valid_msg_type, check_is_valid_srv_type, dds_type_name
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .arguments import RosArguments
     from .context import Context
     from .graph import Graph
+    from .qos_overriding_options import QoSOverridingOptions
 
 
 UserData = Callable[[str], bytes]
@@ -50,6 +51,15 @@ class NodeEndpoints:
 
     def get_logger(self) -> RcutilsLogger:
         raise NotImplementedError("Node defines get_logger()")
+
+    def _ros_overridden(
+        self,
+        kind: type[Publisher] | type[Subscription],
+        topic: str,
+        profile: QoSProfile | int,
+        options: QoSOverridingOptions | None,
+    ) -> QoSProfile | int:
+        raise NotImplementedError("Node defines how parameters override the QoS of a topic")
 
     @property
     def context(self) -> Context:
@@ -94,7 +104,7 @@ class NodeEndpoints:
         publisher_class: type[Publisher] = Publisher,
     ) -> Publisher:
         check_is_valid_msg_type(msg_type)
-        profile, full_name = _profile(qos_profile), self._ros_endpoint_name(topic, "rostopic")
+        profile, full_name = profile_of(qos_profile), self._ros_endpoint_name(topic, "rostopic")
         group = callback_group or self._default_callback_group
         writer = self._ros_writer(
             _dds_topic("rt", full_name, profile), msg_type._type_name_, profile, _topic_data
@@ -117,7 +127,7 @@ class NodeEndpoints:
         raw: bool = False,
     ) -> Subscription:
         check_is_valid_msg_type(msg_type)
-        profile, full_name = _profile(qos_profile), self._ros_endpoint_name(topic, "rostopic")
+        profile, full_name = profile_of(qos_profile), self._ros_endpoint_name(topic, "rostopic")
         group = callback_group or self._default_callback_group
         reader = self._ros_reader(
             _dds_topic("rt", full_name, profile), msg_type._type_name_, profile, _topic_data
@@ -142,12 +152,13 @@ class NodeEndpoints:
         self, srv_type: Any, name: str, profile: QoSProfile, group: CallbackGroup | None
     ) -> Client:
         check_is_valid_srv_type(srv_type)
-        full_name, profile = self._ros_endpoint_name(name, "rosservice"), _profile(profile)
-        data = self._ros_service_data("clientid")
+        full_name, profile = self._ros_endpoint_name(name, "rosservice"), profile_of(profile)
+        identity = self._ros_new_endpoint_id()
+        data = _service_data("clientid", identity)
         reader = self._ros_reader(*_replies(full_name, srv_type), profile, data)
         writer = self._ros_writer(*_requests(full_name, srv_type), profile, data)
         group = group or self._default_callback_group
-        return Client(self, writer, reader, srv_type, full_name, group, profile)
+        return Client(self, writer, reader, srv_type, full_name, group, profile, identity)
 
     def _ros_create_service(
         self,
@@ -159,17 +170,15 @@ class NodeEndpoints:
         service_class: type[Service] = Service,
     ) -> Service:
         check_is_valid_srv_type(srv_type)
-        full_name, profile = self._ros_endpoint_name(name, "rosservice"), _profile(profile)
-        data = self._ros_service_data("serviceid")
+        full_name, profile = self._ros_endpoint_name(name, "rosservice"), profile_of(profile)
+        data = _service_data("serviceid", self._ros_new_endpoint_id())
         writer = self._ros_writer(*_replies(full_name, srv_type), profile, data)
         reader = self._ros_reader(*_requests(full_name, srv_type), profile, data)
         group = group or self._default_callback_group
         return service_class(self, reader, writer, srv_type, full_name, callback, group, profile)
 
-    def _ros_service_data(self, role: str) -> Callable[[str], bytes]:
-        """The user data of both ends of one client or service, by the type an end carries."""
-        number, guid = self._ros_graph.next_service_number(), self._context.participant.guid
-        return lambda type_name: user_data(type_hash(type_name), role, guid, number)
+    def _ros_new_endpoint_id(self) -> bytes:
+        return endpoint_id(self._context.participant.guid, self._ros_graph.next_service_number())
 
     def _ros_writer(self, topic: str, type_name: str, profile: QoSProfile, data: UserData) -> Writer:
         from ..dds.library import DDSError
@@ -226,6 +235,11 @@ def _topic_data(type_name: str) -> bytes:
     return f"typehash={type_hash(type_name)};".encode()
 
 
+def _service_data(role: str, identity: bytes) -> UserData:
+    """The user data of both ends of one client or service, by the type an end carries."""
+    return lambda type_name: user_data(type_hash(type_name), role, identity)
+
+
 def _replies(full_name: str, srv_type: Any) -> tuple[str, str]:
     """DDS topic and type of the responses of a service."""
     return f"rr{full_name}Reply", srv_type.Response._type_name_
@@ -240,7 +254,8 @@ def _dds_topic(prefix: str, full_name: str, profile: QoSProfile) -> str:
     return full_name if profile.avoid_ros_namespace_conventions else prefix + full_name
 
 
-def _profile(qos_or_depth: QoSProfile | int) -> QoSProfile:
+def profile_of(qos_or_depth: QoSProfile | int) -> QoSProfile:
+    """What an endpoint is made with. Raises ValueError for a negative depth, TypeError for anything else."""
     if isinstance(qos_or_depth, QoSProfile):
         return qos_or_depth
     if isinstance(qos_or_depth, int):

@@ -20,9 +20,11 @@ from .qos import QoSProfile, qos_profile_services_default
 from .service import Service
 from .subscription import Subscription
 from .timer import Rate, Timer
+from .waitable import WaitableEntity
 
 if TYPE_CHECKING:
     from .executors import Executor
+    from .qos_overriding_options import QoSOverridingOptions
 
 
 class NodeEntities(NodeEndpoints):
@@ -37,7 +39,7 @@ class NodeEntities(NodeEndpoints):
         self._services: list[Service] = []
         self._timers: list[Timer] = []
         self._guards: list[GuardCondition] = []
-        self._ros_waitables: list[Any] = []
+        self._ros_waitables: list[tuple[Any, list[Entity]]] = []
         self._default_callback_group: CallbackGroup = MutuallyExclusiveCallbackGroup()
         self._rate_group = ReentrantCallbackGroup()
         self._ros_executor_ref: Callable[[], Executor | None] = lambda: None
@@ -69,7 +71,7 @@ class NodeEntities(NodeEndpoints):
 
     @property
     def waitables(self) -> Iterator[Any]:
-        yield from self._ros_waitables
+        yield from (waitable for waitable, _ in self._ros_waitables)
 
     @property
     def default_callback_group(self) -> CallbackGroup:
@@ -103,13 +105,17 @@ class NodeEntities(NodeEndpoints):
         *,
         callback_group: CallbackGroup | None = None,
         event_callbacks: PublisherEventCallbacks | None = None,
-        qos_overriding_options: Any = None,
+        qos_overriding_options: QoSOverridingOptions | None = None,
         publisher_class: type[Publisher] = Publisher,
     ) -> Publisher:
-        """A publisher. Raises InvalidTopicNameException, and RCLError for policies the middleware refuses."""
-        _refuse_overrides(qos_overriding_options, "create_publisher")
+        """A publisher.
+
+        Raises InvalidTopicNameException, RCLError for policies the middleware refuses, and what
+        `declare_qos_parameters` raises for overrides.
+        """
+        profile = self._ros_overridden(Publisher, topic, qos_profile, qos_overriding_options)
         publisher = self._ros_create_publisher(
-            msg_type, topic, qos_profile, callback_group, event_callbacks, publisher_class
+            msg_type, topic, profile, callback_group, event_callbacks, publisher_class
         )
         self._publishers.append(publisher)
         self._ros_added(*publisher.event_handlers)
@@ -124,18 +130,19 @@ class NodeEntities(NodeEndpoints):
         *,
         callback_group: CallbackGroup | None = None,
         event_callbacks: SubscriptionEventCallbacks | None = None,
-        qos_overriding_options: Any = None,
+        qos_overriding_options: QoSOverridingOptions | None = None,
         raw: bool = False,
     ) -> Subscription:
         """A subscription.
 
         The callback takes the message (its CDR where `raw`), and the info if it takes two arguments.
 
-        Raises InvalidTopicNameException, and RCLError for policies the middleware refuses.
+        Raises InvalidTopicNameException, RCLError for policies the middleware refuses, and what
+        `declare_qos_parameters` raises for overrides.
         """
-        _refuse_overrides(qos_overriding_options, "create_subscription")
+        profile = self._ros_overridden(Subscription, topic, qos_profile, qos_overriding_options)
         subscription = self._ros_create_subscription(
-            msg_type, topic, callback, qos_profile, callback_group, event_callbacks, raw
+            msg_type, topic, callback, profile, callback_group, event_callbacks, raw
         )
         self._subscriptions.append(subscription)
         self._ros_added(subscription, *subscription.event_handlers)
@@ -206,19 +213,22 @@ class NodeEntities(NodeEndpoints):
         return Rate(timer, context=self._context)
 
     def add_waitable(self, waitable: Any) -> None:
-        """Wait on something made by pocket_ros. Raises NotImplementedError for a program's own Waitable."""
-        if not hasattr(waitable, "entities"):
-            raise NotImplementedError(
-                "Node.add_waitable is not covered for a program's own Waitable; a full ROS 2 has it"
-            )
-        self._ros_waitables.append(waitable)
-        self._ros_added(*waitable.entities())
+        """Have an executor wait on a Waitable. Raises TypeError for what is none."""
+        own: list[Entity]
+        if hasattr(waitable, "_ros_entities"):  # an action's client or server
+            own = list(waitable._ros_entities())
+        elif hasattr(waitable, "add_to_wait_set"):
+            own = [WaitableEntity(waitable)]
+        else:
+            raise TypeError(f"add_waitable() takes a rclpy.waitable.Waitable, not {waitable!r}")
+        self._ros_waitables.append((waitable, own))
+        self._ros_added(*own)
 
     def remove_waitable(self, waitable: Any) -> None:
         """No longer wait on it."""
-        if waitable in self._ros_waitables:
-            self._ros_removed(*waitable.entities())
-            self._ros_waitables.remove(waitable)
+        for entry in [entry for entry in self._ros_waitables if entry[0] is waitable]:
+            self._ros_removed(*entry[1])
+            self._ros_waitables.remove(entry)
 
     def destroy_publisher(self, publisher: Publisher) -> bool:
         """End a publisher; False where it is not this node's."""
@@ -259,8 +269,8 @@ class NodeEntities(NodeEndpoints):
             yield from publisher.event_handlers
         for subscription in self._subscriptions:
             yield from subscription.event_handlers
-        for waitable in self._ros_waitables:
-            yield from waitable.entities()
+        for _, entities in self._ros_waitables:
+            yield from entities
 
     def _ros_added(self, *entities: Entity) -> None:
         executor = self._ros_running_executor()
@@ -290,8 +300,3 @@ class NodeEntities(NodeEndpoints):
 
     def _ros_running_executor(self) -> Executor | None:
         return self.executor if self._ros_is_run else None
-
-
-def _refuse_overrides(options: Any, call: str) -> None:
-    if options is not None:
-        raise NotImplementedError(f"{call}(qos_overriding_options=...) is not covered; a full ROS 2 has it")

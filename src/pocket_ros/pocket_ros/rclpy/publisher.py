@@ -9,6 +9,7 @@ from .callback_groups import CallbackGroup
 from .duration import Duration
 from .endpoint import EndpointOwner, TopicEndpoint
 from .exceptions import RCLError
+from .handle import Handle
 from .qos import QoSProfile
 from .type_support import MsgType
 
@@ -82,10 +83,10 @@ class Publisher(TopicEndpoint):
         return self._writer.matched_count()
 
     @property
-    def handle(self) -> Publisher:
-        """The publisher itself. Raises InvalidHandle after destruction."""
+    def handle(self) -> Handle[Publisher]:
+        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
         self.check_alive()
-        return self
+        return Handle(self)
 
     def assert_liveliness(self) -> None:
         """Tell subscriptions that this publisher is alive."""

@@ -180,6 +180,10 @@ class QoSProfile:
             return object.__getattribute__(self, f"_{name}")
         raise AttributeError(f"'QoSProfile' object has no attribute '{name}'")
 
+    def get_c_qos_profile(self) -> QoSProfile:
+        """The profile as `rclpy._rclpy_pybind11` takes it, which is the profile itself here."""
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _DEFAULTS}
 

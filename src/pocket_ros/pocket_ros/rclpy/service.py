@@ -14,9 +14,13 @@ from .endpoint import EndpointOwner, ServiceEndpoint
 from .exceptions import RCLError
 from .qos import QoSProfile
 from .service_header import RequestHeader
+from .service_introspection import EventKind
+from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
+
+__all__ = ["Service", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
 
 _MATCH_TIMEOUT = 0.1
 # Above this, those that have gone are looked for: a server that lives for weeks has had many clients.
@@ -55,6 +59,7 @@ class Service(ServiceEndpoint):
         self.check_alive()
         self._wait_until_reachable(header)
         self._writer.write(service_header.join(header, self._encode(response)))
+        self._report(EventKind.RESPONSE_SENT, header, response)
 
     def take(self) -> Any | None:
         from ..interfaces import cdr
@@ -68,9 +73,15 @@ class Service(ServiceEndpoint):
             request = cdr.deserialize(data, self.srv_type.Request, service_header.FIELDS_OFFSET)
         except (struct.error, cdr.DeserializationError) as error:
             raise RCLError(f"received a request of '{self.srv_name}' that is none: {error}") from error
-        return request, RequestHeader(
+        header = RequestHeader(
             header.guid, header.sequence_number, info.publication_handle, info.source_timestamp
         )
+        self._report(EventKind.REQUEST_RECEIVED, header, request)
+        return request, header
+
+    def _report(self, kind: EventKind, header: RequestHeader, content: Any) -> None:
+        if self._events is not None:
+            self._events.report(kind, header.client_gid, header.sequence_number, content)
 
     def _drain(self) -> None:
         """Take everything that has come: the middleware keeps only the last few requests."""

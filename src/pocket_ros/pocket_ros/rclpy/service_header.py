@@ -6,6 +6,7 @@ import struct
 from dataclasses import dataclass
 
 _FORMAT = struct.Struct("<Qq")
+_GID = struct.Struct("<QQ")
 FIELDS_OFFSET = 4 + _FORMAT.size
 
 
@@ -21,6 +22,11 @@ class RequestHeader:
     @property
     def request_id(self) -> RequestHeader:
         return self
+
+    @property
+    def client_gid(self) -> bytes:
+        """The client as the service's side knows it, 16 bytes."""
+        return _GID.pack(self.guid, self.publication_handle)
 
 
 def join(header: RequestHeader, data: bytes | bytearray) -> bytes:
@@ -44,10 +50,14 @@ def identity(user_data: bytes, key: str) -> str | None:
     return None
 
 
-def user_data(type_hash: str, key: str, participant: bytes, number: int) -> bytes:
-    """User data of an endpoint of a service or client.
+def endpoint_id(participant: bytes, number: int) -> bytes:
+    """What tells a client or service from all others of the domain, 16 bytes.
 
-    `number` counts the services and clients of a participant; with it the id is unique in the domain.
+    `number` counts the services and clients of a participant.
     """
-    gid = participant[:12] + number.to_bytes(4, "big")
-    return f"{key}= {'.'.join(f'{byte:x}' for byte in gid)};typehash={type_hash};".encode()
+    return participant[:12] + number.to_bytes(4, "big")
+
+
+def user_data(type_hash: str, key: str, endpoint: bytes) -> bytes:
+    """User data of both ends of a service or client, by its `endpoint_id`."""
+    return f"{key}= {'.'.join(f'{byte:x}' for byte in endpoint)};typehash={type_hash};".encode()

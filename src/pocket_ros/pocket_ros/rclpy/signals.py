@@ -13,6 +13,8 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any
 
+from ..module_places import not_covered
+
 
 class SignalHandlerOptions(IntEnum):
     """Which signals are handled."""
@@ -58,3 +60,6 @@ def _handle(number: int, frame: FrameType | None) -> None:
     shutdown_all()
     if callable(previous):
         previous(number, frame)
+
+
+__getattr__ = not_covered("rclpy.signals", "SignalHandlerGuardCondition")

@@ -13,11 +13,14 @@ from .endpoint import EndpointOwner, TopicEndpoint
 from .entity import Entity
 from .poll_set import PollSet
 from .qos import QoSProfile
+from .type_support import MsgType
 from .with_block import WithBlock
 
 if TYPE_CHECKING:
     from ..dds.endpoints import Reader
     from ..dds.participant import Participant
+
+__all__ = ["MessageInfo", "MsgType", "Subscription", "SubscriptionHandle"]
 
 _ANY_STATE = 0x7F
 
@@ -49,6 +52,10 @@ class SubscriptionHandle(WithBlock):
     def poll_set(self, others: Sequence[SubscriptionHandle]) -> PollSet:
         """What tells which of this handle and `others`, in this order, have a message to take."""
         return PollSet(self._participant, [handle._reader.condition for handle in (self, *others)])
+
+    def conditions(self) -> list[int]:
+        """What a wait set waits on."""
+        return [self._reader.condition]
 
     def close(self) -> None:
         """Take nothing more."""

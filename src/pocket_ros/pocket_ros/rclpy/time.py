@@ -118,3 +118,6 @@ class Time:
         if getattr(msg, "_type_name_", "") != "builtin_interfaces/msg/Time":
             raise TypeError("Must pass a builtin_interfaces.msg.Time object")
         return cls(seconds=msg.sec, nanoseconds=msg.nanosec, clock_type=clock_type)
+
+
+TimeHandle = Time

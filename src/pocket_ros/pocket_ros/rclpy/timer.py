@@ -11,6 +11,7 @@ from .clock import Clock, ClockChange, TimeJump
 from .context import Context
 from .entity import Entity
 from .exceptions import InvalidHandle, RCLError, ROSInterruptException
+from .handle import Handle
 
 
 class Timer(Entity):
@@ -39,9 +40,10 @@ class Timer(Entity):
         clock._timers.add(self)
 
     @property
-    def handle(self) -> Timer:
+    def handle(self) -> Handle[Timer]:
+        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
         self.check_alive()
-        return self
+        return Handle(self)
 
     @property
     def clock(self) -> Clock:

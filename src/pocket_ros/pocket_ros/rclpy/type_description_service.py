@@ -7,28 +7,37 @@ from typing import TYPE_CHECKING, Any
 from ..interfaces import catalog, hashing
 from ..interfaces.classes import message_class, service_class
 from .parameter import Parameter
+from .service import Service
 
 if TYPE_CHECKING:
     from .node_base import NodeBase
 
-START_PARAMETER = "start_type_description_service"
+START_TYPE_DESCRIPTION_SERVICE_PARAM = "start_type_description_service"
 
 
 class TypeDescriptionService:
     """The service, unless the parameter `start_type_description_service` is false."""
 
     def __init__(self, node: NodeBase) -> None:
-        if not node.has_parameter(START_PARAMETER):
+        self._node = node
+        self._service: Service | None = None
+        if not node.has_parameter(START_TYPE_DESCRIPTION_SERVICE_PARAM):
             descriptor = message_class("rcl_interfaces/msg/ParameterDescriptor")(
-                name=START_PARAMETER,
+                name=START_TYPE_DESCRIPTION_SERVICE_PARAM,
                 type=Parameter.Type.BOOL.value,
                 description="If enabled, start the ~/get_type_description service.",
                 read_only=True,
             )
-            node.declare_parameter(START_PARAMETER, True, descriptor)
-        if node.get_parameter(START_PARAMETER).value:
+            node.declare_parameter(START_TYPE_DESCRIPTION_SERVICE_PARAM, True, descriptor)
+        if node.get_parameter(START_TYPE_DESCRIPTION_SERVICE_PARAM).value:
             kind = service_class("type_description_interfaces/srv/GetTypeDescription")
-            node.create_service(kind, "~/get_type_description", self._answer)
+            self._service = node.create_service(kind, "~/get_type_description", self._answer)
+
+    def destroy(self) -> None:
+        """End the service; doing so twice changes nothing."""
+        if self._service is not None:
+            self._node.destroy_service(self._service)
+            self._service = None
 
     def _answer(self, request: Any, response: Any) -> Any:
         try:
@@ -44,8 +53,24 @@ class TypeDescriptionService:
         response.type_description.referenced_type_descriptions = [
             _individual(d) for d in description["referenced_type_descriptions"]
         ]
+        if request.include_type_sources:
+            names = [
+                request.type_name,
+                *(d["type_name"] for d in description["referenced_type_descriptions"]),
+            ]
+            response.type_sources = [_source(name) for name in names]
         response.successful = True
         return response
+
+
+def _source(name: str) -> Any:
+    """The text that a type was read from. Parts of services and actions are in that of their owner."""
+    text = catalog.source_text(name)
+    return message_class("type_description_interfaces/msg/TypeSource")(
+        type_name=name,
+        encoding="implicit" if text is None else name.split("/")[1],
+        raw_file_contents=text or "",
+    )
 
 
 def _individual(description: dict[str, Any]) -> Any:

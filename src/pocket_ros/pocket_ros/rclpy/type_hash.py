@@ -8,6 +8,8 @@ from typing import Any
 class TypeHash:
     """A version and 32 bytes; prints as `RIHS01_<hex>`, or INVALID."""
 
+    __slots__ = ("value", "version")
+
     def __init__(self, version: int = -1, value: bytes = bytes(32)) -> None:
         self.version = version
         self.value = value

@@ -14,6 +14,7 @@ COMMANDS = {
     "interface": "Show information about ROS interfaces",
     "lifecycle": "Various lifecycle related sub-commands",
     "launch": "Run a launch file",
+    "multicast": "Various multicast related sub-commands",
     "node": "Various node related sub-commands",
     "param": "Various param related sub-commands",
     "pkg": "Various package related sub-commands",
@@ -21,7 +22,17 @@ COMMANDS = {
     "service": "Various service related sub-commands",
     "topic": "Various topic related sub-commands",
 }
-NOT_COVERED = ("component", "control", "doctor", "multicast", "security", "test", "wtf")
+NOT_COVERED = (
+    "component",
+    "control",
+    "doctor",
+    "extension_points",
+    "extensions",
+    "security",
+    "test",
+    "wtf",
+)
+NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex"), "pkg": ("create",)}
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -36,6 +47,26 @@ def _top_parser() -> argparse.ArgumentParser:
     )
 
 
+def _run_command_of_others(name: str, words: list[str]) -> int | str | None:
+    from .extensions import find_command, run_command
+
+    command = find_command(name)
+    if command is None:
+        _top_parser().error(
+            f"argument Call `ros2 <command> -h` for more detailed usage.: invalid choice: '{name}'"
+        )
+    return run_command(command, name, words)  # type: ignore[no-any-return]
+
+
+def _add_verbs_of_others(name: str, parser: argparse.ArgumentParser, words: list[str]) -> None:
+    """Looking at what packages register takes longer than most commands: only where a word is unknown."""
+    verbs = {verb for action in parser._actions for verb in action.choices or () if not action.option_strings}
+    if verbs and not any(word in verbs for word in words):
+        from .extensions import add_verbs_of_others
+
+        add_verbs_of_others(name, parser)
+
+
 def main(*, argv: list[str] | None = None) -> int | str | None:
     """Run a command line without the program's name; the exit code, or a message for standard error.
 
@@ -46,16 +77,17 @@ def main(*, argv: list[str] | None = None) -> int | str | None:
         _top_parser().print_help()
         return 0
     name, *rest = words
-    if name in NOT_COVERED:
-        return f"'ros2 {name}' is not covered by pocket_ros; a full ROS 2 has it"
-    if name not in COMMANDS:
-        _top_parser().error(
-            f"argument Call `ros2 <command> -h` for more detailed usage.: invalid choice: '{name}'"
-        )
+    verb = next(iter(rest), None)
+    if name in NOT_COVERED or verb in NOT_COVERED_VERBS.get(name, ()):
+        called = name if name in NOT_COVERED else f"{name} {verb}"
+        return f"'ros2 {called}' is not covered by pocket_ros; a full ROS 2 has it"
     try:
+        if name not in COMMANDS:
+            return _run_command_of_others(name, rest)
         command = importlib.import_module(f".command.{name}", __package__)
         parser = argparse.ArgumentParser(prog=f"ros2 {name}", description=COMMANDS[name])
         command.add_arguments(parser)
+        _add_verbs_of_others(name, parser, rest)
         args = parser.parse_args(rest)
         result: int | str | None = args.main(args)
         sys.stdout.flush()

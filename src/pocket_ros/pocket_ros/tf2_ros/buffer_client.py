@@ -58,6 +58,10 @@ class BufferClient(BufferInterface):
         self.check_frequency = check_frequency
         self.timeout_padding = timeout_padding
 
+    def destroy(self) -> None:
+        """End the client of the action."""
+        self.action_client.destroy()
+
     def lookup_transform(
         self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
     ) -> Any:

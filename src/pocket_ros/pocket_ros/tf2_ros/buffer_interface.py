@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 from ..rclpy.duration import Duration
 from ..rclpy.time import Time
@@ -26,6 +26,11 @@ class NotImplementedException(Exception):
 
 
 Stamped = tuple[Any, Any, str]
+# Names of types that programs annotate with.
+MsgStamped = Any
+PyKDLType = TypeVar("PyKDLType")
+TransformableObject = Any
+TransformableObjectType = TypeVar("TransformableObjectType")
 
 
 class BufferInterface:
@@ -85,6 +90,24 @@ class BufferInterface:
         fixed_frame: str,
         timeout: Duration = Duration(),
     ) -> Any:
+        raise NotImplementedException()
+
+    def can_transform(
+        self, target_frame: str, source_frame: str, time: Time, timeout: Duration = Duration()
+    ) -> bool:
+        """Whether a transform is known. Raises NotImplementedException: a buffer defines it."""
+        raise NotImplementedException()
+
+    def can_transform_full(
+        self,
+        target_frame: str,
+        target_time: Time,
+        source_frame: str,
+        source_time: Time,
+        fixed_frame: str,
+        timeout: Duration = Duration(),
+    ) -> bool:
+        """Whether a transform between two times is known, as `can_transform`."""
         raise NotImplementedException()
 
 

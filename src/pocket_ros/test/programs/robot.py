@@ -11,6 +11,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.service_introspection import ServiceIntrospectionState
 from std_msgs.msg import Int32MultiArray, String
 
 
@@ -28,7 +29,10 @@ class Robot(Node):
         self.create_subscription(
             String, "say", lambda message: print(f"heard {message.data}", flush=True), 10
         )
-        self.create_service(AddTwoInts, "add", self.add)
+        adder = self.create_service(AddTwoInts, "add", self.add)
+        adder.configure_introspection(
+            self.get_clock(), QoSProfile(depth=10), ServiceIntrospectionState.CONTENTS
+        )
         group = ReentrantCallbackGroup()
         self.server = ActionServer(
             self,

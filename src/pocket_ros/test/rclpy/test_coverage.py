@@ -3,10 +3,11 @@
 from importlib import import_module
 
 import pytest
-from example_interfaces.srv import AddTwoInts
+import rclpy
+from example_interfaces.action import Fibonacci
+from rclpy.action import ActionClient, ActionServer
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
-from rclpy.service_introspection import ServiceIntrospectionState
+from type_description_interfaces.srv import GetTypeDescription
 
 # Modules of rclpy from which programs import what is defined in another one.
 SECOND_PLACES = {
@@ -40,29 +41,12 @@ def test_names_are_where_programs_import_them_from(place: str, home: str, names:
         assert here is there
 
 
-def test_calls_that_are_not_covered_name_themselves(ros: None) -> None:
-    node = Node("here")
-    client = node.create_client(AddTwoInts, "add")
-    with pytest.raises(NotImplementedError, match="configure_introspection"):
-        client.configure_introspection(
-            node.get_clock(), QoSProfile(depth=1), ServiceIntrospectionState.CONTENTS
-        )
-    with pytest.raises(NotImplementedError, match="add_waitable"):
-        node.add_waitable(object())
-    with pytest.raises(NotImplementedError, match="Waitable"):
-        from rclpy.waitable import Waitable
-
-        Waitable(node.default_callback_group)
-    with pytest.raises(NotImplementedError, match="QoSOverridingOptions"):
-        from rclpy.qos_overriding_options import QoSOverridingOptions
-
-        QoSOverridingOptions.with_default_policies()
-
-
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("rclpy.qos_overriding_options", "QosCallbackResult"),
+        ("rclpy.event_handler", "EventHandler"),
+        ("rclpy.impl.rcutils_logger", "LoggingFilter"),
+        ("rclpy.signals", "SignalHandlerGuardCondition"),
         ("launch_ros.events.lifecycle", "ChangeState"),
         ("launch_ros.events.matchers", "matches_node_name"),
         ("launch_ros.event_handlers", "OnStateTransition"),
@@ -72,3 +56,50 @@ def test_calls_that_are_not_covered_name_themselves(ros: None) -> None:
 def test_names_that_are_not_covered_say_so_when_they_are_imported(module: str, name: str) -> None:
     with pytest.raises(NotImplementedError, match=f"{module}.{name} is not covered"):
         exec(f"from {module} import {name}")
+
+
+def test_names_for_annotations_are_where_programs_import_them_from() -> None:
+    from rclpy.client import SrvTypeRequest, SrvTypeResponse
+    from rclpy.clock import ClockHandle, TimeJumpDictionary
+    from rclpy.context import ContextHandle
+    from rclpy.duration import DurationType
+    from rclpy.executors import WaitableEntityType
+    from rclpy.service import SrvType
+    from rclpy.subscription import MsgType
+    from rclpy.time import TimeHandle
+    from tf2_ros.buffer_interface import TransformableObject, TransformableObjectType
+
+    assert DurationType is import_module("rclpy.duration").Duration
+    assert TimeHandle is import_module("rclpy.time").Time
+    assert {SrvType, SrvTypeRequest, SrvTypeResponse, MsgType, WaitableEntityType, TransformableObjectType}
+    assert ClockHandle and ContextHandle and TimeJumpDictionary and TransformableObject
+
+
+def test_type_descriptions_come_with_their_sources_where_these_are_asked_for(ros: None) -> None:
+    node = Node("described")
+    client = node.create_client(GetTypeDescription, "/described/get_type_description")
+    assert client.wait_for_service(timeout_sec=10)
+    sources = {}
+    for wanted in (True, False):
+        future = client.call_async(
+            GetTypeDescription.Request(type_name="std_srvs/srv/SetBool_Request", include_type_sources=wanted)
+        )
+        rclpy.spin_until_future_complete(node, future, timeout_sec=10)
+        assert future.result().successful
+        sources[wanted] = [(s.type_name, s.encoding) for s in future.result().type_sources]
+    assert sources == {True: [("std_srvs/srv/SetBool_Request", "implicit")], False: []}
+    future = client.call_async(GetTypeDescription.Request(type_name="std_msgs/msg/Header"))
+    rclpy.spin_until_future_complete(node, future, timeout_sec=10)
+    header, time = future.result().type_sources
+    assert (header.encoding, time.type_name) == ("msg", "builtin_interfaces/msg/Time")
+    assert "string frame_id" in header.raw_file_contents
+
+
+def test_actions_are_waitables_that_only_executors_run(ros: None) -> None:
+    node = Node("acting")
+    client = ActionClient(node, Fibonacci, "count")
+    server = ActionServer(node, Fibonacci, "count", lambda goal: Fibonacci.Result())
+    assert list(node.waitables) == [client, server]
+    assert (client.get_num_entities().num_clients, server.get_num_entities().num_services) == (3, 3)
+    with pytest.raises(NotImplementedError, match=r"ActionClient\.take_data is not covered"):
+        client.take_data()

@@ -83,7 +83,8 @@ def test_the_way_through_the_states(camera: Camera) -> None:
         camera.trigger_configure()
     assert [camera.trigger_deactivate(), camera.trigger_cleanup(), camera.trigger_shutdown()] == [SUCCESS] * 3
     assert camera.state() == (State.PRIMARY_STATE_FINALIZED, "finalized")
-    assert camera.trigger_shutdown() is None
+    with pytest.raises(RCLError, match="no transition 'shutdown' in the state 'finalized'"):
+        camera.trigger_shutdown()
     assert camera.asked == [("configure", "unconfigured"), ("shutdown", "unconfigured")]
 
 

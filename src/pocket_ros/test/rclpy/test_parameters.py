@@ -100,11 +100,30 @@ def test_overrides_from_arguments_and_files(tmp_path: Path) -> None:
         assert node.declare_parameter("speed", 0.0).value == 2.0
         assert node.declare_parameter("arm.joints", ["z"]).value == ["a", "b"]
         assert node.declare_parameter("mode", 0).value == 3
-        assert node.declare_parameter("label", "").value == "x"
+        # A name without a slash is one below the root, as for rclpy.
+        assert node.declare_parameter("label", "").value == ""
+        assert Node("here").declare_parameter("label", "").value == "x"
         assert node.declare_parameter("extra", False).value is True
         node.undeclare_parameter("mode")
         with pytest.raises(InvalidParameterTypeException):
             node.declare_parameter("mode", "text")
+
+
+def test_nodes_by_pattern_in_files(tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    patterns = ("*", "ns:\n  '*'", "/ns/*", "/*", "/*/here", "/**/here", "here", "ns/here", "/**/*")
+    file.write_text(
+        "".join(
+            f"{pattern if ':' in pattern else repr(pattern)}:\n    ros__parameters: {{p{number}: true}}\n"
+            for number, pattern in enumerate(patterns)
+        )
+    )
+    with rclpy.init(args=["--ros-args", "--params-file", str(file)]):
+        found = []
+        for namespace in ("", "ns"):
+            node = Node("here", namespace=namespace, automatically_declare_parameters_from_overrides=True)
+            found.append({number for number in range(len(patterns)) if node.has_parameter(f"p{number}")})
+    assert found == [{0, 3, 5, 6, 8}, {1, 2, 4, 5, 7, 8}]
 
 
 def test_automatic_declaration(ros: None) -> None:

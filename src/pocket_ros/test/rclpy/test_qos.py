@@ -7,7 +7,9 @@ import pytest
 import rclpy
 from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.qos import (
     DurabilityPolicy,
     HistoryPolicy,
@@ -20,6 +22,11 @@ from rclpy.qos import (
     ReliabilityPolicy,
     qos_check_compatible,
     qos_profile_sensor_data,
+)
+from rclpy.qos_overriding_options import (
+    InvalidQosOverridesError,
+    QosCallbackResult,
+    QoSOverridingOptions,
 )
 from std_msgs.msg import String
 
@@ -132,3 +139,65 @@ def test_a_zero_depth_is_warned_of_where_it_is_given() -> None:
     with pytest.warns(UserWarning, match="zero depth"):
         QoSProfile(depth=0)
     assert "unknown" in ReliabilityPolicy.short_keys()
+
+
+OVERRIDES = {
+    "qos_overrides./scan.publisher.depth": 3,
+    "qos_overrides./scan.publisher.reliability": "best_effort",
+    "qos_overrides./scan.subscription_near.deadline": 2_000_000,
+}
+
+
+def test_parameters_override_the_policies_of_a_topic(ros: None) -> None:
+    given, own = QoSProfile(depth=10), [Parameter(name, value=value) for name, value in OVERRIDES.items()]
+    node, judged = Node("overridden", parameter_overrides=own), []
+
+    def judge(profile: QoSProfile) -> Any:
+        judged.append(profile.depth)
+        return QosCallbackResult(successful=profile.depth < 5, reason="too deep")
+
+    options = QoSOverridingOptions.with_default_policies(callback=judge)
+    publishers = [
+        node.create_publisher(String, "scan", given, qos_overriding_options=options) for _ in range(2)
+    ]
+    assert [(p.qos_profile.depth, p.qos_profile.reliability.short_key) for p in publishers] == [
+        (3, "best_effort"),
+        (3, "best_effort"),
+    ]
+    assert judged == [3, 3]
+    assert given == QoSProfile(depth=10)
+    assert node.get_publishers_info_by_topic("/scan")[0].qos_profile.reliability.short_key == "best_effort"
+    kinds = (QoSPolicyKind.DEADLINE, QoSPolicyKind.LIFESPAN)
+    near = node.create_subscription(
+        String,
+        "scan",
+        lambda _: None,
+        given,
+        qos_overriding_options=QoSOverridingOptions(kinds, entity_id="near"),
+    )
+    assert near.qos_profile.deadline == Duration(nanoseconds=2_000_000)
+    assert {name: p.value for name, p in node.get_parameters_by_prefix("qos_overrides").items()} == {
+        "/scan.publisher.history": "keep_last",
+        "/scan.publisher.depth": 3,
+        "/scan.publisher.reliability": "best_effort",
+        "/scan.subscription_near.deadline": 2_000_000,
+    }
+    refused = node.set_parameters([Parameter("qos_overrides./scan.publisher.depth", value=4)])[0]
+    assert not refused.successful
+    with pytest.raises(InvalidQosOverridesError, match=r"`/deep` .*: too deep"):
+        node.create_publisher(String, "deep", given, qos_overriding_options=options)
+    assert "/deep" not in [p.topic_name for p in node.publishers]
+
+
+def test_overrides_that_are_no_policies_are_refused(ros: None) -> None:
+    name = "qos_overrides./scan.publisher"
+    bad = [Parameter(f"{name}.reliability", value="sometimes"), Parameter(f"{name}.depth", value="many")]
+    node = Node("overridden", parameter_overrides=bad)
+    for kind, error, text in (
+        (QoSPolicyKind.RELIABILITY, RuntimeError, "'sometimes' .*allowed are .*best_effort"),
+        (QoSPolicyKind.DEPTH, InvalidParameterTypeException, "depth"),
+    ):
+        with pytest.raises(error, match=text):
+            node.create_publisher(String, "scan", 10, qos_overriding_options=QoSOverridingOptions([kind]))
+    with pytest.raises(ValueError, match="INVALID is no policy"):
+        QoSOverridingOptions([QoSPolicyKind.INVALID])

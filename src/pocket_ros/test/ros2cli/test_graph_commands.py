@@ -76,6 +76,8 @@ def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
         ("param get /fleet/robot nothing", "Parameter not set"),
         ("param load /fleet/robot /no/such/file.yaml", "No such file"),
         ("component list", "'ros2 component' is not covered by pocket_ros"),
+        ("bag convert -i x -o y", "'ros2 bag convert' is not covered by pocket_ros"),
+        ("pkg create x", "'ros2 pkg create' is not covered by pocket_ros"),
         ("run no_such_package node", "Package 'no_such_package' not found"),
         ("bag info /no/such/bag", "Could not open '/no/such/bag'"),
         ("bag record", "Need to specify at least one option"),
@@ -127,6 +129,26 @@ def test_verbose_topic_info(robot: Any, ros2: Any) -> None:
     output = ros2("topic", "info", "-v", "/fleet/description").stdout
     assert "Node name: robot\nNode namespace: /fleet\nTopic type: std_msgs/msg/String\n" in output
     assert "Endpoint type: PUBLISHER\n" in output and "Durability: TRANSIENT_LOCAL\n" in output
+
+
+def test_a_service_is_echoed_while_it_is_called(robot: Any, ros2_process: Any) -> None:
+    echo = ros2_process("service", "echo", "/fleet/add")
+    ros2_process(
+        "service", "call", "-r", 20, "/fleet/add", "example_interfaces/srv/AddTwoInts", "{a: 40, b: 2}"
+    )
+    lines = []
+    while lines.count("---") < 2:
+        lines.append(echo.stdout.readline().rstrip("\n"))
+        assert echo.poll() is None
+    first, second = "\n".join(lines).split("\n---")[:2]
+    both = [yaml.safe_load(text) for text in (first, second)]
+    received, sent = sorted(both, key=lambda event: str(event["info"]["event_type"]))
+    assert [event["info"]["event_type"] for event in (received, sent)] == [
+        "REQUEST_RECEIVED",
+        "RESPONSE_SENT",
+    ]
+    assert received["request"] == [{"a": 40, "b": 2}] and received["response"] == []
+    assert sent["response"] == [{"sum": 42}] and list(sent) == ["info", "request", "response"]
 
 
 def test_long_arrays_are_cut(robot: Any, ros2: Any) -> None:

@@ -66,6 +66,8 @@ def test_packages(prefix: Path, ros2: Any) -> None:
     assert ros2("pkg", "prefix", "--share", "demo_pkg").stdout == f"{prefix}/share/demo_pkg\n"
     assert ros2("pkg", "executables", "demo_pkg").stdout == "demo_pkg echo_args\ndemo_pkg spinner\n"
     assert "<name>demo_pkg</name>" in ros2("pkg", "xml", "demo_pkg").stdout
+    assert ros2("pkg", "xml", "demo_pkg", "-t", "name").stdout == "demo_pkg\n"
+    assert "has no tag 'nam'" in ros2("pkg", "xml", "demo_pkg", "-t", "nam").stderr
     missing = ros2("pkg", "prefix", "no_pkg")
     assert missing.stderr == "Package not found\n" and missing.returncode == 1
 

@@ -18,8 +18,10 @@ from ..entity import Entity
 from ..qos import QoSProfile, qos_profile_action_status_default, qos_profile_services_default
 from ..task import Future
 from ..type_support import check_is_valid_action_type
+from ..waitable import NumberOfEntities
 from .goal_state import ACTIVE, GoalStatus
 from .status import statuses
+from .waiting import ActionWaitable
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -81,7 +83,7 @@ class ClientGoalHandle:
         return self._action_client._get_result_async(self)
 
 
-class ActionClient:
+class ActionClient(ActionWaitable):
     """Sends goals of one action."""
 
     def __init__(
@@ -123,7 +125,11 @@ class ActionClient:
         self._destroyed = False
         node.add_waitable(self)
 
-    def entities(self) -> Iterator[Entity]:
+    def get_num_entities(self) -> NumberOfEntities:
+        """How many entities of each kind it consists of."""
+        return NumberOfEntities(num_subs=2, num_clients=3)
+
+    def _ros_entities(self) -> Iterator[Entity]:
         """What an executor waits on."""
         yield from (self._goal_client, self._cancel_client, self._result_client, self._feedback, self._status)
 
@@ -185,7 +191,7 @@ class ActionClient:
         if not self._destroyed:
             self._destroyed = True
             self._node.remove_waitable(self)
-            for entity in self.entities():
+            for entity in self._ros_entities():
                 entity.destroy()  # type: ignore[attr-defined]
 
     def _cancel_goal_async(self, goal_handle: ClientGoalHandle) -> Future[Any]:

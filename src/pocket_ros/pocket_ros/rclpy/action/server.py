@@ -20,10 +20,12 @@ from ..service_header import RequestHeader
 from ..task import Future
 from ..timer import Timer
 from ..type_support import check_is_valid_action_type
+from ..waitable import NumberOfEntities
 from .cancelling import goals_to_cancel
 from .goal_handle import ServerGoalHandle
 from .goal_state import GoalEvent, GoalStatus
 from .status import StatusBook
+from .waiting import ActionWaitable
 
 if TYPE_CHECKING:
     from ..node import Node
@@ -65,7 +67,7 @@ def default_handle_accepted_callback(goal_handle: ServerGoalHandle) -> None:
     goal_handle.execute()
 
 
-class ActionServer:
+class ActionServer(ActionWaitable):
     """Accepts goals of one action, executes them, and keeps their results for `result_timeout` seconds."""
 
     def __init__(
@@ -129,7 +131,11 @@ class ActionServer:
     def action_type(self) -> Any:
         return self._action_type
 
-    def entities(self) -> Iterator[Entity]:
+    def get_num_entities(self) -> NumberOfEntities:
+        """How many entities of each kind it consists of."""
+        return NumberOfEntities(num_timers=1, num_services=3)
+
+    def _ros_entities(self) -> Iterator[Entity]:
         """What an executor waits on."""
         yield from (self._goal_service, self._cancel_service, self._result_service)
         if self._expiry is not None:
@@ -198,7 +204,7 @@ class ActionServer:
         self._node.remove_waitable(self)
         for goal_handle in self._goals.values():
             goal_handle.destroy()
-        for entity in self.entities():
+        for entity in self._ros_entities():
             entity.destroy()  # type: ignore[attr-defined]
         self._feedback.destroy()
         self._status.destroy()

@@ -7,6 +7,7 @@ import time
 from types import CodeType
 from typing import Any
 
+from ...module_places import not_covered
 from . import log_output
 from .log_output import LogRecord
 from .logging_severity import LoggingSeverity
@@ -69,6 +70,8 @@ class RcutilsLogger:
         return self._log(message, LoggingSeverity.FATAL, kwargs)
 
     def _log(self, message: Any, severity: int | LoggingSeverity, options: dict[str, Any]) -> bool:
+        if "severity" in options:
+            raise TypeError("got multiple values for argument 'severity': use log() to choose it")
         name = options.pop("name", None)
         if name is None:
             name = self.name
@@ -154,3 +157,17 @@ class _Call:
             return False
         self._last = now
         return True
+
+
+__getattr__ = not_covered(
+    "rclpy.impl.rcutils_logger",
+    *(
+        "CallerId",
+        "LoggingFilter",
+        "Once",
+        "SkipFirst",
+        "Throttle",
+        "get_filters_from_kwargs",
+        "supported_filters",
+    ),
+)

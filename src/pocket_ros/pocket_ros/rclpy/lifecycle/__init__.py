@@ -8,6 +8,7 @@ from .state_machine import LifecycleState, TransitionCallbackReturn
 # Names that programs use as well; not in __all__, where they would be taken for those of a plain node.
 LifecycleMixin = LifecycleNodeMixin
 Node = LifecycleNode
+NodeMixin = LifecycleNodeMixin
 Publisher = LifecyclePublisher
 State = LifecycleState
 

@@ -55,10 +55,8 @@ class LifecycleNodeMixin(ManagedEntity):
         """Deactivate."""
         return self._ros_change_state("deactivate")
 
-    def trigger_shutdown(self) -> TransitionCallbackReturn | None:
-        """Shut down; None where that is done already."""
-        if self._state_machine.current.label == "finalized":
-            return None
+    def trigger_shutdown(self) -> TransitionCallbackReturn:
+        """Shut down."""
         return self._ros_change_state("shutdown")
 
     def add_managed_entity(self, entity: ManagedEntity) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from ...interfaces import catalog
+from ...ros2interface.api import interface_to_yaml
 from ..verbs import add_verb, add_verbs
 
 _TITLES = {"msg": "Messages", "srv": "Services", "action": "Actions"}
@@ -19,14 +20,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of `ros2 interface`."""
     verbs = add_verbs(parser)
     listing = add_verb(verbs, "list", _list, "List all interface types available")
-    listing.add_argument("-m", "--only-msgs", action="store_true", help="Print out only the message types")
-    listing.add_argument("-s", "--only-srvs", action="store_true", help="Print out only the service types")
-    listing.add_argument("-a", "--only-actions", action="store_true", help="Print out only the action types")
     package = add_verb(
         verbs, "package", _package, "Output a list of available interface types within one package"
     )
     package.add_argument("package_name", help="Name of the ROS package (e.g. 'example_interfaces')")
-    add_verb(verbs, "packages", _packages, "Output a list of packages that provide interfaces")
+    packages = add_verb(verbs, "packages", _packages, "Output a list of packages that provide interfaces")
+    for verb in (listing, package, packages):
+        for letter, kind, title in (
+            ("m", "msgs", "message"),
+            ("s", "srvs", "service"),
+            ("a", "actions", "action"),
+        ):
+            verb.add_argument(
+                f"-{letter}", f"--only-{kind}", action="store_true", help=f"Consider only the {title} types"
+            )
+    proto = add_verb(verbs, "proto", _proto, "Output an interface prototype")
+    proto.add_argument("type", help="An interface (e.g. 'example_interfaces/msg/String')")
+    proto.add_argument("--no-quotes", action="store_true", help="Without quotes around the prototype")
     show = add_verb(verbs, "show", _show, "Output the interface definition")
     comments = show.add_mutually_exclusive_group()
     comments.add_argument(
@@ -38,20 +48,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _list(args: argparse.Namespace) -> None:
+def _kinds(args: argparse.Namespace) -> list[str]:
+    """The kinds that were chosen, all where none was."""
     chosen = {"msg": args.only_msgs, "srv": args.only_srvs, "action": args.only_actions}
-    for kind, title in _TITLES.items():
-        if any(chosen.values()) and not chosen[kind]:
-            continue
-        print(f"{title}:")
+    return [kind for kind, wanted in chosen.items() if wanted or not any(chosen.values())]
+
+
+def _list(args: argparse.Namespace) -> None:
+    for kind in _kinds(args):
+        print(f"{_TITLES[kind]}:")
         for package in sorted(catalog.packages()):
             for name in sorted(catalog.interface_names(package).get(kind, [])):
                 print(f"    {package}/{kind}/{name}")
 
 
 def _packages(args: argparse.Namespace) -> None:
+    kinds = set(_kinds(args))
     for package in sorted(catalog.packages()):
-        print(package)
+        if kinds & catalog.interface_names(package).keys():
+            print(package)
 
 
 def _package(args: argparse.Namespace) -> str | None:
@@ -59,10 +74,15 @@ def _package(args: argparse.Namespace) -> str | None:
         return f"Unknown package '{args.package_name}'"
     names = catalog.interface_names(args.package_name)
     for text in sorted(
-        f"{args.package_name}/{kind}/{name}" for kind, found in names.items() for name in found
+        f"{args.package_name}/{kind}/{name}" for kind in _kinds(args) for name in names.get(kind, [])
     ):
         print(text)
     return None
+
+
+def _proto(args: argparse.Namespace) -> None:
+    text = interface_to_yaml(args.type)
+    print(text if args.no_quotes else f'"{text}"')
 
 
 def _show(args: argparse.Namespace) -> None:

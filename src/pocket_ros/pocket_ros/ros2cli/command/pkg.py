@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from xml.etree import ElementTree
 
 from ...ament_index_python import (
     PackageNotFoundError,
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prefix.add_argument("--share", action="store_true", help="Show share directory for the package")
     xml = add_verb(verbs, "xml", _xml, "Output the XML of the package manifest")
     xml.add_argument("package_name", help="The package name")
+    xml.add_argument("-t", "--tag", help="The XML tag to output (e.g. 'version')")
 
 
 def _list(args: argparse.Namespace) -> None:
@@ -68,5 +70,12 @@ def _xml(args: argparse.Namespace) -> str | None:
     if not os.path.isfile(manifest):
         return f"Package '{args.package_name}' has no package.xml in {folder}"
     with open(manifest) as stream:
-        print(stream.read())
+        text = stream.read()
+    if args.tag is None:
+        print(text)
+        return None
+    found = [element.text for element in ElementTree.fromstring(text).findall(args.tag)]
+    if not found:
+        return f"'{manifest}' has no tag '{args.tag}'"
+    print(*found, sep="\n")
     return None

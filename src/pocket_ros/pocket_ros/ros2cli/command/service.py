@@ -15,6 +15,7 @@ from ..interface_types import interface_class
 from ..listing import print_names, print_names_of_type, print_types, visible
 from ..node import add_node_arguments, cli_node, look_around, wait_until
 from ..verbs import add_verb, add_verbs, positive_float
+from .service_echo import add_service_echo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     call.add_argument(
         "-r", "--rate", metavar="N", type=positive_float, help="Repeat the call at a rate in Hz"
     )
+    add_service_echo(verbs)
     find = add_verb(verbs, "find", _find, "Output a list of available services of a given type")
     find.add_argument("service_type", help="Name of the ROS service type (e.g. 'std_srvs/srv/Empty')")
     find.add_argument("-c", "--count-services", action="store_true", help="Only display their number")

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from .. import rclpy
-from ..rclpy.node import Node
-from ..rclpy.parameter import Parameter
-from .verbs import positive_float
+from ... import rclpy
+from ...rclpy.node import Node
+from ...rclpy.parameter import Parameter
+from ..verbs import positive_float
 
 Found = TypeVar("Found")
+NODE_NAME_PREFIX = "_ros2cli"
 SPIN_SECONDS = 0.5
 LOOKUP_SECONDS = 3.0
 
@@ -37,7 +38,7 @@ def cli_node(args: argparse.Namespace, name: str | None = None) -> Iterator[Node
     with rclpy.init(args=[]):
         sim_time = Parameter("use_sim_time", value=True)
         node = Node(
-            name or f"_ros2cli_{os.getpid()}",
+            name or f"{NODE_NAME_PREFIX}_{os.getpid()}",
             start_parameter_services=False,
             parameter_overrides=[sim_time] if getattr(args, "use_sim_time", False) else [],
         )

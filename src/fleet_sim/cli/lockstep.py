@@ -1,0 +1,53 @@
+"""`fleet-sim lockstep`: let several nodes of fleet_sim step together, with one clock."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from fleet_sim.errors import ConfigError
+
+
+def add(commands: Any) -> None:
+    """Add the command to the subparsers `commands`."""
+    parser = commands.add_parser("lockstep", help="let nodes of several namespaces step together, with one /clock")
+    parser.add_argument("namespaces", metavar="NAMESPACE", nargs="+", help="of a node each, started with paused:=true")
+    parser.add_argument("--period", type=float, default=0.1, metavar="S", help="simulated s at once (default: 0.1)")
+    parser.add_argument("--duration", type=float, metavar="S", help="simulated s in all (default: until Ctrl-C)")
+    parser.add_argument("--rtf", type=float, default=1.0, metavar="X", help="simulated s per real s; 0: no limit")
+    parser.add_argument("--patience", type=float, default=60.0, metavar="S", help="real s that a node may be silent")
+    parser.set_defaults(command=execute)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Step until the end; return 0. Ctrl-C is answered by `main`; the nodes stay paused."""
+    if not 0.0 <= args.rtf <= 1000.0:
+        raise ConfigError(f"--rtf: expected 0 to 1000, got {args.rtf}")
+    if args.duration is not None and not args.period <= args.duration <= 1e9:
+        raise ConfigError(f"--duration: expected the period ({args.period:g} s) at least, got {args.duration:g}")
+    try:
+        import rclpy
+
+        from fleet_sim.ros.lockstep import Lockstep
+    except ModuleNotFoundError as error:
+        raise ConfigError("lockstep needs ROS 2, or pocket_ros: see docs/ros.md") from error
+    rclpy.init()
+    lockstep = None
+    try:
+        lockstep = Lockstep(args.namespaces, args.period, patience=args.patience)
+        lockstep.begin()
+        print(f"{len(args.namespaces)} nodes at {lockstep.time / 1e9:g} s", flush=True)
+        last = float("inf") if args.duration is None else round(args.duration / args.period)
+        begin, made = time.monotonic(), 0
+        while made < last:
+            now = lockstep.advance()
+            made += 1
+            if args.rtf:
+                time.sleep(max(0.0, begin + made * args.period / args.rtf - time.monotonic()))
+        print(f"all at {now:g} s, after {made} periods", flush=True)
+    finally:
+        if lockstep is not None:
+            lockstep.close()
+        rclpy.try_shutdown()
+    return 0

@@ -1,0 +1,97 @@
+"""What each robot did in a run: goals, distance, waiting, collisions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.config.modes import ActionStatus
+from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.entities import drive
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.traffic.columns import TrafficColumns
+
+STANDS = 1e-3
+"""Below this speed (m/s, and rad/s) a robot stands."""
+
+
+class RobotFigures:
+    """Adds up what the robots of `sim` do from now on; of robots that are removed, too.
+
+    A goal is the end of a path, or the place that traffic sent a robot to. A robot waits while it has a goal, or a
+    command to drive, and stands. Distances come from velocities, so a teleport is no drive.
+    """
+
+    def __init__(self, sim: MultiRobotSimulationCore) -> None:
+        self._sim = sim
+        self._names: dict[int, str] = {}
+        self._driven, self._waited = np.zeros(0), np.zeros(0)
+        """By object id, which is not used again as rows are."""
+        self._counts: Counter[tuple[int, str]] = Counter()
+        events = sim.events
+        events.on("post_step", self._step)
+        events.on("arrived", lambda agent: self._count(agent, "goals"))
+        events.on("traffic_arrived", lambda agent, node: self._count(agent, "goals"))
+        events.on("collision_started", self._collided)
+        events.on("action_completed", self._ended)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a line for each robot, by its number: its name and its figures."""
+        self._meet()
+        busy = {agent.object_id for agent in self._sim.agents if not agent.is_action_queue_empty()}
+        return [self._line(number, name, number in busy) for number, name in sorted(self._names.items())]
+
+    def _line(self, number: int, name: str, busy: bool) -> dict[str, Any]:
+        # A robot that was spawned after the last step has not been added up.
+        known = number < len(self._driven)
+        return {
+            "robot": name,
+            "goals": self._counts[number, "goals"],
+            "distance_m": float(self._driven[number]) if known else 0.0,
+            "waiting_s": float(self._waited[number]) if known else 0.0,
+            "collisions": self._counts[number, "collisions"],
+            **{f"actions_{end}": self._counts[number, end] for end in ("completed", "failed", "cancelled")},
+            "busy": busy,
+        }
+
+    def _meet(self) -> None:
+        for agent in self._sim.agents:
+            self._names[agent.object_id] = agent.name or f"robot {agent.object_id}"
+
+    def _step(self, dt: float, sim_time: float) -> None:
+        world = self._sim.world
+        rows = world.rows[world.kind[world.rows] == KIND_AGENT]
+        if not len(rows):
+            return
+        numbers = world.object_id[rows]
+        size = int(numbers.max()) + 1
+        if size > len(self._driven):
+            self._driven, self._waited = grown(self._driven, size), grown(self._waited, size)
+        if len(self._names) < len(self._sim.agents) or not set(numbers.tolist()) <= self._names.keys():
+            self._meet()
+        speeds = np.linalg.norm(world.velocity[rows], axis=1)
+        self._driven[numbers] += speeds * dt
+        spins = np.linalg.norm(world.angular_velocity[rows], axis=1)
+        waits_mask = drive.moving_mask(world, rows) & (speeds < STANDS) & (spins < STANDS)
+        traffic = world.tables.get("traffic")
+        if isinstance(traffic, TrafficColumns):
+            waits_mask |= traffic.waiting[rows]
+        self._waited[numbers] += waits_mask * dt
+
+    def _count(self, agent: Any, what: str) -> None:
+        self._counts[agent.object_id, what] += 1
+
+    def _collided(self, obj_a: Any, obj_b: Any) -> None:
+        for one in (obj_a, obj_b):
+            self._count(one, "collisions")
+
+    def _ended(self, agent: Any, action: Any, status: ActionStatus) -> None:
+        self._count(agent, status.value)
+
+
+def grown(values: Floats, size: int) -> Floats:
+    """Return `values` and zeros after them; twice as many as needed, so that spawning stays cheap."""
+    return np.concatenate([values, np.zeros(2 * size - len(values))])

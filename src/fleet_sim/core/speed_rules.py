@@ -1,0 +1,52 @@
+"""Rules that lower the speed limits of robots for a step, such as those of zones, while their laws move them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class SpeedRule(ABC):
+    """A reason to drive slower for a step. Outside of the laws of motion robots have their own limits."""
+
+    @abstractmethod
+    def lower(self) -> None:
+        """Lower the limits in `world.motion` where the rule holds."""
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Write back what `lower` found, bit for bit."""
+
+
+class SpeedRules:
+    """The rules of a simulation: `world.speed_rules`."""
+
+    def __init__(self) -> None:
+        self._rules: list[SpeedRule] = []
+
+    def add(self, rule: SpeedRule) -> None:
+        """Apply `rule` from the next step on."""
+        self._rules.append(rule)
+
+    def remove(self, rule: SpeedRule) -> None:
+        """Apply `rule` no longer."""
+        self._rules.remove(rule)
+
+    def __iter__(self) -> Iterator[SpeedRule]:
+        return iter(self._rules)
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Lower the limits for what runs inside, whatever it raises."""
+        for rule in self._rules:
+            rule.lower()
+        try:
+            yield
+        finally:
+            # In reverse: a rule found what those before it had lowered.
+            for rule in reversed(self._rules):
+                rule.restore()

@@ -1,0 +1,140 @@
+"""SpreadVectorEnv: the worlds of NavigationVectorEnv, spread over processes of this machine or actors of Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+
+from fleet_sim.arrays import Bools, Floats
+from fleet_sim.envs.arena import Share
+from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.navigation import NavigationTask
+from fleet_sim.envs.observations import Observations
+from fleet_sim.envs.vector import WorldsVectorEnv
+from fleet_sim.envs.world_board import PartOfWorlds, WorldBoard, shared_block
+from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.parallel import Host, local_hosts, ray_hosts
+
+_T = TypeVar("_T", bound=np.generic)
+
+
+class SpreadVectorEnv(WorldsVectorEnv):
+    """NavigationVectorEnv whose worlds are stepped by `processes` at the same time: the same results, bit for bit.
+
+    Processes of this machine write what they observe into memory that they share with the caller. With `address` they
+    are actors of Ray instead ("local", "auto" or "ray://host:port"), which may be on other machines; each takes a
+    processor of the cluster. With `copy` the arrays that are returned stay as they are; without it observations and
+    rewards are the shared memory itself, which the next step writes over and which ends with the environment.
+
+    Processes import the caller's main module: guard it with `if __name__ == "__main__"`. Raises InvalidValueError for
+    more processes than worlds or, with Ray, than processors. A process that dies ends all of them: FleetSimError.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 2,
+        processes: int = 2,
+        address: str | None = None,
+        copy: bool = True,
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **settings: Any,
+    ) -> None:
+        super().__init__(num_envs, render_mode, autoreset_mode, settings)
+        self._copy = copy
+        worlds, robots = self._shape
+        if not 1 <= processes <= worlds:
+            raise InvalidValueError(f"processes: expected 1 to {worlds}, the number of worlds, got {processes}")
+        limits = [worlds * part // processes for part in range(processes + 1)]
+        self._worlds = [slice(begin, end) for begin, end in pairwise(limits)]
+        self._rows = [slice(part.start * robots, part.stop * robots) for part in self._worlds]
+        size = NavigationTask.observation_size(self.params)
+        self._block = shared_block(num_envs, size) if address is None else None
+        self._board = WorldBoard(num_envs, size, self._block)
+        name = self._block.name if self._block is not None else None
+        begins = []
+        for part, rows in zip(self._worlds, self._rows, strict=True):
+            own = {"render_mode": render_mode, "autoreset_mode": self.autoreset_mode.value, **settings}
+            own["share"] = Share(part.start, worlds)
+            place = PartOfWorlds(rows, num_envs, size, name, own)
+            begins.append((f"worlds {part.start} to {part.stop - 1}", place))
+        self._hosts: list[Host] = []
+        self.closed = False
+        try:
+            self._hosts = local_hosts(begins) if address is None else ray_hosts(begins, address)
+        finally:
+            if not self._hosts:
+                self.close()
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin new episodes in all worlds, or for the robots of `options["reset_mask"]` (a bool array)."""
+        mask, seeds = self._reset_mask(options), self._seeds(seed)
+        concerned = [part for part, rows in enumerate(self._rows) if mask[rows].any()]
+        self._call({part: ("reset", seeds[self._worlds[part]], mask[self._rows[part]]) for part in concerned})
+        self._ended[mask] = False
+        return self._returned(self._board.seen), {}
+
+    def step(self, actions: Any) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
+        """Advance all worlds by one time step."""
+        self._check_none_ended()
+        board = self._board
+        board.actions[:] = np.asarray(actions, np.float64).reshape(self.num_envs, 2)
+        self._call(
+            {
+                part: ("step", None if self._block is not None else board.actions[rows])
+                for part, rows in enumerate(self._rows)
+            }
+        )
+        terminated, truncated = board.terminated.copy(), board.truncated.copy()
+        self._ended = terminated | truncated
+        same_step = self.autoreset_mode is AutoresetMode.SAME_STEP and bool(self._ended.any())
+        infos = self._infos(board.reached.copy(), board.last.copy() if same_step else None)
+        return self._returned(board.seen), self._returned(board.rewards), terminated, truncated, infos
+
+    def render(self) -> tuple[Image, ...] | None:
+        """Return a top view of each world, or None without a render mode."""
+        if self.render_mode is None:
+            return None
+        pictures = self._call(dict.fromkeys(range(len(self._hosts)), ("render", None)))
+        return tuple(picture for part in pictures for picture in part)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the processes and give the memory back."""
+        for host in self._hosts:
+            host.close()
+        self._hosts = []
+        if self._block is not None:
+            # The arrays lie in it: a block that is in use cannot be closed.
+            del self._board
+            self._block.close()
+            self._block.unlink()
+            self._block = None
+
+    def _returned(self, values: npt.NDArray[_T]) -> npt.NDArray[_T]:
+        return values.copy() if self._copy else values
+
+    def _call(self, calls: dict[int, tuple[Any, ...]]) -> list[Any]:
+        """Make a call in each of some parts at the same time; return what is not on the board."""
+        if not self._hosts:
+            raise InvalidValueError("the environment is closed; make a new one")
+        answers = []
+        try:
+            for part, call in calls.items():
+                self._hosts[part].send(call)
+            for part in calls:
+                answer = self._hosts[part].receive()
+                if isinstance(answer, dict):
+                    self._board.take(self._rows[part], answer)
+                answers.append(answer)
+        except (FleetSimError, KeyboardInterrupt):
+            # Some worlds have made a step that others have not: they do not belong together any more.
+            self.close()
+            raise
+        return answers

@@ -1,0 +1,174 @@
+"""The shortest curves of cars that may reverse.
+
+J. A. Reeds and L. A. Shepp, "Optimal paths for a car that goes both forwards and backwards", Pacific Journal of
+Mathematics 145 (1990): the shortest curve is one of 48 words. Nine formulas give them; the others follow by driving a
+formula's curve back instead of ahead, by its mirror image, and by driving it from the goal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats
+from fleet_sim.motion.ackermann.curves import (
+    LEFT,
+    RIGHT,
+    ROUNDING,
+    STRAIGHT,
+    Curves,
+    Word,
+    half_round,
+    polar,
+    shortest,
+)
+from fleet_sim.spatial import trigonometry as trig
+
+_HALF_PI = 0.5 * np.pi
+
+
+class _Goal(NamedTuple):
+    """Goals in the frame of the car at its start, in radii, with the sine and the cosine of their headings."""
+
+    x: Floats
+    y: Floats
+    heading: Floats
+    sine: Floats
+    cosine: Floats
+
+    def same_side(self) -> tuple[Floats, Floats]:
+        """Return the vectors between the centres of the first left and the last left turn."""
+        return self.x - self.sine, self.y - 1.0 + self.cosine
+
+    def other_side(self) -> tuple[Floats, Floats]:
+        """Return the vectors between the centres of the first left and the last right turn."""
+        return self.x + self.sine, self.y - 1.0 - self.cosine
+
+
+def reeds_shepp(x: Floats, y: Floats, heading: Floats) -> Curves:
+    """Return the shortest curves to goals (N,) given in the frame of the car, in units of its smallest radius.
+
+    Exact to rounding, about 1e-9 radii. The bits of a curve do not depend on which others are asked for with it.
+    """
+    sine, cosine = trig.sin_cos(heading)
+    words: list[Word] = []
+    for back in (1.0, -1.0):
+        for mirror in (1.0, -1.0):
+            side = back * mirror
+            goal = _Goal(x * back, y * mirror, half_round(heading * side), sine * side, cosine)
+            words += [_turned(formula(goal), back, mirror) for formula in _FORMULAS]
+            # From the goal: the pieces in reverse order.
+            home = goal._replace(x=goal.x * cosine + goal.y * goal.sine, y=goal.x * goal.sine - goal.y * cosine)
+            words += [_turned(_reversed(formula(home)), back, mirror) for formula in _TWO_ENDED]
+    return shortest(words, len(x))
+
+
+def _turned(word: Word, back: float, mirror: float) -> Word:
+    """Return a word driven back, or mirrored, where these are -1."""
+    return Word(word.mask, [length * back for length in word.lengths], [turn * mirror for turn in word.turns])
+
+
+def _reversed(word: Word) -> Word:
+    return Word(word.mask, word.lengths[::-1], word.turns[::-1])
+
+
+def _positive(*values: Floats) -> Bools:
+    mask = values[0] >= -ROUNDING
+    for value in values[1:]:
+        mask = mask & (value >= -ROUNDING)
+    return np.asarray(mask)
+
+
+def _left_straight_left(goal: _Goal) -> Word:
+    u, t = polar(*goal.same_side())
+    v = half_round(goal.heading - t)
+    return Word(_positive(t, v), (t, u, v), (LEFT, STRAIGHT, LEFT))
+
+
+def _left_straight_right(goal: _Goal) -> Word:
+    distance, angle = polar(*goal.other_side())
+    u = np.sqrt(np.maximum(distance * distance - 4.0, 0.0))
+    t = half_round(angle + trig.arctan2(np.full(len(u), 2.0), u))
+    v = half_round(t - goal.heading)
+    return Word(_positive(distance - 2.0, t, v), (t, u, v), (LEFT, STRAIGHT, RIGHT))
+
+
+def _left_right_left(goal: _Goal) -> Word:
+    distance, angle = polar(*goal.same_side())
+    u = -2.0 * trig.arcsin(np.minimum(0.25 * distance, 1.0))
+    t = half_round(angle + 0.5 * u + np.pi)
+    v = half_round(goal.heading - t + u)
+    return Word(_positive(4.0 - distance, t), (t, u, v), (LEFT, RIGHT, LEFT))
+
+
+def _ends(goal: _Goal, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the first and the last turn of left, right, left, right with the two in the middle given."""
+    x, y = goal.other_side()
+    delta = half_round(first - second)
+    sine, cosine = trig.sin_cos(first)
+    other_sine, other_cosine = trig.sin_cos(delta)
+    a, b = sine - other_sine, cosine - other_cosine - 1.0
+    angle = trig.arctan2(y * a - x * b, x * a + y * b)
+    turned_mask = 2.0 * (other_cosine - trig.cos(second) - cosine) + 3.0 < 0.0
+    t = half_round(np.where(turned_mask, angle + np.pi, angle))
+    return t, half_round(t - first + second - goal.heading)
+
+
+def _four_turns_one_cusp(goal: _Goal) -> Word:
+    distance, _ = polar(*goal.other_side())
+    share = 0.25 * (2.0 + distance)
+    u = trig.arccos(np.minimum(share, 1.0))
+    t, v = _ends(goal, u, -u)
+    return Word(_positive(1.0 - share, t, -v), (t, u, -u, v), (LEFT, RIGHT, LEFT, RIGHT))
+
+
+def _four_turns_two_cusps(goal: _Goal) -> Word:
+    x, y = goal.other_side()
+    share = (20.0 - x * x - y * y) / 16.0
+    u = -trig.arccos(np.minimum(np.maximum(share, 0.0), 1.0))
+    t, v = _ends(goal, u, u)
+    return Word(_positive(share, 1.0 - share, t, v), (t, u, u, v), (LEFT, RIGHT, LEFT, RIGHT))
+
+
+def _left_right_straight_left(goal: _Goal) -> Word:
+    distance, angle = polar(*goal.same_side())
+    leg = np.sqrt(np.maximum(distance * distance - 4.0, 0.0))
+    u = 2.0 - leg
+    t = half_round(angle + trig.arctan2(leg, np.full(len(leg), -2.0)))
+    v = half_round(goal.heading - _HALF_PI - t)
+    return Word(_positive(distance - 2.0, t, -u, -v), (t, -_HALF_PI, u, v), (LEFT, RIGHT, STRAIGHT, LEFT))
+
+
+def _left_right_straight_right(goal: _Goal) -> Word:
+    x, y = goal.other_side()
+    distance, t = polar(-y, x)
+    u = 2.0 - distance
+    v = half_round(t + _HALF_PI - goal.heading)
+    return Word(_positive(distance - 2.0, t, -u, -v), (t, -_HALF_PI, u, v), (LEFT, RIGHT, STRAIGHT, RIGHT))
+
+
+def _five_pieces(goal: _Goal) -> Word:
+    x, y = goal.other_side()
+    distance, _ = polar(x, y)
+    u = 4.0 - np.sqrt(np.maximum(distance * distance - 4.0, 0.0))
+    t = half_round(trig.arctan2((4.0 - u) * x - 2.0 * y, -2.0 * x + (u - 4.0) * y))
+    v = half_round(t - goal.heading)
+    lengths = (t, -_HALF_PI, u, -_HALF_PI, v)
+    return Word(_positive(distance - 2.0, -u, t, v), lengths, (LEFT, RIGHT, STRAIGHT, LEFT, RIGHT))
+
+
+_TWO_ENDED: tuple[Callable[[_Goal], Word], ...] = (
+    _left_right_left,
+    _left_right_straight_left,
+    _left_right_straight_right,
+)
+_FORMULAS: tuple[Callable[[_Goal], Word], ...] = (
+    *_TWO_ENDED,
+    _left_straight_left,
+    _left_straight_right,
+    _four_turns_one_cusp,
+    _four_turns_two_cusps,
+    _five_pieces,
+)

@@ -1,0 +1,1 @@
+"""`ros2 component`, which is not covered."""

@@ -1,0 +1,1 @@
+"""`ros2 doctor`, which is not covered."""

@@ -1,0 +1,5 @@
+"""What `ros2 lifecycle` is made of, for programs that extend it."""
+
+from ..ros2cli.extensions import offer_verb_module
+
+offer_verb_module(__name__)

@@ -1,0 +1,35 @@
+"""Single packets by UDP multicast, to see whether they pass between machines."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+DEFAULT_GROUP = "225.0.0.1"
+DEFAULT_PORT = 49150
+_MOST_BYTES = 4096
+
+
+def send(
+    data: bytes, *, group: str = DEFAULT_GROUP, port: int = DEFAULT_PORT, ttl: int | None = None
+) -> None:
+    """Send one packet. Raises OSError where it cannot be sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_UDP) as outlet:
+        if ttl is not None:
+            outlet.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, ttl)
+        outlet.sendto(data, (group, port))
+
+
+def receive(
+    *, group: str = DEFAULT_GROUP, port: int = DEFAULT_PORT, timeout: float | None = None
+) -> tuple[bytes, tuple[str, int]]:
+    """Wait for one packet; its bytes and the address it came from. Raises TimeoutError, OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_UDP) as inlet:
+        inlet.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        inlet.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        inlet.bind(("", port))
+        inlet.settimeout(timeout)
+        membership = struct.pack("4sl", socket.inet_aton(group), socket.INADDR_ANY)
+        inlet.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+        data, (host, sender_port) = inlet.recvfrom(_MOST_BYTES)
+        return data, (host, sender_port)

@@ -1,0 +1,1 @@
+"""What `ros2 run` is made of, for programs that use it."""

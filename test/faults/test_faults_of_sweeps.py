@@ -1,0 +1,145 @@
+"""Sweeps on a full disk and on a cluster whose machines die: nothing is lost, nothing is counted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet_sim.parallel import LocalExecutor
+from fleet_sim.sweeps import load_sweep, read_table, run_sweep
+
+SWEEP = """
+scenario:
+  simulation: {gui: false, monitor: false, timestep: 0.1}
+  robots:
+    - name: a
+      shape: {shape_type: box}
+      controller: {type: random_walk, radius: 3.0, max_linear_vel: 1.0}
+duration: 1
+seeds: 1-16
+measure: [slow_measure:late, simulated_s, state_hash]
+"""
+MEASURE = """
+import time
+
+def late(sim):
+    # Not at the beginning of a run, where it is tried.
+    if sim.sim_time > 0.0:
+        time.sleep(0.3)
+    return sim.sim_time
+"""
+PATIENCE = 240.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the sweep and its measure, and the table as it must be."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("slow_measure.py").write_text(MEASURE)
+    Path("sweep.yaml").write_text(SWEEP)
+    return tmp_path
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "fleet_sim.cli.main", "sweep", "sweep.yaml", *arguments]
+
+
+def runs_in(journal: Path) -> list[int]:
+    """Return the numbers of the runs in a journal, in their order."""
+    lines = journal.read_bytes().splitlines()[1:] if journal.exists() else []
+    return [int(json.loads(line)["run"]) for line in lines]
+
+
+def until(condition: Callable[[], Any], process: subprocess.Popen[str]) -> None:
+    """Wait for something that a process must do before it ends."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_disk_that_is_full_ends_a_sweep_which_goes_on_later(folder: Path) -> None:
+    run_sweep(load_sweep("sweep.yaml"), "whole.csv", LocalExecutor(2))
+    # Room for the head of the journal and some of its lines.
+    room = 600
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))  # noqa: E731
+    done = subprocess.run(
+        command("--out", "t.csv", "--processes", "2"), preexec_fn=limit, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if "error" in line]
+    assert "t.runs.jsonl" in line and "Traceback" not in done.stderr
+    known = Path("t.runs.jsonl").read_bytes()
+    assert len(known) <= room
+    again = subprocess.run(command("--out", "t.csv", "--resume"), capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert Path("t.csv").read_bytes() == Path("whole.csv").read_bytes()
+    # What had been written is kept; a line that was cut off is made anew.
+    whole = known[: known.rfind(b"\n") + 1]
+    assert Path("t.runs.jsonl").read_bytes().startswith(whole)
+    assert sorted(runs_in(Path("t.runs.jsonl"))) == list(range(16))
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A head of Ray that does no work, for machines to be added: each is processes of its own."""
+    from ray.cluster_utils import Cluster
+
+    # How long Ray waits for a head that is gone: a minute otherwise.
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "5")
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    try:
+        yield made
+    finally:
+        made.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
+def test_machines_of_a_cluster_die_and_then_its_head(folder: Path, cluster: Any) -> None:
+    from ray.cluster_utils import Cluster
+
+    run_sweep(load_sweep("sweep.yaml"), "whole.csv", LocalExecutor(2))
+    machines = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    cluster.wait_for_nodes()
+    journal = Path("t.runs.jsonl")
+    given = command("--out", "t.csv", "--address", cluster.address)
+    process = subprocess.Popen(given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: len(runs_in(journal)) >= 3, process)
+    # As if its power were cut; the other one goes on with what it did.
+    cluster.remove_node(machines[0], allow_graceful=False)
+    made = len(runs_in(journal))
+    until(lambda: len(runs_in(journal)) >= made + 3, process)
+    # The head, too: the sweep cannot go on, and says so or is ended by Ray.
+    cluster.shutdown()
+    try:
+        out, error = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode != 0, out
+    known = runs_in(journal)
+    assert 6 <= len(known) < 16 and len(set(known)) == len(known)
+    again = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    try:
+        resumed = command("--out", "t.csv", "--address", again.address, "--resume")
+        done = subprocess.run(resumed, capture_output=True, text=True)
+    finally:
+        again.shutdown()
+    assert done.returncode == 0, done.stderr + error
+    assert Path("t.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert runs_in(journal)[: len(known)] == known and sorted(runs_in(journal)) == list(range(16))
+    assert set(read_table("t.csv").columns["status"]) == {"done"}
+    assert os.listdir(folder) and not list(folder.glob(".t*"))

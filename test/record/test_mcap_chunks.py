@@ -1,0 +1,95 @@
+"""Files of McapChunks are those that MCAP's own library writes and reads."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.record import mcap_chunks
+from fleet_sim.record.mcap_chunks import CHUNK, McapChunks
+
+pytest.importorskip("mcap")
+
+from mcap.reader import SeekingReader
+from mcap.writer import Writer
+
+MESSAGES = [(1 + number % 3, number * 10**8 if number != 7 else 5, bytes([number]) * 70_000) for number in range(60)]
+"""Channel, time and content: 4.2 MB, and one whose time is before that of its neighbours."""
+LONG = (1, 7 * 10**9, b"long" * CHUNK)
+
+
+def written(stream: io.BytesIO) -> McapChunks:
+    """Return a file with all kinds of records."""
+    file = McapChunks(stream, "ros2", "test")
+    schema = file.add_schema("std_msgs/msg/String", "ros2msg", b"string data")
+    for number in range(3):
+        file.add_channel(f"/topic_{number}", "cdr", schema, {"offered_qos_profiles": "none"})
+    file.add_attachment("scenario.json", "application/json", b"{}")
+    file.add_metadata("about", {"seed": "1"})
+    for channel, now, data in (*MESSAGES, LONG, *MESSAGES):
+        file.add_message(channel, now, memoryview(data))
+    return file
+
+
+def by_library() -> io.BytesIO:
+    """Return the same, written by MCAP's own library."""
+    stream = io.BytesIO()
+    writer = Writer(stream)
+    writer.start("ros2", "test")
+    schema = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+    for number in range(3):
+        writer.register_channel(f"/topic_{number}", "cdr", schema, {"offered_qos_profiles": "none"})
+    writer.add_attachment(0, 0, "scenario.json", "application/json", b"{}")
+    writer.add_metadata("about", {"seed": "1"})
+    for channel, now, data in (*MESSAGES, LONG, *MESSAGES):
+        writer.add_message(channel, now, data, now)
+    writer.finish()
+    return stream
+
+
+def content(stream: io.BytesIO) -> tuple[object, ...]:
+    """Return what a reader of the index finds, all checksums checked."""
+    stream.seek(0)
+    reader = SeekingReader(stream, validate_crcs=True)
+    statistics = reader.get_summary().statistics
+    statistics.chunk_count = 0
+    return (
+        [(schema, channel, message) for schema, channel, message in reader.iter_messages()],
+        list(reader.iter_attachments()),
+        list(reader.iter_metadata()),
+        statistics,
+        reader.get_header(),
+    )
+
+
+def test_a_file_has_what_the_library_of_mcap_would_write() -> None:
+    stream = io.BytesIO()
+    written(stream).finish()
+
+    stream.seek(0)
+    summary = SeekingReader(stream).get_summary()
+    assert content(stream) == content(by_library())
+    assert len(summary.chunk_indexes) > 8
+    assert max(index.uncompressed_size for index in summary.chunk_indexes) < CHUNK + len(LONG[2])
+
+
+def test_what_was_flushed_is_whole_and_the_rest_is_not_counted() -> None:
+    stream = io.BytesIO()
+    file = written(stream)
+    file.flush()
+    whole = file.whole
+    file.add_message(1, 1, b"not flushed")
+    file.close()
+
+    assert whole == len(stream.getvalue())
+
+
+def test_more_topics_than_a_file_can_have_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcap_chunks, "MOST_CHANNELS", 3)
+    file = written(io.BytesIO())
+
+    with pytest.raises(InvalidValueError, match="more than 3 topics"):
+        file.add_channel("/one_more", "cdr", 1, {})
+    file.close()

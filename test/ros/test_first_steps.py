@@ -1,0 +1,45 @@
+"""What the node and its launch files say to who begins."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fleet_sim.ros.launching import NS, lines_to_try
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"), [("robots:=abc", "expecting type 'INTEGER'"), ("robots:=-1", "at least 0")]
+)
+def test_a_wrong_parameter_is_one_line_and_no_traceback(given: str, reason: str) -> None:
+    program = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", "-p", given]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    (line,) = [text for text in done.stderr.splitlines() if "error" in text]
+    assert line.startswith("fleet_sim_node: error: ")
+    assert reason in line
+    assert "Traceback" not in done.stderr
+
+
+def test_commands_to_try_name_only_robots_that_are_spawned() -> None:
+    lines = ["try:", f"echo {NS}/robot_0/odom", f"echo {NS}/robot_1/odom", f"call {NS}/sim/pause"]
+    everything = ["try:", "echo /left/robot_0/odom", "echo /left/robot_1/odom", "call /left/sim/pause"]
+    assert lines_to_try(lines, "/left", "5") == everything
+    assert lines_to_try(lines, "", "1") == ["try:", "echo /robot_0/odom", "call /sim/pause"]
+    assert lines_to_try(lines, "", "0") == ["try:", "call /sim/pause"]
+    assert len(lines_to_try(lines, "", "")) == 4
+
+
+def test_the_node_finds_code_in_the_folder_where_it_is_run(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("print('mine was imported')\nfrom fleet_sim import AgentController as Circles\n")
+    robot = "{name: own, pose: [0, 0, 0], shape: {shape_type: sphere, radius: 0.2}, controller: {type: 'mine:Circles'}}"
+    (tmp_path / "s.yaml").write_text(f"simulation: {{gui: false, duration: 0.1}}\nrobots: [{robot}]\n")
+    # The script of an installation, unlike `python -m`, has its own folder on the path and not the working one.
+    code = "import sys; sys.path.pop(0); from fleet_sim.ros.main import main; sys.exit(main())"
+    program = [sys.executable, "-c", code, "--ros-args", "-p", "config:=s.yaml"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    assert "mine was imported" in done.stdout, done.stderr
+    assert "cannot be imported" not in done.stderr
