@@ -79,10 +79,12 @@ def main(argv: list[str] | None = None) -> int:
         results: dict[str, list[FileResult]] = {}
         for suite in (suite for suite in chosen if suite.repository in checkouts):
             checkout = checkouts[suite.repository]
-            results[suite.name] = run_suite(checkout, suite, work, environment, args.seconds, args.only)
-            for file in results[suite.name] if args.verbose else ():
-                print(f"{suite.name}/{file.file}: {file.passed} passed, {file.failed} failed "
-                      f"{file.not_collectable}", file=sys.stderr)  # fmt: skip
+            results[suite.name] = []
+            for file in run_suite(checkout, suite, work, environment, args.seconds, args.only):
+                results[suite.name].append(file)
+                if args.verbose:
+                    counts_of_file = f"{file.passed} passed, {file.failed} failed {file.not_collectable}"
+                    print(f"{suite.name}/{file.file}: {counts_of_file}", file=sys.stderr)
         sources = {
             package: public_names(package, checkouts[repository] / source)
             for package, (repository, source) in MODULES.items()

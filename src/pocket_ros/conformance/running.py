@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from itertools import pairwise
@@ -36,8 +36,8 @@ class FileResult:
 
 def run_suite(
     checkout: Path, suite: Suite, work: Path, environment: Mapping[str, str], seconds: float, only: str = ""
-) -> list[FileResult]:
-    """Run the files of a suite whose path contains `only`, on a copy of the package's tests."""
+) -> Iterator[FileResult]:
+    """Run the files of a suite whose path contains `only`, one by one, on a copy of the package's tests."""
     files = [path for path in test_files(checkout, suite) if only in str(path)]
     copy = work / suite.repository / suite.folder
     if files and not copy.exists():
@@ -50,11 +50,9 @@ def run_suite(
     # Tests share helpers that are beside their folders.
     python_path = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(copy / suite.tests)]))
     environment = {**environment, "PYTHONPATH": python_path}
-    results = []
     for path in files:
         name = path.relative_to(checkout / suite.folder)
-        results.append(run_file(copy / name, str(name), environment, seconds))
-    return results
+        yield run_file(copy / name, str(name), environment, seconds)
 
 
 def run_file(path: Path, name: str, environment: Mapping[str, str], seconds: float) -> FileResult:
