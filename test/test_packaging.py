@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import os
 import re
 import subprocess
@@ -33,6 +34,18 @@ def test_package_xml_agrees_with_the_python_package() -> None:
     assert maintainer is not None
     assert (maintainer.text, maintainer.get("email")) == (metadata["Author"], metadata["Author-email"])
     assert package.findtext("export/build_type") == "ament_python"
+
+
+def test_every_extra_that_is_named_can_be_installed() -> None:
+    """To the letter: older versions of pip take `robot_descriptions` for another extra than `robot-descriptions`."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    sources = [path for name in ("src/fleet_sim", "docs", "examples") for path in (ROOT / name).rglob("*.[pm][yd]")]
+    text = "".join(path.read_text(encoding="utf-8") for path in [*sources, ROOT / "README.md"])
+    told = re.findall(r"missing_extra\(\s*[^,()]+,\s*\"([^\"]+)\"", text)
+    told += [name for names in re.findall(r"fleet_sim\[([\w,-]+)\]", text) for name in names.split(",")]
+    assert len(told) > 40
+    assert set(told) <= set(setup["options.extras_require"])
 
 
 def test_the_citation_and_the_page_on_installation_agree_with_the_package() -> None:

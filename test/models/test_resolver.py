@@ -142,7 +142,7 @@ def test_listing_says_what_is_available_and_why_not(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(importlib.util.find_spec("robot_descriptions") is not None, reason="the package is installed")
 def test_a_missing_package_is_named_with_its_extra() -> None:
-    with pytest.raises(MissingDependencyError, match=r"fleet_sim\[robot_descriptions\]"):
+    with pytest.raises(MissingDependencyError, match=r"fleet_sim\[robot-descriptions\]"):
         resolve_urdf("tiago")
     assert fleet_sim.discover_models("robot_descriptions") == {}
 

@@ -139,7 +139,7 @@ def _described_names() -> list[str]:
 def check_described(name: str) -> None:
     """Raise FleetSimError unless robot_descriptions is installed and has a module `name`."""
     if importlib.util.find_spec("robot_descriptions") is None:
-        raise missing_extra("robot_descriptions", "robot_descriptions", f"The model {name!r}")
+        raise missing_extra("robot_descriptions", "robot-descriptions", f"The model {name!r}")
     names = _described_names()
     if name not in names:
         raise InvalidValueError(f"robot_descriptions has no {name!r}.{did_you_mean(name, names)}")
