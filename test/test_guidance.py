@@ -25,6 +25,7 @@ from dummies import (
     Lift,
     Nudge,
     Seven,
+    Slowly,
     Straight,
     WindyParams,
 )
@@ -296,8 +297,17 @@ def test_a_collision_rule_counts_in_detection_and_blocking(sim: Sim) -> None:
     assert agent.get_pose().x == 1.0 and sim.get_active_collision_pairs() == []
 
 
-@row("a reason not to drive")
-def test_a_drive_rule_rejects_commands(sim: Sim, robot: fs.Agent) -> None:
+@row("a reason not to drive, or to drive slower")
+def test_a_drive_rule_rejects_commands_and_a_speed_rule_lowers_speeds(sim: Sim, robot: fs.Agent) -> None:
+    slowly = Slowly(sim.world, 0.25)
+    sim.world.speed_rules.add(slowly)
+    robot.set_goal(fs.Pose((3.0, 0.0, 0.0)))
+    fastest = 0.0
+    while robot.is_moving:
+        sim.step_once()
+        fastest = max(fastest, abs(robot.velocity[0]))
+    assert fastest == pytest.approx(0.25)
+    sim.world.speed_rules.remove(slowly)
     sim.world.drive_rules.add(Asleep())
     answer = sim.inbox.put(fs.SetVelocity(names=("robot",), linear=[[1.0, 0, 0]], angular=[[0, 0, 0]]))  # type: ignore[arg-type]
     sim.step_once()

@@ -90,7 +90,7 @@ def test_actions(load: Load) -> None:
         ({"robots": [{"name": "a", "pose": [0, 0, float("nan")]}]}, r"robots\[0\].pose", "finite"),
         ({"robots": [{"name": "a", "pose": {"orientation": [0, 0, 0, 0]}}]}, r"robots\[0\].pose", "zero"),
         ({"robots": [{"name": "a", "max_linear_vel": -1}]}, r"robots\[0\].max_linear_vel", "above 0"),
-        ({"robots": [{"name": "a", "motion_mode": "hover"}]}, r"robots\[0\]", "Known: differential, "),
+        ({"robots": [{"name": "a", "motion_mode": "hover"}]}, r"robots\[0\]", "Known: ackermann, "),
         ({"robots": [{"name": "a"}, {"name": "a"}]}, r"robots\[1\]", "already taken"),
         ({"robots": [{"name": "g", "grid": {"count": 9}}, {"name": "g_3"}]}, r"robots\[1\]", "already taken"),
         ({"robots": [{"name": "a"}], "objects": [{"name": "a"}]}, r"objects\[0\]", "already taken"),

@@ -77,6 +77,16 @@ def test_the_same_bits_as_in_one_process(
         two.close()
 
 
+def test_without_copies_what_was_returned_is_written_over() -> None:
+    envs = SpreadVectorEnv(4, 2, copy=False, **WORLDS)
+    try:
+        first, _ = envs.reset(seed=5)
+        later, *_ = envs.step(envs.action_space.sample())
+        assert np.shares_memory(first, later)
+    finally:
+        envs.close()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
 def test_more_actors_than_processors_are_refused(cluster: str) -> None:

@@ -12,6 +12,8 @@ import fleet_sim as fs
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.collision_rules import CollisionRule
 from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.speed_rules import SpeedRule
+from fleet_sim.core.world import World
 from fleet_sim.sensors.render.shot import Frame, Lighting, Shot
 from fleet_sim.settings import setting
 from fleet_sim.swarm import Controller, Metric, Sensor
@@ -115,6 +117,23 @@ class Corner(AgentSpawner):
 class Ghosts(CollisionRule):
     def allows(self, first: Rows, second: Rows) -> Bools:
         return np.zeros(len(first), np.bool_)
+
+
+class Slowly(SpeedRule):
+    """No robot may drive faster than `limit`, in m/s, along any axis."""
+
+    def __init__(self, world: World, limit: float) -> None:
+        self._motion, self._limit = world.motion, limit
+
+    def lower(self) -> None:
+        """Lower the limits of all."""
+        self._kept = self._motion.linear_limit.copy(), self._motion.linear_limits.copy()
+        np.minimum(self._motion.linear_limit, self._limit, out=self._motion.linear_limit)
+        np.minimum(self._motion.linear_limits, self._limit, out=self._motion.linear_limits)
+
+    def restore(self) -> None:
+        """Write back what all had."""
+        self._motion.linear_limit[:], self._motion.linear_limits[:] = self._kept
 
 
 class Asleep(DriveRule):

@@ -169,6 +169,15 @@ def test_good_launch_passes_and_reports(tmp_path: Path) -> None:
     assert "word=x" in str(suites[0].get("name"))
 
 
+def test_tests_of_other_modules_are_run_too(tmp_path: Path) -> None:
+    (tmp_path / "shared_cases.py").write_text(
+        "import unittest\nclass Shared(unittest.TestCase):\n    def test_it(self): self.fail('it was run')\n"
+    )
+    text = GOOD + f"\nimport sys; sys.path.insert(0, {str(tmp_path)!r})\nfrom shared_cases import Shared\n"
+    done = run(*command(write(tmp_path, text), "mode:=fast"))
+    assert done.returncode == 1 and "it was run" in done.stdout + done.stderr
+
+
 def test_failing_test_fails_the_command(tmp_path: Path) -> None:
     done = run(*command(write(tmp_path, BAD)))
     assert done.returncode == 1
