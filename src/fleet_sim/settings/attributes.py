@@ -23,13 +23,10 @@ class Attentive:
     __slots__ = ()
 
     def __setattr__(self, name: str, value: object) -> None:
-        known = _KNOWN.get(type(self)) or known_names(type(self))
+        known = vars(type(self)).get("_known_names") or known_names(type(self))
         if name not in known and not name.startswith("_"):
             refuse_slip(self, name, known)
         super().__setattr__(name, value)
-
-
-_KNOWN: dict[type, frozenset[str]] = {}
 
 
 def known_names(cls: type) -> frozenset[str]:
@@ -40,7 +37,10 @@ def known_names(cls: type) -> frozenset[str]:
         # Python tells nowhere before 3.13 which attributes a class has; its code does.
         for code in _code_in(vars(base).values()):
             names.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
-    return _KNOWN.setdefault(cls, frozenset(names))
+    known = frozenset(names)
+    # Kept by the class itself: a table would keep classes alive that a function defined, and all that they refer to.
+    type.__setattr__(cls, "_known_names", known)
+    return known
 
 
 def _code_in(members: Iterable[object]) -> Iterator[CodeType]:
