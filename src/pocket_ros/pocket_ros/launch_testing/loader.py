@@ -184,7 +184,9 @@ class _Loader(unittest.TestLoader):
             value
             for value in list(vars(module).values())
             # Also those of other modules, as unittest takes them; its own classes have no tests.
-            if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__[:8] != "unittest"
+            if isinstance(value, type)
+            and issubclass(value, unittest.TestCase)
+            and value.__module__.partition(".")[0] != "unittest"
         ]
         return unittest.TestSuite([self.loadTestsFromTestCase(test_class) for test_class in own])
 
