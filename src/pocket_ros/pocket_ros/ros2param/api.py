@@ -8,21 +8,8 @@ from typing import Any
 from .. import rclpy
 from ..rclpy.parameter import parameter_dict_from_yaml_file, parameter_value_to_python
 from ..rclpy.parameter_client import AsyncParameterClient
+from ..ros2cli.command import param
 from ..ros2cli.node.direct import DirectNode
-
-_SERVICE_SECONDS = 5.0
-_TYPES = (
-    "not set",
-    "boolean",
-    "integer",
-    "double",
-    "string",
-    "byte array",
-    "boolean array",
-    "integer array",
-    "double array",
-    "string array",
-)
 
 
 def get_value(*, parameter_value: Any) -> Any:
@@ -32,12 +19,12 @@ def get_value(*, parameter_value: Any) -> Any:
 
 def get_parameter_type_string(parameter_type: int) -> str:
     """The name of a type by its number in ParameterType. Raises IndexError for none."""
-    return _TYPES[parameter_type]
+    return param.TYPE_NAMES[parameter_type]
 
 
 def _client(node: Any, node_name: str) -> AsyncParameterClient:
     client = AsyncParameterClient(node, node_name)
-    if not client.wait_for_services(_SERVICE_SECONDS):
+    if not client.wait_for_services(param.SERVICE_SECONDS):
         raise RuntimeError(f"Wait for service timed out waiting for parameter services for node {node_name}")
     return client
 
@@ -78,7 +65,7 @@ def call_set_parameters(*, node: Any, node_name: str, parameters: list[Any]) -> 
 def call_list_parameters(*, node: Any, node_name: str, prefixes: list[str] | None = None) -> Any:
     """The future of `list_parameters`, done; None for a node that has no parameter services."""
     client = AsyncParameterClient(node, node_name)
-    if not client.wait_for_services(_SERVICE_SECONDS):
+    if not client.wait_for_services(param.SERVICE_SECONDS):
         return None
     future = client.list_parameters(prefixes=prefixes)
     rclpy.spin_until_future_complete(node, future)

@@ -94,50 +94,39 @@ class AnySubstitution(_OfMany):
         return _text(any(self._truths(context)))
 
 
-@expose_substitution("and")
-class AndSubstitution(AllSubstitution):
-    """True when both are."""
-
+class _OfTwo(_OfMany):
     def __init__(self, left: SomeSubstitutionsType, right: SomeSubstitutionsType) -> None:
         super().__init__(left, right)
+
+    @property
+    def left(self) -> list[Substitution]:
+        """The first, as substitutions."""
+        return self._values[0]
+
+    @property
+    def right(self) -> list[Substitution]:
+        """The second, as substitutions."""
+        return self._values[1]
+
+
+@expose_substitution("and")
+class AndSubstitution(_OfTwo, AllSubstitution):
+    """True when both are."""
 
     @classmethod
     def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
         """From the words of `$(and …)`."""
         return cls, take_words(data, "and", "left", "right")
 
-    @property
-    def left(self) -> list[Substitution]:
-        """The first, as substitutions."""
-        return self._values[0]
-
-    @property
-    def right(self) -> list[Substitution]:
-        """The second, as substitutions."""
-        return self._values[1]
-
 
 @expose_substitution("or")
-class OrSubstitution(AnySubstitution):
+class OrSubstitution(_OfTwo, AnySubstitution):
     """True when one of two is."""
-
-    def __init__(self, left: SomeSubstitutionsType, right: SomeSubstitutionsType) -> None:
-        super().__init__(left, right)
 
     @classmethod
     def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
         """From the words of `$(or …)`."""
         return cls, take_words(data, "or", "left", "right")
-
-    @property
-    def left(self) -> list[Substitution]:
-        """The first, as substitutions."""
-        return self._values[0]
-
-    @property
-    def right(self) -> list[Substitution]:
-        """The second, as substitutions."""
-        return self._values[1]
 
 
 @expose_substitution("equals")

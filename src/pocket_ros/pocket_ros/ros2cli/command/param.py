@@ -19,7 +19,7 @@ from ..subscribing import absolute_name
 from ..verbs import Verbs, add_verb, add_verbs
 
 SERVICE_SECONDS = 5.0
-_TYPES = (
+TYPE_NAMES = (
     "not set",
     "boolean",
     "integer",
@@ -31,6 +31,7 @@ _TYPES = (
     "double array",
     "string array",
 )
+"""Of a parameter, by its number in ParameterType."""
 _LABELS = (
     "Parameter not set.",
     "Boolean value is:",
@@ -140,7 +141,7 @@ def _list_of(remote: _Remote, args: argparse.Namespace) -> None:
     types: dict[str, str] = {}
     if args.param_type and names:
         descriptors = remote.ask(remote.client.describe_parameters(names)).descriptors
-        types = {d.name: f" (type: {_TYPES[d.type]})" for d in descriptors}
+        types = {d.name: f" (type: {TYPE_NAMES[d.type]})" for d in descriptors}
     for name in names:
         print(f"  {name}{types.get(name, '')}")
 
@@ -191,7 +192,7 @@ def _describe(args: argparse.Namespace) -> None:
         descriptors = remote.ask(remote.client.describe_parameters(args.parameter_names)).descriptors
     for descriptor in descriptors:
         print(f"Parameter name: {descriptor.name}")
-        print(f"  Type: {_TYPES[descriptor.type]}")
+        print(f"  Type: {TYPE_NAMES[descriptor.type]}")
         if descriptor.description:
             print(f"  Description: {descriptor.description}")
         print("  Constraints:")

@@ -18,8 +18,8 @@ from ...rosidl_runtime_py.convert import message_to_csv, message_to_ordereddict
 from ..interface_types import interface_class
 from ..node import add_node_arguments, cli_node, wait_until
 from ..subscribing import absolute_name
-from ..verbs import Verbs, add_verb, nonnegative_int
-from .topic_echo import TRUNCATE_LENGTH
+from ..verbs import Verbs, add_verb
+from .topic_echo import add_text_arguments
 
 
 def add_service_echo(verbs: Verbs) -> None:
@@ -28,18 +28,7 @@ def add_service_echo(verbs: Verbs) -> None:
     flag = parser.add_argument
     flag("service_name", help="Name of the ROS service to echo (e.g. '/add_two_ints')")
     flag("service_type", nargs="?", help="Type of the service (e.g. 'example_interfaces/srv/AddTwoInts')")
-    flag("--csv", action="store_true", help="Output all recursive fields separated by commas")
-    flag("-f", "--full-length", action="store_true", help="Output all elements of arrays, bytes and strings")
-    flag(
-        "-l",
-        "--truncate-length",
-        type=nonnegative_int,
-        default=TRUNCATE_LENGTH,
-        help=f"The length to truncate arrays, bytes and strings to (default: {TRUNCATE_LENGTH})",
-    )
-    flag("--no-arr", action="store_true", help="Don't print array fields of messages")
-    flag("--no-str", action="store_true", help="Don't print string fields of messages")
-    flag("--flow-style", action="store_true", help="Print collections in the flow style")
+    add_text_arguments(parser)
     add_node_arguments(parser)
 
 

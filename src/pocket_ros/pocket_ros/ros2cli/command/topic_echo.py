@@ -28,8 +28,23 @@ def add_echo(verbs: Verbs) -> None:
     flag("message_type", nargs="?", help="Type of the ROS message (e.g. 'std_msgs/msg/String')")
     parser = verbs.choices["echo"]
     add_qos_arguments(parser, "subscribe", "sensor_data")
-    flag("--csv", action="store_true", help="Output all recursive fields separated by commas")
     flag("--field", help="Echo a selected field of a message; '.' selects sub-fields")
+    add_text_arguments(parser)
+    flag("--no-lost-messages", action="store_true", help="Don't report when a message is lost")
+    flag("--raw", action="store_true", help="Echo the raw binary representation")
+    flag("--filter", dest="filter_expr", help="Python expression of m (the message) for those to print")
+    flag("--once", action="store_true", help="Print the first message received and then exit")
+    flag("--timeout", metavar="N", type=positive_float, help="Set a timeout in seconds for waiting")
+    flag("-i", "--include-message-info", action="store_true", help="Shows the associated message info")
+    flag("-c", "--clear", action="store_true", help="Clear screen before printing next message")
+    flag("-n", "--node-name", help="The name of the echoing node; by default, will be a hidden node name")
+    add_node_arguments(parser)
+
+
+def add_text_arguments(parser: argparse.ArgumentParser) -> None:
+    """How messages are printed."""
+    flag = parser.add_argument
+    flag("--csv", action="store_true", help="Output all recursive fields separated by commas")
     flag("-f", "--full-length", action="store_true", help="Output all elements of arrays, bytes and strings")
     flag(
         "-l",
@@ -41,15 +56,6 @@ def add_echo(verbs: Verbs) -> None:
     flag("--no-arr", action="store_true", help="Don't print array fields of messages")
     flag("--no-str", action="store_true", help="Don't print string fields of messages")
     flag("--flow-style", action="store_true", help="Print collections in the flow style")
-    flag("--no-lost-messages", action="store_true", help="Don't report when a message is lost")
-    flag("--raw", action="store_true", help="Echo the raw binary representation")
-    flag("--filter", dest="filter_expr", help="Python expression of m (the message) for those to print")
-    flag("--once", action="store_true", help="Print the first message received and then exit")
-    flag("--timeout", metavar="N", type=positive_float, help="Set a timeout in seconds for waiting")
-    flag("-i", "--include-message-info", action="store_true", help="Shows the associated message info")
-    flag("-c", "--clear", action="store_true", help="Clear screen before printing next message")
-    flag("-n", "--node-name", help="The name of the echoing node; by default, will be a hidden node name")
-    add_node_arguments(parser)
 
 
 class _Printer:
