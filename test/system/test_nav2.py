@@ -54,7 +54,8 @@ SCENARIO = {
             "battery": {"level": 0.5},
         }
     ],
-    "ros": {"nav2": {"enabled": True}, "groups": ["commands", "state", "actions"]},
+    # Feedback in every step: so what it says just before the end is seen, too.
+    "ros": {"nav2": {"enabled": True}, "groups": ["commands", "state", "actions"], "rates": {"feedback": 20.0}},
 }
 
 

@@ -59,7 +59,8 @@ def _feedback(kind: Any, progress: Progress) -> Any:
 
 def _through_feedback(progress: Progress) -> Any:
     feedback = _feedback(NavigateThroughPoses, progress)
-    feedback.number_of_poses_remaining = int(progress.details["poses_left"])
+    # Nav2 counts the last pose until the result. Here a robot may stand at it when feedback is published.
+    feedback.number_of_poses_remaining = max(1, int(progress.details["poses_left"]))
     return feedback
 
 
