@@ -25,12 +25,30 @@ sys.exit({function}())
 """
 _BORROWED = {"test_msgs": "test_interface_files"}
 """Packages whose definitions are, but for a few, those of another repository."""
+LENT = "lent_modules"
+"""The module, in `lib/python` of the prefix, that lends test_msgs the Python file beside its messages."""
+_LENT_MODULE = "test_msgs.message_fixtures"
+_LENDING = """import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+
+
+class Lender:
+    def find_spec(self, fullname, path=None, target=None) -> "ModuleSpec | None":
+        if fullname != {name!r}:
+            return None
+        return importlib.util.spec_from_file_location(fullname, {path!r})
+
+
+sys.meta_path.insert(0, Lender())
+"""
 _LIBRARY_FOLDERS = {"launch_testing": "example_processes"}
 
 
 def make_prefix(prefix: Path, checkouts: Iterable[Path]) -> None:
     """Fill a folder with the packages below the checkouts."""
     packages = {name: folder for root in checkouts for name, folder in _packages(root)}
+    _write_lender(prefix / "lib" / "python", packages.get("test_msgs", Path()))
     for name, folder in packages.items():
         share = prefix / "share" / name
         share.mkdir(parents=True)
@@ -42,6 +60,14 @@ def make_prefix(prefix: Path, checkouts: Iterable[Path]) -> None:
         _write_programs(prefix / "lib" / name, folder)
         if name in _LIBRARY_FOLDERS:
             _link_files(prefix / "lib" / name, (folder / _LIBRARY_FOLDERS[name]).iterdir())
+
+
+def _write_lender(folder: Path, package: Path) -> None:
+    """Write a plugin of pytest: packages of interfaces are made here, and have no folder for Python files."""
+    folder.mkdir(parents=True)
+    path = package.resolve() / "src" / "test_msgs" / "message_fixtures.py"
+    text = _LENDING.format(name=_LENT_MODULE, path=str(path)) if path.is_file() else ""
+    (folder / f"{LENT}.py").write_text(text)
 
 
 def _packages(root: Path) -> Iterator[tuple[str, Path]]:

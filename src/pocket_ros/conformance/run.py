@@ -58,6 +58,9 @@ def _environment(work: Path) -> dict[str, str]:
     return {
         **kept,
         "AMENT_PREFIX_PATH": os.pathsep.join(paths),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(work / "prefix" / "lib" / "python"), os.environ.get("PYTHONPATH")])
+        ),
         "ROS_LOG_DIR": str(work / "log"),
         "ROS_AUTOMATIC_DISCOVERY_RANGE": os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"),
         "PYTHONDONTWRITEBYTECODE": "1",

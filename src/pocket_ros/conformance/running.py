@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+from prefix import LENT
 from suites import Suite, test_files
 
 _TEST_SECONDS = 60
@@ -70,7 +71,7 @@ def _command(path: Path) -> list[str]:
     if re.search(r"^def generate_test_description", path.read_text(), re.MULTILINE):
         return [sys.executable, "-m", "launch_testing.launch_test", str(path), *_launch_arguments(path)]
     limit = [f"--timeout={_TEST_SECONDS}"] if find_spec("pytest_timeout") else []
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *limit, path.name]
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", LENT, *limit, path.name]
 
 
 def _launch_arguments(path: Path) -> list[str]:

@@ -44,6 +44,8 @@ class LaunchService:
         self._lock = threading.Lock()
         self._pending: set[asyncio.Future[Any]] = set()
         self._return_code = 0
+        self.task: asyncio.Task[Any] | None = None
+        """What runs the launch: done when it has ended, None before it begins."""
         self.interrupted = False
         """Whether a person ended the launch by Ctrl-C."""
         self._logger = get_logger("launch")
@@ -92,6 +94,10 @@ class LaunchService:
             if self._loop is not None:
                 raise RuntimeError("this LaunchService runs already; create one for each launch")
             self._loop = self._context.asyncio_loop = asyncio.get_running_loop()
+            if self.task is not None:  # the launch before has shut down; its queue belongs to its loop
+                self._context.is_shutdown, self._return_code = False, 0
+                self._context.events = asyncio.Queue()
+            self.task = asyncio.current_task()
             for event in self._before_run:
                 self._context.emit_event_sync(event)
             self._before_run.clear()
@@ -106,10 +112,13 @@ class LaunchService:
 
     # Events
 
+    def _is_idle(self) -> bool:
+        return self._context.events.empty() and not self._pending
+
     async def _process_events(self, shutdown_when_idle: bool) -> None:
         events = self._context.events
         while True:
-            if events.empty() and not self._pending:
+            if self._is_idle():
                 if self._context.is_shutdown:
                     return
                 if shutdown_when_idle:

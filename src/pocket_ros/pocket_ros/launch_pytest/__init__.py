@@ -1,9 +1,10 @@
-"""Launches as fixtures of pytest, which are not covered: `launch_testing` is."""
+"""Launches as fixtures of pytest, and tests that run beside them.
 
+A launch is a function decorated with `launch_pytest.fixture`; tests marked `launch(fixture=...)` start when
+it is ready. What follows a `yield` in them, and tests marked with `shutdown=True`, run when it has ended.
+"""
 
-def __getattr__(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(
-        f"launch_pytest.{name} is not covered by pocket_ros, launch_testing is; a full ROS 2 has it"
-    )
+from . import actions, tools
+from .fixture import fixture
+
+__all__ = ["actions", "fixture", "tools"]

@@ -22,4 +22,8 @@ def __getattr__(name: str) -> Any:
         from . import raw_entities  # which few programs need
 
         return getattr(raw_entities, name)
+    if name == "rmw_qos_profile_t":
+        from .qos import CQoSProfile
+
+        return CQoSProfile
     raise NotImplementedError(f"rclpy._rclpy_pybind11.{name} is not covered; a full ROS 2 has it")

@@ -29,6 +29,8 @@ _FIRST_POLL, _LAST_POLL = 0.0005, 0.05
 class Client(ServiceEndpoint):
     """Sends requests to a service. Made by `Node.create_client`. Futures pending at its end stay undone."""
 
+    turn = 4
+
     def __init__(
         self,
         node: EndpointOwner,

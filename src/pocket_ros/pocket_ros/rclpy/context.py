@@ -56,11 +56,14 @@ class Context(WithBlock):
         """Initialise with ROS arguments (`sys.argv` where None) and a domain (`ROS_DOMAIN_ID` where None).
 
         Raises RuntimeError when initialised already and for a domain out of range, and as `parse_arguments`
-        does; NotImplementedError where the environment asks for security.
+        does; UnicodeEncodeError for arguments that are no text; NotImplementedError where the environment
+        asks for security.
         """
         with self._lock:
             if self._initialised:
                 raise RuntimeError("Context.init() must only be called once")
+            for word in args or ():
+                word.encode()  # raises UnicodeEncodeError for what is no text
             _refuse_security()
             self._domain_id = _domain_id() if domain_id is None else _checked_domain(domain_id)
             self.arguments = arguments.parse_arguments(sys.argv if args is None else args)

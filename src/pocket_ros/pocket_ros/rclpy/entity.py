@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from .callback_groups import CallbackGroup
 from .exceptions import InvalidHandle
@@ -27,6 +27,10 @@ class Entity(Destroyable):
     `take` answers None where there was nothing after all. `run` answers a coroutine where the callback is
     one.
     """
+
+    turn: ClassVar[int] = 3
+    """Which comes first of those that are ready at once, as in rclpy: waitables 0, timers 1, subscriptions 2,
+    clients 4, services 5."""
 
     def __init__(self, callback_group: CallbackGroup | None) -> None:
         self.callback_group = callback_group

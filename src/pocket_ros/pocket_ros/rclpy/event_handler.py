@@ -275,7 +275,7 @@ class _EventCallbacks:
 
         def warn(info: QoSRequestedIncompatibleQoSInfo) -> None:
             policy = qos_policy_name_from_kind(info.last_policy_kind)
-            get_logger(logger).warning(
+            get_logger(logger).warn(
                 f"{self._warning.format(topic=topic_name)} Last incompatible policy: {policy}"
             )
 

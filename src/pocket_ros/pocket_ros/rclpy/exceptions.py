@@ -28,7 +28,7 @@ class NotInitializedException(Exception):
 
 
 class NoTypeSupportImportedException(Exception):
-    """Raised by a full ROS 2 for a class whose type support cannot be loaded; never raised here."""
+    """Raised for a class of a full ROS 2 whose type support is not loaded."""
 
     def __init__(self) -> None:
         super().__init__("no type_support imported")
@@ -46,6 +46,7 @@ class NameValidationException(Exception):
     """Raised for a name that breaks the rules; says at which character."""
 
     def __init__(self, name_type: str, name: str, error_msg: str, invalid_index: int) -> None:
+        self.name_type = name_type
         marker = " " * invalid_index + "^"
         super().__init__(f"Invalid {name_type}: {error_msg}:\n  '{name}'\n   {marker}")
 
@@ -151,4 +152,7 @@ class UnknownROSArgsError(RuntimeError):
 
 
 class InvalidROSArgsError(RCLError):
-    """Raised by init for a ROS argument that cannot be parsed."""
+    """Raised for ROS arguments, of init or of a node, that cannot be parsed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"Failed to parse ROS arguments: {text}")

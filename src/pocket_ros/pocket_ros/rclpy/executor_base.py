@@ -49,6 +49,7 @@ class Executor(ExecutorWaiting, WithBlock):
         self._nodes: set[_Node] = set()
         self._tasks: deque[Task[Any]] = deque()
         self._task_turns = 0
+        self._ran_task = False
         self._unfinished: set[Task[Any]] = set()
         self._is_shutdown = False
         self._running = 0
@@ -230,7 +231,12 @@ class Executor(ExecutorWaiting, WithBlock):
             self._task_turns -= 1
             task = self._tasks.popleft()
             if not task.done():
+                self._ran_task = True
                 return Job(lambda task=task: self._run_task(task), task.entity)  # type: ignore[misc]
+        if self._ran_task and self._ready:
+            # What the task has sent to this program comes in its turn, not behind what was ready before.
+            self._ran_task = False
+            self._look_again()
         while self._ready:
             entity = self._ready.popleft()
             if entity.executor_key not in self._entities:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .context import Context
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..dds.waitset import Guard, WaitSet
 
 _GUARD_KEY = 0
+_turn = attrgetter("turn")
 
 
 class ExecutorWaiting:
@@ -116,6 +118,7 @@ class ExecutorWaiting:
         self._ready.extend(waiting.ready())
 
     def _collect(self, keys: list[int]) -> None:
+        found: list[Entity] = []
         for key in keys:
             if key == _GUARD_KEY:
                 if self._guard is not None:
@@ -123,4 +126,17 @@ class ExecutorWaiting:
                 continue
             entity = self._entities.get(key)
             if entity is not None:
-                self._ready.append(entity)
+                found.append(entity)
+        if len(found) > 1:
+            found.sort(key=_turn)
+        self._ready.extend(found)
+
+    def _look_again(self) -> None:
+        """Add what has become ready meanwhile, each in its turn among what was."""
+        assert self._wait_set is not None
+        self._wait_for(self._wait_set, 0)
+        # One by one: other threads may add to it at the same time, and nothing of theirs must be lost.
+        waiting = []
+        while self._ready:
+            waiting.append(self._ready.popleft())
+        self._ready.extend(sorted(waiting, key=_turn))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -79,13 +80,19 @@ class MultiThreadedExecutor(Executor):
     def __init__(self, num_threads: int | None = None, *, context: Context | None = None) -> None:
         super().__init__(context=context)
         if num_threads is None:
-            num_threads = os.cpu_count() or 2
-        self._pool = ThreadPoolExecutor(num_threads, thread_name_prefix="executor")
+            # The processors this process may use, which in a container are often fewer than there are.
+            num_threads = len(os.sched_getaffinity(0))
+        elif num_threads == 1:
+            warnings.warn(
+                "MultiThreadedExecutor is used with a single thread. Use the SingleThreadedExecutor instead.",
+                stacklevel=2,
+            )
+        self._executor = ThreadPoolExecutor(num_threads, thread_name_prefix="executor")
         self._errors: deque[BaseException] = deque()
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         success = super().shutdown(timeout_sec)
-        self._pool.shutdown(wait=success)
+        self._executor.shutdown(wait=success)
         return success
 
     def _spin_once(self, timeout_sec: float | None, done: Callable[[], bool] | None) -> None:
@@ -100,7 +107,7 @@ class MultiThreadedExecutor(Executor):
         if job is not None:
             with self._idle:
                 self._running += 1
-            self._pool.submit(self._run_in_pool, job.run)
+            self._executor.submit(self._run_in_pool, job.run)
         if self._errors:
             raise self._errors.popleft()
 

@@ -113,7 +113,7 @@ def expand_topic_name(topic_name: str, node_name: str, node_namespace: str) -> s
         validate_node_name(node_name)
         validate_namespace(node_namespace)
     except NameValidationException as error:
-        raise ValueError(str(error)) from None
+        raise ValueError(f"{error.name_type} is invalid: {error}") from None
     namespace = node_namespace
     base = namespace.rstrip("/")
     if topic_name.startswith("~"):

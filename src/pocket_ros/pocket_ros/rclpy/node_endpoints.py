@@ -111,9 +111,7 @@ class NodeEndpoints:
         )
         publisher = publisher_class(self, writer, msg_type, full_name, profile, group)
         events = event_callbacks or PublisherEventCallbacks()
-        publisher.event_handlers = events.create_event_handlers(
-            group, writer, full_name, publisher.logger_name
-        )
+        publisher.event_handlers = events.create_event_handlers(group, writer, topic, publisher.logger_name)
         return publisher
 
     def _ros_create_subscription(
@@ -144,7 +142,7 @@ class NodeEndpoints:
         )
         events = event_callbacks or SubscriptionEventCallbacks()
         subscription.event_handlers = events.create_event_handlers(
-            group, reader, full_name, subscription.logger_name
+            group, reader, topic, subscription.logger_name
         )
         return subscription
 

@@ -180,9 +180,9 @@ class QoSProfile:
             return object.__getattribute__(self, f"_{name}")
         raise AttributeError(f"'QoSProfile' object has no attribute '{name}'")
 
-    def get_c_qos_profile(self) -> QoSProfile:
-        """The profile as `rclpy._rclpy_pybind11` takes it, which is the profile itself here."""
-        return self
+    def get_c_qos_profile(self) -> CQoSProfile:
+        """A copy as `rclpy._rclpy_pybind11` has it."""
+        return CQoSProfile(**self.__getstate__())
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _DEFAULTS}
@@ -203,6 +203,24 @@ class QoSProfile:
         return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)}' for n in _DEFAULTS)})"
 
     __repr__ = __str__
+
+
+class CQoSProfile(QoSProfile):
+    """What is `rclpy._rclpy_pybind11.rmw_qos_profile_t`: a profile that gives its policies by name."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policies, as the arguments of a QoSProfile."""
+        return self.__getstate__()
+
+    @staticmethod
+    def predefined(name: str) -> CQoSProfile:
+        """A profile such as `qos_profile_default`. Raises ValueError for a name that none has."""
+        known = {f"qos_profile_{key.lower()}": p.value for key, p in QoSPresetProfiles.__members__.items()}
+        if name not in known:
+            raise ValueError(f"no profile is named {name!r}; known are {', '.join(sorted(known))}")
+        return CQoSProfile(**known[name].__getstate__())
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -154,6 +154,11 @@ def policy_as_parameter(qos: QoSProfile, policy: QoSPolicyKind) -> str | int | b
     return value.nanoseconds if isinstance(value, Duration) else value
 
 
+# The names that rclpy gives them: those who test options of their own call these.
+_declare_qos_parameters = declare_qos_parameters
+_get_qos_policy_parameter = policy_as_parameter
+
+
 def _policy_from_parameter(policy: QoSPolicyKind, parameter: Parameter) -> Any:
     value = parameter.value
     if policy in _ENUMS:

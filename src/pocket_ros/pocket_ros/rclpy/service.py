@@ -31,6 +31,8 @@ _MATCH_POLL = 0.001
 class Service(ServiceEndpoint):
     """Answers requests of one type. Made by `Node.create_service`."""
 
+    turn = 5
+
     def __init__(
         self,
         node: EndpointOwner,
@@ -78,6 +80,11 @@ class Service(ServiceEndpoint):
         )
         self._report(EventKind.REQUEST_RECEIVED, header, request)
         return request, header
+
+    def service_take_request(self, request_type: type[Any]) -> tuple[Any, RequestHeader] | tuple[None, None]:
+        """The next request with its header, or twice None: of `handle`, for programs that poll."""
+        found = self.take()
+        return (None, None) if found is None else found
 
     def _report(self, kind: EventKind, header: RequestHeader, content: Any) -> None:
         if self._events is not None:

@@ -110,6 +110,8 @@ class SubscriptionHandle(WithBlock):
 class Subscription(TopicEndpoint, Entity):
     """Receives messages of one type from a topic. Made by `Node.create_subscription`."""
 
+    turn = 2
+
     class CallbackType(Enum):
         """Whether the callback takes the message alone or its info as well."""
 

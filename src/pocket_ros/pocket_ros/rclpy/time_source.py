@@ -25,7 +25,7 @@ class TimeSource:
     """Follows the parameter `use_sim_time` of a node."""
 
     def __init__(self, *, node: NodeBase | None = None) -> None:
-        self._node_ref: Callable[[], NodeBase | None] = lambda: None
+        self._get_node: Callable[[], NodeBase | None] = lambda: None
         self._clocks: set[ROSClock] = set()
         self._last = Time(clock_type=ClockType.ROS_TIME)
         self._active = False
@@ -35,9 +35,9 @@ class TimeSource:
 
     def attach_node(self, node: NodeBase) -> None:
         """Follow this node's parameter, which is declared where it is not, instead of any other's."""
-        if self._node_ref() is not None:
+        if self._get_node() is not None:
             self.detach_node()
-        self._node_ref = weakref.ref(node)
+        self._get_node = weakref.ref(node)
         if not node.has_parameter(USE_SIM_TIME_NAME):
             node.declare_parameter(USE_SIM_TIME_NAME, False)
         parameter = node.get_parameter(USE_SIM_TIME_NAME)
@@ -52,13 +52,13 @@ class TimeSource:
 
     def detach_node(self) -> None:
         """No longer follow the node; the clocks keep what they show. Raises RuntimeError without one."""
-        node = self._node_ref()
+        node = self._get_node()
         if node is None:
             raise RuntimeError("Unable to remove node: no node is attached")
         self._unsubscribe()
         node.remove_on_set_parameters_callback(self._on_parameters)
         node.remove_post_set_parameters_callback(self._after_parameters)
-        self._node_ref = lambda: None
+        self._get_node = lambda: None
 
     @property
     def ros_time_is_active(self) -> bool:
@@ -97,7 +97,7 @@ class TimeSource:
             clock.set_ros_time_override(self._last)
 
     def _subscribe(self) -> None:
-        node = self._node_ref()
+        node = self._get_node()
         if node is not None and self._clock_sub is None:
             self._clock_sub = node.create_subscription(
                 message_class("rosgraph_msgs/msg/Clock"),
@@ -107,7 +107,7 @@ class TimeSource:
             )
 
     def _unsubscribe(self) -> None:
-        node = self._node_ref()
+        node = self._get_node()
         if node is not None and self._clock_sub is not None:
             node.destroy_subscription(self._clock_sub)
         self._clock_sub = None

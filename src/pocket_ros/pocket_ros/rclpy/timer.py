@@ -17,6 +17,8 @@ from .handle import Handle
 class Timer(Entity):
     """Calls back once per period of its clock; periods missed are skipped, not caught up with."""
 
+    turn = 1
+
     def __init__(
         self,
         callback: Callable[..., Any] | None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from .exceptions import NoTypeSupportImportedException
+
 MsgType = TypeVar("MsgType")
 SrvType = TypeVar("SrvType")
 SrvTypeRequest = TypeVar("SrvTypeRequest")
@@ -11,7 +13,12 @@ SrvTypeResponse = TypeVar("SrvTypeResponse")
 
 
 def check_for_type_support(msg_or_srv_type: Any) -> None:
-    """Raises AttributeError for what is no interface class of pocket_ros."""
+    """Raises AttributeError for what is no interface class of pocket_ros.
+
+    NoTypeSupportImportedException is for a class of ROS 2 whose compiled part cannot be imported.
+    """
+    if getattr(type(msg_or_srv_type), "_TYPE_SUPPORT", msg_or_srv_type) is None:
+        raise NoTypeSupportImportedException()
     if not getattr(msg_or_srv_type, "_type_name_", None):
         raise AttributeError(
             f"{msg_or_srv_type!r} is no interface class: pass one such as std_msgs.msg.String itself"

@@ -162,6 +162,8 @@ class WaitableWaitSet:
 class WaitableEntity(Entity):
     """A program's waitable as executors run it."""
 
+    turn = 0
+
     def __init__(self, waitable: Waitable) -> None:
         super().__init__(None)
         # The waitable is in the group already, and stays the only one there for the two of them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import signal
 import sys
 
@@ -33,6 +34,11 @@ NOT_COVERED = (
     "wtf",
 )
 NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex"), "pkg": ("create",)}
+
+
+def completion_is_asked() -> bool:
+    """Whether a shell asks for completions and not for a run."""
+    return "_ARGCOMPLETE" in os.environ
 
 
 def _top_parser() -> argparse.ArgumentParser:
@@ -72,6 +78,10 @@ def main(*, argv: list[str] | None = None) -> int | str | None:
 
     A group of verbs is imported only when it is called.
     """
+    if argv is None and completion_is_asked():
+        from .completion import answer
+
+        answer(COMMANDS)
     words = sys.argv[1:] if argv is None else list(argv)
     if not words or words[0] in ("-h", "--help"):
         _top_parser().print_help()

@@ -56,10 +56,17 @@ class _Filler:
                 self.setters.append(partial(setattr, current, "stamp"))
             elif self._time_now and kind == "builtin_interfaces/Time" and value == "now":
                 self.setters.append(partial(setattr, msg, name))
-            elif kind.startswith("sequence<") or kind.endswith("]"):
-                setattr(msg, name, self._array(kind, current, value))
             else:
-                setattr(msg, name, self._scalar(current, value))
+                setattr(msg, name, self._converted(name, kind, current, value))
+
+    def _converted(self, name: str, kind: str, current: Any, value: Any) -> Any:
+        is_array = kind.startswith("sequence<") or kind.endswith("]")
+        if "/" in kind:  # what is wrong inside says so itself
+            return self._array(kind, current, value) if is_array else self._scalar(current, value)
+        try:
+            return self._array(kind, current, value) if is_array else self._scalar(current, value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"the field '{name}' takes {kind}, not {value!r}: {error}") from error
 
     def _scalar(self, current: Any, value: Any) -> Any:
         if type(value) is type(current):

@@ -88,6 +88,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_every_outcome_is_counted(checkout: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     command = [sys.executable, str(RUN), "--all", str(checkout), "--json", str(report), "--seconds", "20"]

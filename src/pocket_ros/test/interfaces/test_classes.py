@@ -89,7 +89,7 @@ NUMBERS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("numbers", NUMBERS, ids=repr)
+@pytest.mark.parametrize("numbers", NUMBERS, ids=lambda numbers: type(numbers).__name__)
 def test_numbers_of_any_kind_are_taken_for_floats(numbers: Any) -> None:
     state = JointState()
     state.position = numbers

@@ -47,7 +47,7 @@ def test_a_test_starts_and_ends_processes_of_its_own() -> None:
             stays = python(f"{PAUSE}; {ECHO}; signal.pause()")
             options = {"output_filter": basic_output_filter()}
             with launch_process(launch_service, stays, proc_info, proc_output, **options) as process:
-                assert process.wait_for_output(lambda text: "done" in text, timeout=60)
+                assert process.wait_for_output(lambda text: "done\n" in text, timeout=60)
                 assert process.running and not process.terminated
                 assert (process.stdout, process.stderr) == (
                     "ready\n",
@@ -151,9 +151,6 @@ def test_texts_are_matched_from_a_place_on() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("launch_pytest", "fixture"),
-        ("launch_pytest.tools", "wait_for_output"),
-        ("launch_testing.legacy", "LaunchTestService"),
         ("launch_testing.pytest.hooks", "find_launch_test_entrypoint"),
     ],
 )

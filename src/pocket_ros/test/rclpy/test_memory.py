@@ -86,6 +86,7 @@ def test_contexts_that_come_and_go(given_out: Callable[[], float]) -> None:
         assert least(given_out, enough=before + 600.0) - before < 60 * 10.0
 
 
+@pytest.mark.slow
 def test_endpoints_of_others_that_come_and_go(
     given_out: Callable[[], float], start: Callable[..., Any]
 ) -> None:

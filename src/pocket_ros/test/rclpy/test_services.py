@@ -45,13 +45,14 @@ def test_many_clients_get_their_own_answers(ros: None, start: Start) -> None:
 
 
 def test_a_blocking_call_works_while_another_thread_spins(ros: None, start: Start) -> None:
-    start("adder").wait_for("ready")
+    # A name of its own: servers that other tests have killed are known until their lease ends.
+    start("adder", "--ros-args", "-r", "add:=add_at_once").wait_for("ready")
     node, executor = Node("here"), SingleThreadedExecutor()
     executor.add_node(node)
     spinning = threading.Thread(target=lambda: executor.spin_until_future_complete(done))
     done: rclpy.Future[bool] = rclpy.Future()
     spinning.start()
-    client = node.create_client(AddTwoInts, "add")
+    client = node.create_client(AddTwoInts, "add_at_once")
     assert client.wait_for_service(timeout_sec=10)
     assert client.call(AddTwoInts.Request(a=40, b=2)).sum == 42
     done.set_result(True)

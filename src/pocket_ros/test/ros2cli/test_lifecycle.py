@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.slow
 def test_a_managed_node_is_seen_and_changed(start: Callable[..., Any], ros2: Any) -> None:
     start("managed").wait_for("ready")
 

@@ -1,9 +1,151 @@
-"""Tests as they were written before `launch_test`, which are not covered."""
+"""Launch tests as they were before `launch_test`: a service that counts which tests of a launch passed.
+
+PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...launch import LaunchContext, LaunchDescription, LaunchService
+from ...launch.action import Action
+from ...launch.actions import EmitEvent, ExecuteProcess, RegisterEventHandler
+from ...launch.event_handlers import OnExecutionComplete, OnProcessExit, OnProcessIO, OnShutdown
+from ...launch.events import ExecutionComplete, Shutdown
+from ...launch.events.process import ProcessExited, ProcessIO
+from ...launch.utilities import ensure_argument_type
+from . import output
+from .output import OutputTest
+
+__all__ = ["LaunchTestService", "output"]
+
+_ARMED, _DONE, _FAILED = "armed", "done", "failed"
 
 
-def __getattr__(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(
-        f"launch_testing.legacy.{name} is not covered by pocket_ros; a full ROS 2 has it"
-    )
+class LaunchTestService:
+    """Adds tests to a launch description, and gives the launch that runs it their return code.
+
+    The launch is shut down when a test has failed and when all have ended.
+    """
+
+    def __init__(self) -> None:
+        self._tests: dict[str, str] = {}
+        self._return_codes: dict[str, int] = {}
+
+    def add_fixture_action(
+        self,
+        launch_description: LaunchDescription,
+        action: Action,
+        exit_allowed: bool | list[int] | tuple[int, ...] = (0,),
+    ) -> Action:
+        """Add an action that tests need. A process that ends with a code not allowed fails the launch."""
+        launch_description.add_action(action)
+        if isinstance(action, ExecuteProcess):
+
+            def on_exit(event: ProcessExited, context: LaunchContext) -> EmitEvent | None:
+                allowed = exit_allowed if isinstance(exit_allowed, bool) else event.returncode in exit_allowed
+                if context.is_shutdown or allowed:
+                    return None
+                self._return_codes[event.process_name] = event.returncode or 1
+                return EmitEvent(event=Shutdown(reason=f"{event.process_name} fixture process died!"))
+
+            handler = OnProcessExit(target_action=action, on_exit=on_exit)
+            launch_description.add_action(RegisterEventHandler(handler))
+        return action
+
+    def add_test_action(self, launch_description: LaunchDescription, action: Action) -> Action:
+        """Add an action that is a test: a process that is to end with 0, or another that is to end well."""
+        name = self._arm(action, "")
+
+        def on_exit(event: ProcessExited, context: LaunchContext) -> EmitEvent | None:
+            if event.returncode == 0:
+                return self._end(name)
+            self._return_codes[event.process_name] = event.returncode
+            return self._fail(name, f"{event.process_name} test failed!")
+
+        def on_completion(event: ExecutionComplete, context: LaunchContext) -> EmitEvent | None:
+            future = event.action.get_asyncio_future()
+            if future is not None and not future.cancelled() and (error := future.exception()) is not None:
+                return self._fail(name, str(error))
+            return self._end(name)
+
+        handler = (
+            OnProcessExit(target_action=action, on_exit=on_exit)
+            if isinstance(action, ExecuteProcess)
+            else OnExecutionComplete(target_action=action, on_completion=on_completion)
+        )
+        launch_description.add_action(RegisterEventHandler(handler))
+        launch_description.add_action(action)
+        return action
+
+    def add_output_test(
+        self,
+        launch_description: LaunchDescription,
+        action: ExecuteProcess,
+        output_test: OutputTest,
+        test_suffix: str = "output",
+        output_filter: Callable[[bytes], bytes] | None = None,
+        side_effect: str | None = None,
+    ) -> ExecuteProcess:
+        """Test standard output of a process that is in the description already.
+
+        `output_test` comes from `launch_testing.legacy.output`. With `side_effect="shutdown"` the launch
+        ends when all output was found. Raises ValueError for another side effect, and for a test that expects
+        nothing.
+        """
+        ensure_argument_type(action, ExecuteProcess, "action")
+        collected, collate, match, expected = output_test
+        if side_effect not in (None, "shutdown"):
+            raise ValueError(f"side_effect is {side_effect!r}; it can be 'shutdown' or None")
+        missing = list(expected)
+        if not missing:
+            raise ValueError("output_test expects nothing; give lines or patterns for the output")
+        name = self._arm(action, test_suffix)
+
+        def on_stdout(event: ProcessIO) -> EmitEvent | None:
+            nonlocal collected
+            if not missing:
+                return None
+            collected = collate(collected, event.text if output_filter is None else output_filter(event.text))
+            missing[:] = [pattern for pattern in missing if not match(collected, pattern)]
+            return None if missing else self._end(name, side_effect)
+
+        def on_shutdown(event: Shutdown, context: LaunchContext) -> None:
+            if missing:
+                self._fail(name, "not all output matched")
+
+        for handler in (
+            OnProcessIO(target_action=action, on_stdout=on_stdout),
+            # What the process wrote last may come behind its end: it is judged when the launch ends.
+            OnProcessExit(target_action=action, on_exit=lambda event, context: self._end(name)),
+            OnShutdown(on_shutdown=on_shutdown),
+        ):
+            launch_description.add_action(RegisterEventHandler(handler))
+        return action
+
+    def run(self, launch_service: LaunchService, *args: Any, **kwargs: Any) -> int:
+        """Run the launch; its return code, or that of the first failed process, or 1 for a failed test."""
+        code = launch_service.run(*args, **kwargs)
+        if code:
+            return code
+        default = 1 if _FAILED in self._tests.values() else 0
+        return next((code for code in self._return_codes.values() if code), default)
+
+    def _arm(self, action: Action, suffix: str) -> str:
+        name = f"test_{id(action)}_{suffix}"
+        if name in self._tests:
+            raise ValueError(f"{action.describe()} has a test '{suffix}' already; give another test_suffix")
+        self._tests[name] = _ARMED
+        return name
+
+    def _end(self, name: str, side_effect: str | None = None) -> EmitEvent | None:
+        if self._tests[name] == _ARMED:
+            self._tests[name] = _DONE
+        if _ARMED not in self._tests.values():
+            return EmitEvent(event=Shutdown(reason="all tests finished"))
+        return EmitEvent(event=Shutdown(reason="shutdown after test")) if side_effect == "shutdown" else None
+
+    def _fail(self, name: str, reason: str) -> EmitEvent:
+        self._tests[name] = _FAILED
+        return EmitEvent(event=Shutdown(reason=reason))

@@ -94,7 +94,7 @@ class ActionServer(ActionWaitable):
         self._action_name = action_name
         self._result_timeout_ns = int(result_timeout * S_TO_NS)
         self._lock = RLock()
-        self._goals: dict[bytes, ServerGoalHandle] = {}
+        self._goal_handles: dict[bytes, ServerGoalHandle] = {}
         self._results: dict[bytes, Future[Any]] = {}
         self._book = StatusBook()
         self._expiry: Timer | None = None
@@ -202,7 +202,7 @@ class ActionServer(ActionWaitable):
             return
         self._destroyed = True
         self._node.remove_waitable(self)
-        for goal_handle in self._goals.values():
+        for goal_handle in self._goal_handles.values():
             goal_handle.destroy()
         for entity in self._ros_entities():
             entity.destroy()  # type: ignore[attr-defined]
@@ -211,7 +211,7 @@ class ActionServer(ActionWaitable):
 
     async def _on_goal(self, request: Any, header: RequestHeader) -> None:
         key = bytes(request.goal_id.uuid)
-        accepted = key not in self._goals and await self._wants(request.goal)
+        accepted = key not in self._goal_handles and await self._wants(request.goal)
         response = self._action_type.Impl.SendGoalService.Response(accepted=accepted)
         goal_handle = None
         if accepted:
@@ -219,7 +219,7 @@ class ActionServer(ActionWaitable):
             info = message_class("action_msgs/msg/GoalInfo")(goal_id=request.goal_id, stamp=response.stamp)
             goal_handle = ServerGoalHandle(self, info, request.goal)
             with self._lock:
-                self._goals[key] = goal_handle
+                self._goal_handles[key] = goal_handle
                 self._results[key] = Future()
                 self._book.add(key, response.stamp.sec, response.stamp.nanosec, goal_handle.status)
         self._answer(self._goal_service, response, header)
@@ -263,7 +263,9 @@ class ActionServer(ActionWaitable):
     async def _on_cancel(self, request: Any, header: RequestHeader) -> None:
         response = self._action_type.Impl.CancelGoalService.Response()
         with self._lock:
-            response.return_code, candidates = goals_to_cancel(request.goal_info, list(self._goals.values()))
+            response.return_code, candidates = goals_to_cancel(
+                request.goal_info, list(self._goal_handles.values())
+            )
         for goal_handle in candidates:
             if await _call(self._cancel_callback, goal_handle) is CancelResponse.ACCEPT:
                 try:
@@ -304,14 +306,14 @@ class ActionServer(ActionWaitable):
         now = self._node.get_clock().now_ns()
         with self._lock:
             gone = set()
-            for key, goal_handle in list(self._goals.items()):
+            for key, goal_handle in list(self._goal_handles.items()):
                 finished = goal_handle.finished_at
                 if finished and now - finished >= self._result_timeout_ns:
                     goal_handle.destroy()
-                    del self._goals[key], self._results[key]
+                    del self._goal_handles[key], self._results[key]
                     gone.add(key)
             self._book.discard(gone)
-            waiting = [g.finished_at for g in self._goals.values() if g.finished_at]
+            waiting = [g.finished_at for g in self._goal_handles.values() if g.finished_at]
             expiry = self._expiry
             if not waiting and expiry is not None:
                 self._expiry = None

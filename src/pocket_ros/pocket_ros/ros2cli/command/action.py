@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from typing import Any
-
-import yaml
 
 from ... import rclpy
 from ...rclpy.action import ActionClient
@@ -24,6 +21,7 @@ from ..interface_types import interface_class
 from ..listing import print_names, print_types
 from ..node import add_node_arguments, cli_node, look_around, wait_until
 from ..subscribing import absolute_name
+from ..values import given_values
 from ..verbs import add_verb, add_verbs
 from .node import split_name
 
@@ -129,7 +127,7 @@ def _wait(node: Node, future: Any, doing: str, interrupt: _Interrupt | None = No
 
 def _send_goal(args: argparse.Namespace) -> int | str:
     action_class = interface_class(args.action_type, "action")
-    values = yaml.safe_load(sys.stdin.read() if args.stdin else args.goal)
+    values = given_values(args, "goal")
     goal = action_class.Goal()
     try:
         set_message_fields(goal, values or {})

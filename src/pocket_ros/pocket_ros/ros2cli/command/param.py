@@ -16,6 +16,7 @@ from ...rclpy.parameter import get_parameter_value, parameter_dict_from_yaml_fil
 from ...rclpy.parameter_client import AsyncParameterClient
 from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
 from ..subscribing import absolute_name
+from ..values import read_values
 from ..verbs import Verbs, add_verb, add_verbs
 
 SERVICE_SECONDS = 5.0
@@ -240,7 +241,9 @@ def _load(args: argparse.Namespace) -> None:
 def _sections(args: argparse.Namespace, node_name: str) -> list[str]:
     """The keys of a parameter file that are for the node: its full name, with or without the slash."""
     with open(args.parameter_file) as stream:
-        content = yaml.safe_load(stream) or {}
+        content = read_values(stream.read()) or {}
+    if not isinstance(content, dict):
+        raise RuntimeError(f"Param file {args.parameter_file} names no nodes, it holds {content!r}")
     found = [key for key in (node_name, node_name.lstrip("/")) if key in content]
     if not found and (args.no_use_wildcard or "/**" not in content):
         raise RuntimeError(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-
-import yaml
 
 from ... import rclpy
 from ...rclpy.node import Node
@@ -14,6 +11,7 @@ from ...rosidl_runtime_py.set_message import set_message_fields
 from ..interface_types import interface_class
 from ..listing import print_names, print_names_of_type, print_types, visible
 from ..node import add_node_arguments, cli_node, look_around, wait_until
+from ..values import given_values
 from ..verbs import add_verb, add_verbs, positive_float
 from .service_echo import add_service_echo
 
@@ -97,7 +95,7 @@ def _type(args: argparse.Namespace) -> int:
 
 def _call(args: argparse.Namespace) -> str | None:
     service_class = interface_class(args.service_type, "srv")
-    values = yaml.safe_load(sys.stdin.read() if args.stdin else args.values)
+    values = given_values(args, "values")
     request = service_class.Request()
     try:
         set_message_fields(request, values or {})

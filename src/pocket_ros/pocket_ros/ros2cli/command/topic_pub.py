@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 import time
 from typing import Any
-
-import yaml
 
 from ... import rclpy
 from ...rclpy.executors import ExternalShutdownException
@@ -18,6 +15,7 @@ from ...rosidl_runtime_py.set_message import Setter, set_message_fields
 from ..interface_types import interface_class
 from ..node import add_node_arguments, cli_node
 from ..qos_arguments import add_qos_arguments, chosen_profile
+from ..values import given_values
 from ..verbs import Verbs, add_verb, nonnegative_int, positive_float
 
 
@@ -66,7 +64,7 @@ def _pub(args: argparse.Namespace) -> str | None:
             "--once or --times"
         )
     message_class = interface_class(args.message_type, "msg")
-    values = yaml.safe_load(sys.stdin.read() if args.stdin else args.values)
+    values = given_values(args, "values")
     if not isinstance(values, dict):
         return "The passed value needs to be a dictionary in YAML format"
     message = message_class()

@@ -1,9 +1,0 @@
-"""Actions of launches that are fixtures, which are not covered."""
-
-
-def __getattr__(name: str) -> object:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise NotImplementedError(
-        f"launch_pytest.actions.{name} is not covered by pocket_ros, launch_testing is; a full ROS 2 has it"
-    )

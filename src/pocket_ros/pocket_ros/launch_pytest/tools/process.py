@@ -1,0 +1,245 @@
+"""Waiting until a process of a launch has started, written or ended.
+
+Each function comes twice: as a coroutine, and with `_sync` for tests that are functions, which run in a
+thread of their own beside the launch. `timeout` is in seconds, None waits without end. What has happened
+already is not waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from ...launch import Event, LaunchContext
+from ...launch.action import Action
+from ...launch.actions import ExecuteLocal
+from ...launch.event_handlers import OnProcessExit, OnProcessIO, OnProcessStart
+from ...launch.event_handlers.on_action_event_base import OnActionEventBase
+
+_Handler = Callable[[Callable[..., None]], OnActionEventBase]
+_Check = Callable[[str], Any]
+
+
+async def _wait(
+    context: LaunchContext, handler: _Handler, condition: Callable[[], Any], timeout: float | None
+) -> Any:
+    """Ask for the condition now and at each event; what it said last."""
+    if context.asyncio_loop is None:  # the launch has ended, or has not begun
+        return condition()
+    happened = asyncio.Event()
+    registered = handler(lambda *_: happened.set())
+    context.register_event_handler(registered, append=True)
+    try:
+        loop = asyncio.get_running_loop()
+        end = None if timeout is None else loop.time() + timeout
+        while not (answer := condition()):
+            left = None if end is None else end - loop.time()
+            try:
+                await asyncio.wait_for(happened.wait(), left)
+            except asyncio.TimeoutError:
+                return condition()
+            happened.clear()
+        return answer
+    finally:
+        context.unregister_event_handler(registered)
+
+
+def _run(context: LaunchContext, waiting: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that runs on the loop of the launch, while this thread waits."""
+    loop = context.asyncio_loop
+    if loop is None:
+        return _without_loop(waiting)
+    if threading.current_thread() is threading.main_thread():  # where tests beside a launch are not
+        if loop.is_running():
+            waiting.close()
+            raise RuntimeError(
+                "functions that end with _sync would stop the launch here; in coroutines use those without"
+            )
+        return loop.run_until_complete(waiting)
+    return asyncio.run_coroutine_threadsafe(waiting, loop).result()
+
+
+def _without_loop(waiting: Coroutine[Any, Any, Any]) -> Any:
+    """The result where no launch runs and nothing more can happen: the coroutine then waits for nothing."""
+    try:
+        waiting.send(None)
+    except StopIteration as ended:
+        return ended.value
+    raise RuntimeError("a launch began while it was waited for; ask again")
+
+
+def _holds(check: Callable[[], Any]) -> bool:
+    try:
+        check()
+    except AssertionError:
+        return False
+    return True
+
+
+def _stdout_handler(action: Action) -> _Handler:
+    return lambda notify: OnProcessIO(target_action=action, on_stdout=notify)
+
+
+def _stderr_handler(action: Action) -> _Handler:
+    return lambda notify: OnProcessIO(target_action=action, on_stderr=notify)
+
+
+async def wait_for_output(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> Any:
+    """Wait until `validate_output` is true of what the process wrote to standard output; what it said last.
+
+    The action needs `cached_output=True`; RuntimeError says so.
+    """
+    action = execute_process_action
+
+    def condition() -> Any:
+        return validate_output(action.get_stdout())
+
+    return await _wait(launch_context, _stdout_handler(action), condition, timeout)
+
+
+async def assert_output(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> None:
+    """Wait until `validate_output` raises no AssertionError any more; the last one it raised is raised."""
+    action = execute_process_action
+
+    def check() -> Any:
+        return validate_output(action.get_stdout())
+
+    if not await _wait(launch_context, _stdout_handler(action), lambda: _holds(check), timeout):
+        check()
+
+
+async def wait_for_stderr(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> Any:
+    """`wait_for_output` of standard error."""
+    action = execute_process_action
+
+    def condition() -> Any:
+        return validate_output(action.get_stderr())
+
+    return await _wait(launch_context, _stderr_handler(action), condition, timeout)
+
+
+async def assert_stderr(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> None:
+    """`assert_output` of standard error."""
+    action = execute_process_action
+
+    def check() -> Any:
+        return validate_output(action.get_stderr())
+
+    if not await _wait(launch_context, _stderr_handler(action), lambda: _holds(check), timeout):
+        check()
+
+
+async def wait_for_start(
+    launch_context: LaunchContext, execute_process_action: ExecuteLocal, timeout: float | None = None
+) -> bool:
+    """Wait until the process has started; whether it has."""
+    action = execute_process_action
+
+    def handler(notify: Callable[..., None]) -> OnActionEventBase:
+        return OnProcessStart(target_action=action, on_start=notify)
+
+    def started() -> bool:
+        return bool((action.process_details or {}).get("pid"))
+
+    return bool(await _wait(launch_context, handler, started, timeout))
+
+
+async def wait_for_exit(
+    launch_context: LaunchContext, execute_process_action: ExecuteLocal, timeout: float | None = None
+) -> bool:
+    """Wait until the process has ended; whether it has."""
+    action = execute_process_action
+    exits: list[Event] = []
+
+    def handler(notify: Callable[..., None]) -> OnActionEventBase:
+        def on_exit(event: Event, context: LaunchContext) -> None:
+            exits.append(event)
+            notify()
+
+        return OnProcessExit(target_action=action, on_exit=on_exit)
+
+    def ended() -> bool:
+        future = action.get_asyncio_future()  # done later than the return code: all output is there
+        return bool(exits) or (future is not None and future.done())
+
+    return bool(await _wait(launch_context, handler, ended, timeout))
+
+
+def wait_for_output_sync(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> Any:
+    """`wait_for_output` for functions."""
+    waiting = wait_for_output(launch_context, execute_process_action, validate_output, timeout)
+    return _run(launch_context, waiting)
+
+
+def assert_output_sync(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> None:
+    """`assert_output` for functions."""
+    waiting = assert_output(launch_context, execute_process_action, validate_output, timeout)
+    _run(launch_context, waiting)
+
+
+def wait_for_stderr_sync(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> Any:
+    """`wait_for_stderr` for functions."""
+    waiting = wait_for_stderr(launch_context, execute_process_action, validate_output, timeout)
+    return _run(launch_context, waiting)
+
+
+def assert_stderr_sync(
+    launch_context: LaunchContext,
+    execute_process_action: ExecuteLocal,
+    validate_output: _Check,
+    timeout: float | None = None,
+) -> None:
+    """`assert_stderr` for functions."""
+    waiting = assert_stderr(launch_context, execute_process_action, validate_output, timeout)
+    _run(launch_context, waiting)
+
+
+def wait_for_start_sync(
+    launch_context: LaunchContext, execute_process_action: ExecuteLocal, timeout: float | None = None
+) -> bool:
+    """`wait_for_start` for functions."""
+    return bool(_run(launch_context, wait_for_start(launch_context, execute_process_action, timeout)))
+
+
+def wait_for_exit_sync(
+    launch_context: LaunchContext, execute_process_action: ExecuteLocal, timeout: float | None = None
+) -> bool:
+    """`wait_for_exit` for functions."""
+    return bool(_run(launch_context, wait_for_exit(launch_context, execute_process_action, timeout)))
