@@ -26,6 +26,7 @@ SCENARIOS = {
     "sites/office": 30.0,
     "sites/sortation": 40.0,
     "sensors": 3.0,
+    "parking": 22.0,
     "arm": 6.0,
     "bin_picking": 4.0,
 }

@@ -117,7 +117,10 @@ def test_it_pushes_a_box_and_is_stopped_by_a_wall(sim: MultiRobotSimulationCore)
     assert 1.0 < box.position[0] < 2.75
     run(sim, 60)
     assert box.position[0] == pytest.approx(2.75, abs=0.02), "against the wall"
-    assert abs(robot.velocity[0]) < 0.05
+    # Its wheels slip, and shake it; it gets no further.
+    stopped = robot.position[0]
+    run(sim, 40)
+    assert robot.position[0] == pytest.approx(stopped, abs=0.02)
 
 
 def test_two_robots_drive_alike_alone_and_together(make_sim: MakeSim) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pybullet
 import pytest
 
 from fleet_sim.models import KNOWN_MODELS, get_search_paths, remove_search_path
@@ -23,6 +22,9 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[int]:
+    # Here, so that only the tests that ask for it are skipped where it is not installed.
+    import pybullet
+
     number = pybullet.connect(pybullet.DIRECT)
     yield number
     pybullet.disconnect(number)

@@ -6,12 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
+import panda
 import robots
 import things
 
 FOLDER = Path(__file__).resolve().parents[1]
 MODELS = (
-    robots.diff_base, robots.omni_base, robots.arm6, robots.rail_arm, robots.mobile_manipulator,
+    robots.diff_base, robots.omni_base, robots.car, robots.arm6, robots.rail_arm, robots.mobile_manipulator,
+    panda.panda,
     things.pallet, things.shelf, things.station, things.carton, things.cube, things.small_bin,
 )  # fmt: skip
 

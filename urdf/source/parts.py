@@ -115,11 +115,20 @@ class Robot:
     joints: list[str] = field(default_factory=list)
     colors: set[str] = field(default_factory=set)
 
-    def link(self, name: str, mass: float = 0.0, *shapes: Shape, friction: float | None = None) -> None:
+    def link(
+        self,
+        name: str,
+        mass: float = 0.0,
+        *shapes: Shape,
+        friction: float | None = None,
+        spinning: float | None = None,
+    ) -> None:
         """Add a link of `mass` in kg; without shapes it is a frame only."""
         lines = [f'  <link name="{name}">']
-        if friction is not None:
-            lines.append(f'    <contact><lateral_friction value="{text(friction)}"/></contact>')
+        kinds = {"lateral_friction": friction, "spinning_friction": spinning}
+        surface = "".join(f'<{kind} value="{text(value)}"/>' for kind, value in kinds.items() if value is not None)
+        if surface:
+            lines.append(f"    <contact>{surface}</contact>")
         lines += inertial(mass, [shape for shape in shapes if shape.collides])
         for shape in shapes:
             if shape.seen:
@@ -143,8 +152,9 @@ class Robot:
         effort: float = 0.0,
         velocity: float = 0.0,
         damping: float = 0.0,
+        mimic: str | None = None,
     ) -> None:
-        """Add a joint; `limits` in rad or m."""
+        """Add a joint; `limits` in rad or m, `mimic` the joint whose position it takes."""
         lines = [
             f'  <joint name="{name}" type="{kind}">',
             f'    <parent link="{parent}"/>',
@@ -156,6 +166,8 @@ class Robot:
             lines.append(f'    <axis xyz="{text(*axis)}"/>')
             lines.append(f'    <limit {ends}effort="{text(effort)}" velocity="{text(velocity)}"/>')
             lines.append(f'    <dynamics damping="{text(damping)}" friction="0"/>')
+        if mimic is not None:
+            lines.append(f'    <mimic joint="{mimic}"/>')
         self.joints.append("\n".join([*lines, "  </joint>"]))
 
     def frame(self, name: str, parent: str, at: Vector = ORIGIN, rpy: Vector = ORIGIN) -> None:

@@ -25,14 +25,17 @@ def lidar(robot: Robot, at: Vector, name: str = "base_scan", rpy: Vector = ORIGI
     robot.joint(f"{name}_joint", "base_link", name, at, rpy)
 
 
-def wheel(robot: Robot, name: str, at: Vector, radius: float, width: float, effort: float, velocity: float) -> None:
-    """Add a driven wheel."""
+def wheel(
+    robot: Robot, name: str, at: Vector, radius: float, width: float, effort: float, velocity: float,
+    parent: str = "base_link",
+) -> None:  # fmt: skip
+    """Add a driven wheel; its hub is on the side that `at` is of its parent, or of the robot where it is steered."""
     tyre = cylinder(radius, width, axis="y", color="rubber")
-    outside = math.copysign(0.5 * width, at[1])
+    outside = math.copysign(0.5 * width, at[1] or (-1.0 if "right" in name else 1.0))
     hub = cylinder(0.55 * radius, 0.004, (0.0, outside, 0.0), axis="y", color="silver", collides=False)
     spoke = box(0.9 * radius, 0.006, 0.2 * radius, (0.0, outside, 0.0), color="orange", collides=False)
     robot.link(f"{name}_wheel", 2.0 * radius / 0.1, tyre, hub, spoke, friction=1.0)
-    robot.joint(f"{name}_wheel_joint", "base_link", f"{name}_wheel", at, kind="continuous", axis=(0.0, 1.0, 0.0),
+    robot.joint(f"{name}_wheel_joint", parent, f"{name}_wheel", at, kind="continuous", axis=(0.0, 1.0, 0.0),
                 effort=effort, velocity=velocity, damping=0.02)  # fmt: skip
 
 
@@ -81,6 +84,32 @@ def omni_base() -> Robot:
     lidar(robot, (-0.3, -0.2, 0.3), "base_scan_rear", (0.0, 0.0, math.pi))
     camera(robot, "base_link", (0.355, 0.0, 0.15))
     robot.frame("imu_link", "base_link", (0.0, 0.0, 0.17))
+    return robot
+
+
+def car() -> Robot:
+    """A small delivery car, whose front wheels are steered; its origin is on the ground below its rear axle."""
+    robot = Robot("car", "A small delivery car, 1.1 x 0.6 x 0.72 m, wheelbase 0.7 m, turning radius 1.3 m, 3 m/s.")
+    robot.link(
+        "base_link", 60.0,
+        box(1.06, 0.42, 0.16, (0.35, 0.0, 0.2), "graphite"),
+        box(0.72, 0.5, 0.36, (0.2, 0.0, 0.5), "white"),
+        box(0.16, 0.46, 0.12, (0.72, 0.0, 0.34), "blue"),
+        box(0.004, 0.4, 0.14, (0.561, 0.0, 0.54), "glass", collides=False),
+        box(0.5, 0.502, 0.02, (0.16, 0.0, 0.6), "blue", collides=False),
+        box(0.004, 0.36, 0.03, (0.881, 0.0, 0.22), "white", collides=False),
+        box(0.004, 0.36, 0.03, (-0.181, 0.0, 0.22), "red", collides=False),
+    )  # fmt: skip
+    for side, y in (("left", 0.26), ("right", -0.26)):
+        wheel(robot, f"rear_{side}", (0.0, y, 0.13), 0.13, 0.08, 30.0, 30.0)
+        robot.link(f"{side}_knuckle", 1.0, box(0.04, 0.04, 0.1, color="silver"))
+        # The inner wheel of the tightest arc stands at 34 degrees.
+        robot.joint(f"{side}_steering_joint", "base_link", f"{side}_knuckle", (0.7, y, 0.13), kind="revolute",
+                    limits=(-0.65, 0.65), effort=20.0, velocity=2.0, damping=0.1)  # fmt: skip
+        wheel(robot, f"front_{side}", ORIGIN, 0.13, 0.08, 30.0, 30.0, parent=f"{side}_knuckle")
+    lidar(robot, (0.2, 0.0, 0.71))
+    camera(robot, "base_link", (0.885, 0.0, 0.34))
+    robot.frame("imu_link", "base_link", (0.35, 0.0, 0.2))
     return robot
 
 

@@ -113,6 +113,8 @@ def change_law(world: World, row: int, law: int) -> None:
     """
     before = int(world.motion.law[row])
     world.motion.law[row] = law
+    # Mecanum wheels turn by the law: who caches them compares the version.
+    world.version += 1
     needed = world.laws.feature(law)
     if needed is None:
         return

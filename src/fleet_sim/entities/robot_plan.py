@@ -16,7 +16,7 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.joint_values import limits_cause, read_joint_numbers, read_tolerances
 from fleet_sim.entities.motor_params import MotorPlan, plan_motors
 from fleet_sim.entities.spawn_params import AgentSpawnParams
-from fleet_sim.entities.wheels import Wheels, find_wheels
+from fleet_sim.entities.wheels import TURNING, Wheels, find_wheels, turns_wheels
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.null_space import check_ik_params
 
@@ -108,7 +108,10 @@ def adopt_joints(world: World, row: int, model: RobotModel, positions: Floats) -
     count = len(model.movable)
     tolerances = np.full(count, DEFAULT_TOLERANCE)
     motors = bool(world.dynamic[row]) and count > 0
-    RobotPlan(model, motors, positions, tolerances, find_wheels(model)).write(world, np.array([row]))
+    rows = np.array([row])
+    RobotPlan(model, motors, positions, tolerances, find_wheels(model)).write(world, rows)
+    if not motors and world.motion.law[row] and turns_wheels(model):
+        world.features.give(TURNING, rows)
 
 
 def plan_still(model: RobotModel) -> RobotPlan:

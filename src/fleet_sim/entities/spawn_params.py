@@ -236,9 +236,11 @@ def read_spawn_params(cls: type[Any], config: Mapping[str, Any], source: str = "
         if not isinstance(pose, (list, tuple)) or len(pose) != 3:
             raise ConfigError(f"goes with pose: [x, y, z], got pose {pose!r}", source=source, path=_join(path, "yaw"))
         data["pose"] = [*pose, yaw]
+    # Unknown keys first: a name that is missing may be one that is misspelled.
+    settings = with_features(cls, data, source=source, path=path)
     if not data.get("name"):
         raise ConfigError("missing; every entry needs a unique name", source=source, path=_join(path, "name"))
-    return read(cls, with_features(cls, data, source=source, path=path), source=source, path=path)
+    return read(cls, settings, source=source, path=path)
 
 
 def with_features(cls: type[Any], entry: Mapping[str, Any], *, source: str, path: str) -> Mapping[str, Any]:

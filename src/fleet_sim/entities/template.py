@@ -23,6 +23,7 @@ from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot, plan_still
 from fleet_sim.entities.shape_params import geometries
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
+from fleet_sim.entities.wheels import TURNING, turns_wheels, wheel_columns
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
 from fleet_sim.kinematics.bounds import mesh_box, model_box
@@ -99,6 +100,9 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     if needed is not None and needed not in features:
         columns[needed] = spawn_values(needed, read_features({needed: {}})[needed])
         features = (*features, needed)
+    if robot is not None and motion["law"] and not robot.motors and turns_wheels(robot.model, params):
+        columns[TURNING] = wheel_columns(params)
+        features = tuple(dict.fromkeys((*features, TURNING)))
     return Template(
         columns,
         dict(params.user_data),

@@ -1,16 +1,23 @@
-"""The driven wheels of a robot, read from its description."""
+"""The wheels of a robot to spawn: those that motors drive, and those that turn with the way where no motor does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.core.features import read_features, spawn_values
 from fleet_sim.core.robot_model import FIXED, RobotModel
+from fleet_sim.entities.spawn_params import AgentSpawnParams
+from fleet_sim.kinematics.wheel_places import find_places
 from fleet_sim.models.structure import Structure
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
+
+TURNING = "wheels"
+"""The feature that turns the wheels of robots without motors."""
 
 LEVEL = 0.9
 """Minimum sideways component of a driven wheel's axis."""
@@ -62,3 +69,15 @@ def _radius(model: RobotModel, link: int) -> float:
     round_kinds = (ShapeKind.CYLINDER, ShapeKind.SPHERE, ShapeKind.CAPSULE)
     shapes = [part.geometry for part in model.collisions if part.link == link and part.geometry.kind in round_kinds]
     return max((shape.radius for shape in shapes), default=0.0)
+
+
+def turns_wheels(model: RobotModel, params: AgentSpawnParams | None = None) -> bool:
+    """Return whether a robot of `model`, spawned from `params`, has wheels that roll as it drives."""
+    return bool(len(find_places(model, (params and params.wheel_radius) or 0.0).wheels))
+
+
+def wheel_columns(params: AgentSpawnParams) -> dict[str, Any]:
+    """Return the columns of the feature TURNING, which every robot has whose wheels turn without motors."""
+    settings = params.features.get(TURNING) or read_features({TURNING: {}})[TURNING]
+    sizes = {"radius": params.wheel_radius or 0.0, "separation": params.wheel_separation or 0.0}
+    return {**spawn_values(TURNING, settings), **sizes}

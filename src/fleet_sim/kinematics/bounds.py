@@ -7,18 +7,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
-from fleet_sim.core.robot_model import RobotModel
+from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.core.robot_model import BASE, REVOLUTE, RobotModel
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.forward import ORIGIN, Forward
-from fleet_sim.kinematics.tree import tree_of
+from fleet_sim.kinematics.tree import Tree, tree_of
 from fleet_sim.meshes.loading import mesh_extents
 from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
 
 CHUNK = 256
 """Robots computed at once, few enough that the temporary arrays stay in the processor's cache."""
+ROUND = 1e-6
+"""How far a round shape may be off its axis, by its radius, and lean, in rad: files round their numbers."""
+
+_UP = np.array([[0.0, 0.0, 1.0]])
 
 
 class BodyBoxes(NamedTuple):
@@ -75,12 +79,49 @@ def body_boxes(model: RobotModel) -> BodyBoxes:
             np.array([geometry.position]),
             np.array([geometry.orientation]),
         )
-        axes = quaternions.to_matrices(orientation)[0]
         # The columns are the half axes: the box's axes in the body's frame, each as long as half the box.
-        bodies[index] = tree.link_body[link]
-        centres[:, index] = position[0] + quaternions.rotate(orientation, offset[None])[0]
-        half_axes[:, :, index] = axes * half
+        body, axes = int(tree.link_body[link]), quaternions.to_matrices(orientation)[0] * half
+        centre = position[0] + quaternions.rotate(orientation, offset[None])[0]
+        if body != BASE and _is_round(tree, link, geometry):
+            # A wheel fills the same room however it is turned: its box is part of what carries it.
+            frame = tree.still[:, :, body, 0] + tree.cosine[:, :, body, 0]
+            x, y, z, origin = frame.T
+            centre = x * centre[0] + y * centre[1] + z * centre[2] + origin
+            axes = x[:, None] * axes[0] + y[:, None] * axes[1] + z[:, None] * axes[2]
+            body = int(tree.parents[body])
+        bodies[index], centres[:, index], half_axes[:, :, index] = body, centre, axes
     return BodyBoxes(bodies, centres, half_axes)
+
+
+def round_mask(model: RobotModel) -> Bools:
+    """Return which joints (J,) turn nothing but what is round about their axis: turning them changes no outline."""
+    tree = tree_of(model)
+    mask = model.joint_types == REVOLUTE
+    for part in model.collisions:
+        body = int(tree.link_body[part.link])
+        if body != BASE and not _is_round(tree, part.link, part.geometry):
+            mask[model.movable[tree.slots[body]]] = False
+    # What is below another joint is moved about with it.
+    for body in tree.parents[tree.parents != BASE].tolist():
+        mask[model.movable[tree.slots[body]]] = False
+    return np.asarray(mask)
+
+
+def _is_round(tree: Tree, link: int, geometry: Geometry) -> bool:
+    """Return whether a shape is round about the axis of the joint that moves its body, which is not the base."""
+    body = int(tree.link_body[link])
+    if geometry.kind not in (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE) or not tree.turning[body, 0]:
+        return False
+    position, orientation = poses.compose(
+        tree.link_position[[link]],
+        tree.link_orientation[[link]],
+        np.array([geometry.position]),
+        np.array([geometry.orientation]),
+    )
+    axis = tree.axis[:, body, 0]
+    off = np.abs(np.cross(axis, position[0])).max()
+    lean = np.abs(np.cross(axis, quaternions.rotate(orientation, _UP)[0])).max()
+    return bool(off <= ROUND * geometry.radius and (geometry.kind == ShapeKind.SPHERE or lean <= ROUND))
 
 
 def mesh_box(geometry: Geometry) -> tuple[Floats, Floats]:

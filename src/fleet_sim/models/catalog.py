@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fleet_sim.errors import DuplicateNameError, FleetSimError, InvalidValueError, unknown_name
 from fleet_sim.models.generated import expanded_file, is_xacro
-from fleet_sim.models.tiers import check_described, check_tier, described_arguments, locate
+from fleet_sim.models.tiers import check_described, check_tier, described_arguments, locate, scan
 from fleet_sim.paths import expanded
 
 
@@ -71,6 +71,7 @@ def _described(name: str) -> ModelEntry:
 KNOWN_MODELS: dict[str, ModelEntry] = {
     "diff_base": _local("diff_base.urdf"),
     "omni_base": _local("omni_base.urdf"),
+    "car": _local("car.urdf"),
     "arm6": _local("arm6.urdf"),
     "rail_arm": _local("rail_arm.urdf"),
     "mobile_manipulator": _local("mobile_manipulator.urdf"),
@@ -84,6 +85,7 @@ KNOWN_MODELS: dict[str, ModelEntry] = {
     "arm_robot": _local("arm6.urdf"),
     "rail_arm_robot": _local("rail_arm.urdf"),
     "simple_cube": _local("cube.urdf"),
+    # Where PyBullet is not installed: urdf/panda.urdf, which moves alike and is made of plain shapes.
     "panda": _bullet("franka_panda/panda.urdf"),
     "kuka_iiwa": _bullet("kuka_iiwa/model.urdf"),
     "xarm6": _bullet("xarm/xarm6_with_gripper.urdf"),
@@ -147,7 +149,7 @@ def list_all_models() -> dict[str, dict[str, object]]:
     Nothing is downloaded: a model of robot_descriptions counts as available if that package is installed, and its
     path is the module that downloads it.
     """
-    return {name: _listing(entry) for name, entry in KNOWN_MODELS.items()}
+    return {name: _listing(name, entry) for name, entry in KNOWN_MODELS.items()}
 
 
 def is_path(text: str) -> bool:
@@ -155,7 +157,7 @@ def is_path(text: str) -> bool:
     return "/" in text or "\\" in text or text.lower().endswith((".urdf", ".sdf", ".xacro", ".xml", ".mjcf"))
 
 
-def _listing(entry: ModelEntry) -> dict[str, object]:
+def _listing(name: str, entry: ModelEntry) -> dict[str, object]:
     found: dict[str, object] = {"tier": entry.tier, "available": True}
     try:
         if entry.tier == "robot_descriptions":
@@ -164,4 +166,8 @@ def _listing(entry: ModelEntry) -> dict[str, object]:
             return found | {"path": f"robot_descriptions.{entry.rel_path}"}
         return found | {"path": str(locate(entry.tier, entry.rel_path, entry.install_hint))}
     except FleetSimError as error:
+        # As `resolve_urdf` answers: some models of other places have one of our own under the same name.
+        own = scan("local").get(name)
+        if own is not None:
+            return found | {"tier": "local", "path": own}
         return found | {"available": False, "error": str(error)}

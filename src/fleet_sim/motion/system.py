@@ -12,6 +12,8 @@ from fleet_sim.motion.compiled_system import CompiledLaws
 from fleet_sim.motion.laws import motion_law
 
 IDLE = ControllerMode.IDLE.code
+FEW = 12
+"""Rows up to which they are looked at one by one: with arrays that takes longer than moving them."""
 CHUNK = 8192
 """Rows passed to a law at once, few enough that its temporary arrays stay in the processor's cache."""
 
@@ -65,8 +67,8 @@ class MotionSystem:
         motion = world.motion
         if not len(rows):
             return NO_ROWS
-        if len(rows) == 1:
-            return _move_one(world, rows, dt)
+        if len(rows) <= FEW and (law := _law_of_few(world, rows)):
+            return motion_law(law).step(world, rows, dt)
         laws = motion.law.take(rows)
         free_mask = world.parent.take(rows) < 0
         free_mask &= world.alive.take(rows)
@@ -76,9 +78,9 @@ class MotionSystem:
             rows, laws = rows[free_mask], laws[free_mask]
         ended = []
         for index, group in _by_law(rows, laws):
-            law = motion_law(index)
+            mover = motion_law(index)
             for at in range(0, len(group), CHUNK):
-                arrived = law.step(world, group[at : at + CHUNK], dt)
+                arrived = mover.step(world, group[at : at + CHUNK], dt)
                 if len(arrived):
                     ended.append(arrived)
         if not ended:
@@ -87,13 +89,16 @@ class MotionSystem:
         return done
 
 
-def _move_one(world: World, rows: Rows, dt: float) -> Rows:
-    """Move the only one of `rows`, where it may move; sorting by law would take longer than moving it."""
-    row, scalars = rows.item(), world.scalars
-    law = int(world.motion.scalars.law[row])
-    if not law or not scalars.alive[row] or scalars.parent[row] >= 0:
-        return NO_ROWS
-    return motion_law(law).step(world, rows, dt)
+def _law_of_few(world: World, rows: Rows) -> int:
+    """Return the law of `rows` where all have one and may move, 0 where that has to be looked at row by row."""
+    laws, alive, parent = world.motion.scalars.law, world.scalars.alive, world.scalars.parent
+    found = 0
+    for row in rows.tolist():
+        law = laws[row]
+        if not law or found not in (0, law) or not alive[row] or parent[row] >= 0:
+            return 0
+        found = law
+    return int(found)
 
 
 def _by_law(rows: Rows, laws: Bytes) -> list[tuple[int, Rows]]:
