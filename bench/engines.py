@@ -1,24 +1,31 @@
-"""PyBullet and MuJoCo side by side: the time of a step, and what comes of the same worlds.
+"""PyBullet and MuJoCo in turn: the processor time of a step, what comes of the same worlds, and bytes of a body.
 
-Run: python bench/engines.py [--scale 1.0]
+Run: python bench/engines.py [--scale 1.0] [--rounds 3] [--only heap]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import fleet_sim as fs
+from fleet_sim.envs.franka import Franka2Env
 
 CUBE = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 BALL = fs.ShapeParams("sphere", radius=0.1)
 SMALL = fs.ShapeParams("box", half_extents=(0.03, 0.03, 0.03))
 WALL = fs.ShapeParams("box", half_extents=(0.3, 0.02, 0.15))
+ARMS = 16
 MODULES = {"bullet": "pybullet", "mujoco": "mujoco"}
 
 
@@ -109,39 +116,110 @@ WORLDS = [
 ]
 
 
-def measure(world: World, engine: str, scale: float) -> tuple[float, float, float, float]:
-    """Return the time of the first step and of the others, the steps per second at the end, and what is told."""
+class Measured(NamedTuple):
+    """Processor time of the first step and of the others, in s, and what is told of the end."""
+
+    first: float
+    step: float
+    told: float
+
+
+def measure(world: World, engine: str, scale: float) -> Measured:
+    """Return what a world costs with an engine."""
     params = fs.SimulationParams(gui=False, physics=True, engine=engine, timestep=0.02, collision_check_frequency=0.0)
     with fs.MultiRobotSimulationCore(params) as sim:
         world.build(sim, max(1, int(world.count * scale)))
-        begin = time.perf_counter()
+        begin = time.process_time()
         sim.step_once()
-        first = time.perf_counter() - begin
-        times = []
-        for _ in range(max(10, int(world.steps * min(1.0, scale)))):
-            begin = time.perf_counter()
+        first = time.process_time() - begin
+        steps = max(10, int(world.steps * min(1.0, scale)))
+        begin = time.process_time()
+        for _ in range(steps):
             sim.step_once()
-            times.append(time.perf_counter() - begin)
-        return first, float(np.mean(times)), float(np.mean(times[-10:])), world.tell(sim)
+        return Measured(first, (time.process_time() - begin) / steps, world.tell(sim))
+
+
+def measure_arms(engine: str, scale: float) -> Measured:
+    """Return what steps of environments cost in which Franka arms reach into bins of 20 things."""
+    settings = {"scene": {"bin": {"objects": {"min-number-of-objects": 20, "max-number-of-objects": 20}}}}
+    worlds = [Franka2Env(settings, engine=engine, max_steps=10**9) for _ in range(max(1, int(ARMS * scale)))]
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (12, 5)).astype(np.float32)
+    actions[:, :3] *= 0.01
+    begin = time.process_time()
+    for seed, env in enumerate(worlds):
+        env.reset(seed=seed)
+    first, spent, moved = time.process_time() - begin, 0.0, 0.0
+    for env in worlds:
+        place = env.arm().get_gripper_state()[0]
+        begin = time.process_time()
+        for action in actions:
+            env.step(action)
+        spent += time.process_time() - begin
+        moved += float(np.linalg.norm(env.arm().get_gripper_state()[0] - place))
+        env.close()
+    return Measured(first, spent / (len(worlds) * len(actions)), moved / len(worlds))
+
+
+def bytes_per_body(engine: str, count: int) -> float:
+    """Return by how much this process grows with a cube at rest, in bytes: run it in a process of its own."""
+    params = fs.SimulationParams(gui=False, physics=True, engine=engine, timestep=0.02, collision_check_frequency=0.0)
+
+    def resident() -> int:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    with fs.MultiRobotSimulationCore(params) as sim:
+        # A first one loads the engine.
+        resting(sim, 1)
+        sim.step_once()
+        before = resident()
+        resting(sim, count)
+        for _ in range(5):
+            sim.step_once()
+        return (resident() - before) / count
+
+
+def told_bytes(engine: str, count: int) -> float:
+    """Return `bytes_per_body` of a new process."""
+    command = [sys.executable, __file__, "--bytes", engine, str(count)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+
+def show(name: str, found: dict[str, list[Measured]], told: str) -> None:
+    """Print the median of each engine, and how many times as fast MuJoCo is."""
+    for engine, runs in found.items():
+        first, step, end = (float(np.median(values)) for values in zip(*runs, strict=True))
+        print(f"{name:16} {engine:7} {1e3 * first:9.1f} {1e3 * step:8.3f}  {told} {end:.4f}", flush=True)
+    if len(found) == len(MODULES):
+        bullet, mujoco = (float(np.median([run.step for run in found[engine]])) for engine in MODULES)
+        print(f"{name:16} MuJoCo is {bullet / mujoco:.2f} times as fast", flush=True)
 
 
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--scale", type=float, default=1.0, help="how much of each world and run")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each, in turn; medians are printed")
+    parser.add_argument("--only", default="", help="part of the names of the worlds to measure")
+    parser.add_argument("--bytes", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    print(f"{'world':16} {'engine':7} {'first ms':>9} {'step ms':>8} {'last ms':>8}  what came of it")
-    for world in WORLDS:
-        for engine, module in MODULES.items():
-            if find_spec(module) is None:
-                print(f"{world.name:16} {engine:7} {module} is not installed")
-                continue
-            first, step, last, told = measure(world, engine, options.scale)
-            print(
-                f"{world.name:16} {engine:7} {1e3 * first:9.1f} {1e3 * step:8.3f} {1e3 * last:8.3f}  "
-                f"{world.told} {told:.4f}",
-                flush=True,
-            )
+    if options.bytes:
+        print(bytes_per_body(options.bytes[0], int(options.bytes[1])))
+        return
+    engines = [engine for engine, module in MODULES.items() if find_spec(module) is not None]
+    print(f"{'world':16} {'engine':7} {'first ms':>9} {'step ms':>8}  what came of it (processor time)")
+    kinds = [(world.name, world.told, partial(measure, world)) for world in WORLDS]
+    kinds.append(("Franka worlds", "moved m", measure_arms))
+    for name, told, run in kinds:
+        if options.only in name:
+            found: dict[str, list[Measured]] = {engine: [] for engine in engines}
+            for _ in range(options.rounds):
+                for engine in engines:
+                    found[engine].append(run(engine, options.scale))
+            show(name, found, told)
+    if options.only in "bytes":
+        for engine in engines:
+            print(f"{'bytes of a cube':16} {engine:7} {told_bytes(engine, max(200, int(1000 * options.scale))):9.0f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a state file says of sleeping bodies is checked before MuJoCo believes it: it would read beside its arrays."""
+"""What sleeps in MuJoCo, by itself or told to, and what a state file may say of it: MuJoCo would believe anything."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fleet_sim import (
+    AgentSpawnParams,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObjectSpawnParams,
+    SimulationParams,
+)
 from fleet_sim.errors import StateFileError
 from fleet_sim.mujoco.state import check_state, restore_state, state_of
 
@@ -34,3 +42,35 @@ def test_trees_that_are_none_are_refused() -> None:
     restore_state(bound, state._replace(waking=(0,)))
     assert not bound.data.ntree_awake
     assert bound.waking == {0}
+
+
+def test_what_lies_in_a_bin_sleeps_until_something_falls_on_it() -> None:
+    pytest.importorskip("mujoco", reason="mujoco is not installed")
+    die = ShapeParams("box", half_extents=(0.02, 0.02, 0.02))
+    params = SimulationParams(gui=False, physics=True, engine="mujoco", timestep=0.02, target_rtf=0)
+    with MultiRobotSimulationCore(params) as sim:
+        # A robot that stands still: it could move, and takes what lies in it along.
+        sim.spawn(AgentSpawnParams(urdf_path="bin", mass=0.0, initial_pose=Pose.from_xyz(0.0, 0.0, 0.2)))
+        places = [(0.0, 0.0, 0.25), (0.05, 0.0, 0.25), (0.01, 0.01, 0.3)]
+        dice = [sim.spawn(SimObjectSpawnParams(die, die, Pose.from_xyz(*place), mass=0.02)) for place in places]
+
+        def run(steps: int) -> list[tuple[float, ...]]:
+            for _ in range(steps):
+                sim.step_once()
+            return [tuple(thing.get_pose().position) for thing in dice]
+
+        lying = run(100)
+        assert run(30) == lying
+        saved = sim.save_state()
+        sim.spawn(SimObjectSpawnParams(die, die, Pose.from_xyz(0.0, 0.0, 0.4), mass=0.02))
+        hit = run(30)
+        assert hit != lying
+        # Sent to sleep, and woken up together.
+        rows = np.array([thing.row for thing in dice])
+        sim.engine.put_to_sleep(rows)
+        asleep = run(1)
+        assert run(10) == asleep
+        sim.restore_state(saved)
+        assert run(10) == lying
+        dice[2].apply_force((0.0, 0.0, 1.0))
+        assert run(5) != lying

@@ -34,15 +34,22 @@ def spawn(sim: MultiRobotSimulationCore, name: str, shape: ShapeParams, *place: 
     return thing
 
 
-def panda() -> str:
-    """Return the name of the panda's model; skips where PyBullet's data, which has it, is not installed."""
-    pytest.importorskip("pybullet_data", reason="pybullet_data is not installed")
-    return "panda"
-
-
 def run(sim: MultiRobotSimulationCore, seconds: float) -> None:
     for _ in range(round(seconds / sim.params.timestep)):
         sim.step_once()
+
+
+def test_what_falls_and_spins_fast_is_slowed_down_by_more(make_sim: MakeSim) -> None:
+    """Damping has a part that grows with the square of the speed; the figures are those of PyBullet."""
+    sim = make_sim(physics=True, timestep=0.02)
+    ball, other = (spawn(sim, name, BALL, x, 0.0, 20.0) for x, name in enumerate(("ball", "other")))
+    other.apply_torque((0.0, 0.0, 4.0))
+    other.apply_force((300.0, 400.0, 0.0))
+    run(sim, 61 * 0.02)
+    assert ball.get_pose().z == pytest.approx(13.388, abs=3e-3)
+    assert ball.velocity[2] == pytest.approx(-9.880, abs=5e-3)
+    assert other.velocity == pytest.approx([3.566, 4.754, -9.259], abs=5e-3)
+    assert sim.world.angular_velocity[other.row] == pytest.approx([0.0, 0.0, 9.807], abs=5e-3)
 
 
 def test_a_stack_of_five_stands_for_five_seconds(make_sim: MakeSim) -> None:
@@ -121,7 +128,7 @@ def test_an_object_gains_and_loses_its_mass(make_sim: MakeSim) -> None:
     ):
         with pytest.raises(error):
             call()
-    arm = Agent.from_urdf(panda(), use_fixed_base=True, sim_core=sim)
+    arm = Agent.from_urdf("panda", use_fixed_base=True, sim_core=sim)
     with pytest.raises(StateError, match="spawned with motors"):
         arm.set_mass(0.0)
 
@@ -129,7 +136,7 @@ def test_an_object_gains_and_loses_its_mass(make_sim: MakeSim) -> None:
 def test_an_arm_grasps_a_box_by_friction_and_lifts_it(make_sim: MakeSim) -> None:
     sim = make_sim(physics=True, timestep=0.02)
     above = [0.0, 0.63, 0.0, -1.985, 0.0, 2.615, 0.785, 0.04, 0.04]
-    arm = Agent.from_urdf(panda(), use_fixed_base=True, sim_core=sim, joint_positions=above, friction=1.0)
+    arm = Agent.from_urdf("panda", use_fixed_base=True, sim_core=sim, joint_positions=above, friction=1.0)
     tip = arm.get_link_pose(11).position
     table_top = tip[2] - 0.02
     spawn(

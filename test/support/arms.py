@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pybullet_data
+from fleet_sim import Agent, MultiRobotSimulationCore, resolve_urdf
 
-from fleet_sim import Agent, MultiRobotSimulationCore
-
-PANDA = str(Path(pybullet_data.getDataPath()) / "franka_panda" / "panda.urdf")
-"""Seven hinges with limits, two fingers that slide, three fixed joints."""
+PANDA = resolve_urdf("panda")
+"""Seven hinges with limits, two fingers that slide, three fixed joints: PyBullet's, or ours where there is none."""
 ARM_JOINTS = [f"panda_joint{number}" for number in range(1, 8)]
 FINGERS = ["panda_finger_joint1", "panda_finger_joint2"]
 READY = [0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8, 0.04, 0.04]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY
+from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.columns import ColumnTable, column
 
 _UNWRITTEN = -2
@@ -40,14 +40,6 @@ class _Written(NamedTuple):
 
 
 _Pair = tuple[int, int]
-
-
-LinkPairs: TypeAlias = Callable[[int], list[_Pair]]
-
-
-def no_links(row: int) -> list[_Pair]:
-    """Return no pairs of links: all of a robot push each other."""
-    return []
 
 
 class EngineFilters:

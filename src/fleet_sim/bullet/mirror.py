@@ -11,13 +11,14 @@ from fleet_sim.arrays import Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.detached import DetachedBodies
-from fleet_sim.bullet.filters import EngineFilters, LinkPairs, no_links
+from fleet_sim.bullet.filters import EngineFilters
 from fleet_sim.bullet.forces import LastingForces
 from fleet_sim.bullet.own_shapes import OwnShapes
 from fleet_sim.bullet.pose_writer import PoseWriter
 from fleet_sim.bullet.reactions import JointReactions
 from fleet_sim.bullet.staged_poses import StagedPoses
 from fleet_sim.config.modes import PoseFlush
+from fleet_sim.core.collision_rules import LinkPairs, no_links
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.shapes import Vector
 from fleet_sim.core.world import World
@@ -71,6 +72,8 @@ class BulletMirror:
         self.refused = ""
         """Why users may not use PyBullet here, where another engine moves the world; "" where they may."""
         self._any_told = False
+        self.keeps_up = policy == "step" or client.gui
+        """Whether each step writes poses that changed, of all rows or of those whose body somebody was told."""
         self._in_phase_1 = False
         self.staged = StagedPoses(world)
         self.detached = DetachedBodies(self.bodies)
@@ -83,11 +86,6 @@ class BulletMirror:
     def live(self) -> bool:
         """Whether PyBullet may be read without going through the mirror."""
         return self.handed_out or self.client.gui
-
-    @property
-    def keeps_up(self) -> bool:
-        """Whether each step writes poses that changed, of all rows or of those whose body somebody was told."""
-        return self.eager or self._any_told
 
     @property
     def known_to_user(self) -> bool:
@@ -126,7 +124,8 @@ class BulletMirror:
 
         `stage=False` skips copying the poses, for steps in which no code that may query runs in phase 1.
         """
-        self._keep_up()
+        if self.keeps_up:
+            self._keep_up()
         if stage or (self.keeps_previous and self.world.dynamic.any()):
             self.staged.take()
         else:
@@ -136,7 +135,7 @@ class BulletMirror:
     def flush(self) -> int:
         """Phase 2: end phase 1 and, if `eager`, write all changed poses. Returns how many."""
         self._in_phase_1 = False
-        return self._keep_up()
+        return self._keep_up() if self.keeps_up else 0
 
     def end_step(self) -> None:
         """End the step, also one that an error broke off: queries see the columns.
@@ -144,15 +143,13 @@ class BulletMirror:
         What was written since phase 2, as by handlers of `post_step`, goes to PyBullet where somebody may look at it.
         """
         self._in_phase_1 = False
-        self._keep_up()
+        if self.keeps_up:
+            self._keep_up()
 
     def _keep_up(self) -> int:
         """Write what can be looked at without asking; returns how many poses."""
-        # `live` and `eager` written out, as each step asks three times.
-        if self.policy == "step" or self.handed_out or self.client.gui:
+        if self.eager:
             return self._writer.write(None)
-        if not self._any_told:
-            return 0
         told = np.flatnonzero(self.bodies.table.told)
         return self._writer.write(told[self.world.bullet_behind[told] | self.world.robots.joints_behind[told]])
 
@@ -180,7 +177,7 @@ class BulletMirror:
         From now on PyBullet keeps up with that row as it does with all of them after `hand_out`.
         """
         body = self.body_id(row)
-        self.bodies.table.told[row] = self._any_told = True
+        self.bodies.table.told[row] = self._any_told = self.keeps_up = True
         return body
 
     def row_of_body(self, body: int) -> int:
@@ -217,7 +214,7 @@ class BulletMirror:
         self.check_open()
         self.ensure()
         # Only now: in phase 1 `ensure` still has to write the staged poses, which it skips once the mirror is eager.
-        self.handed_out = True
+        self.handed_out = self.keeps_up = True
         return self.client.id
 
     def pose_written(self, rows: Rows) -> None:

@@ -6,6 +6,9 @@ each other; these rules decide whether such a pair counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Ints, Rows
@@ -15,6 +18,13 @@ from fleet_sim.core.schema import NO_ROW, BodyColumns
 # Comparing a column with a plain number is several times faster than with an enum member.
 _STATIC, _DISABLED = CollisionMode.STATIC.code, CollisionMode.DISABLED.code
 NO_PAIRS: Ints = np.empty((0, 2), np.int64)
+LinkPairs: TypeAlias = Callable[[int], Sequence[tuple[int, int]]]
+"""Returns the pairs of links of the robot in a row that do not push each other, though no joint joins them."""
+
+
+def no_links(row: int) -> list[tuple[int, int]]:
+    """Return no pairs of links: all of a robot push each other."""
+    return []
 
 
 class CollisionRule:

@@ -10,6 +10,7 @@ from fleet_sim.bullet.engine import BulletEngine
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
 from fleet_sim.config.params import SimulationParams
+from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.contacts import Contact
 from fleet_sim.core.physics_engine import PhysicsEngine
 from fleet_sim.core.world import World
@@ -38,15 +39,20 @@ def engine_name(params: SimulationParams) -> str:
     return "mujoco"
 
 
-def make_engine(params: SimulationParams, world: World, mirror: BulletMirror, queries: BulletQueries) -> PhysicsEngine:
-    """Return the engine that `params` choose for a world; `mirror` is PyBullet's view of it."""
+def make_engine(
+    params: SimulationParams, world: World, mirror: BulletMirror, queries: BulletQueries, exempt_links: LinkPairs
+) -> PhysicsEngine:
+    """Return the engine that `params` choose for a world; `mirror` is PyBullet's view of it.
+
+    `exempt_links` returns the pairs of links of a row that do not push each other.
+    """
     if engine_name(params) == "bullet":
         engine = BulletEngine(mirror, queries, substep=params.physics_substep)
         mirror.keeps_previous = mirror.forces.enabled = params.physics
         return engine
     mirror.refused = REFUSED
     options = SpecOptions(params.enable_floor, params.inertia_from_file, params.solver_iterations)
-    return MujocoEngine(world, options, substep=params.physics_substep, contact_erp=params.contact_erp)
+    return MujocoEngine(world, options, exempt_links, substep=params.physics_substep, contact_erp=params.contact_erp)
 
 
 class EngineBook:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
+from fleet_sim.mujoco.compiled import Compiled
+from fleet_sim.mujoco.fixtures import Fixtures
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.plans import WorldPlan, plan_world
-from fleet_sim.mujoco.spec import Compiled, SpecOptions, WorldSpec
+from fleet_sim.mujoco.spec import SpecOptions, WorldSpec
 from fleet_sim.mujoco.state import MujocoState, restore_state
 from fleet_sim.spatial import quaternions
 
@@ -34,6 +37,8 @@ class Bound:
         self.free: Rows = rows[place]
         self.free_q: Ints = compiled.free[:, 1][:, None] + np.arange(7)
         self.free_v: Ints = compiled.free[:, 2][:, None] + np.arange(6)
+        self.free_inertia: Floats = _inertias(compiled)
+        """Masses and inertias (F, 6) that their velocities have."""
         self.seats: Rows = rows[compiled.seats[:, 0]]
         self.slots: Ints = world.robots.joint_start[rows[compiled.joints[:, 0]]] + compiled.joints[:, 1]
         self.joint_q, self.joint_v = compiled.joints[:, 2], compiled.joints[:, 3]
@@ -69,14 +74,16 @@ class MujocoBodies:
     forces from which the solver starts.
     """
 
-    def __init__(self, world: World, options: SpecOptions) -> None:
+    def __init__(self, world: World, options: SpecOptions, exempt_links: LinkPairs) -> None:
         self._world = world
+        self._exempt_links = exempt_links
         self._options = options
         self._arena = 0
         self._kept: dict[WorldPlan, Compiled] = {}
         self._made_from: tuple[AnyArray, ...] = ()
         self.driven: set[int] = set()
         """Object ids of kinematic entities that are moved with a velocity though they are no agents."""
+        self.fixtures = Fixtures(world)
         self.bound: Bound | None = None
         self._last: tuple[Floats, ...] = ()
 
@@ -91,10 +98,10 @@ class MujocoBodies:
         """Return the model of the present rows, compiled only where something that it depends on has changed."""
         world, rows = self._world, self._world.rows
         driven_mask = self._driven_mask(rows)
-        sources = self._sources(rows, driven_mask)
+        fixtures = self.fixtures.find(rows, driven_mask)
+        sources = self._sources(rows, driven_mask, *fixtures)
         if self.bound is None or not _equal(sources, self._made_from):
-            plan = plan_world(world, rows, driven_mask)
-            self._bind(self._compiled(plan), rows)
+            self._bind(self._compiled(plan_world(world, rows, driven_mask, fixtures, self._exempt_links)), rows)
             self._made_from = sources
         assert self.bound is not None
         return self.bound
@@ -105,7 +112,9 @@ class MujocoBodies:
         before = self.bound
         self._arena = 2 * int(before.model.narena)
         self._kept.clear()
-        plan = plan_world(self._world, before.rows, self._driven_mask(before.rows))
+        driven_mask = self._driven_mask(before.rows)
+        fixtures = self.fixtures.find(before.rows, driven_mask)
+        plan = plan_world(self._world, before.rows, driven_mask, fixtures, self._exempt_links)
         after = self.bound = Bound(self._world, self._compiled(plan), before.rows)
         restore_state(after, state)
         return after
@@ -113,13 +122,15 @@ class MujocoBodies:
     def take(self, bound: Bound) -> None:
         """Go on with a model that was bound before, and whose rows are there again."""
         self.bound = bound
-        self._made_from = self._sources(bound.rows, self._driven_mask(bound.rows))
+        driven_mask = self._driven_mask(bound.rows)
+        self._made_from = self._sources(bound.rows, driven_mask, *self.fixtures.find(bound.rows, driven_mask))
         self.note_read()
 
     def forget(self) -> None:
-        """Forget the model and what was driven; the next `refresh` makes it again."""
+        """Forget the model, what was driven and what stood where; the next `refresh` makes it again."""
         self.bound, self._made_from, self._last = None, (), ()
         self.driven.clear()
+        self.fixtures.forget()
 
     def _driven_mask(self, rows: Rows) -> Bools:
         world = self._world
@@ -128,7 +139,7 @@ class MujocoBodies:
             mask = mask | np.isin(world.object_id[rows], list(self.driven))
         return mask
 
-    def _sources(self, rows: Rows, driven_mask: Bools) -> tuple[AnyArray, ...]:
+    def _sources(self, rows: Rows, driven_mask: Bools, fixed: Ints, poses: Floats) -> tuple[AnyArray, ...]:
         """Return copies of all that the model depends on."""
         world, material, robots = self._world, self._world.material, self._world.robots
         columns: list[AnyArray] = [world.object_id, world.dynamic, world.mass, world.shape_id]
@@ -137,7 +148,7 @@ class MujocoBodies:
         columns += [material.friction, material.rolling_friction, material.restitution]
         columns += [material.linear_damping, material.angular_damping]
         pairs = world.collision_rules.exempt_pairs(), world.collision_filters.enabled_pairs()
-        return (rows, driven_mask, *pairs, *(column[rows] for column in columns))
+        return (rows, driven_mask, fixed, poses, *pairs, *(column[rows] for column in columns))
 
     def _compiled(self, plan: WorldPlan) -> Compiled:
         compiled = self._kept.pop(plan, None)
@@ -226,6 +237,12 @@ class MujocoBodies:
         poses = world.position[free], world.orientation[free], world.velocity[free], world.angular_velocity[free]
         return (*poses, world.position[seats], world.orientation[seats], joints.position[bound.slots],
                 joints.velocity[bound.slots])  # fmt: skip
+
+
+def _inertias(compiled: Compiled) -> Floats:
+    model, bodies = compiled.model, compiled.base[compiled.free[:, 0]]
+    masses = np.repeat(model.body_subtreemass[bodies][:, None], 3, axis=1)
+    return np.concatenate((masses, model.body_inertia[bodies]), axis=1)
 
 
 def _keep_warmstart(before: Bound, after: Bound) -> None:

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.contacts import Contact
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -20,9 +21,11 @@ from fleet_sim.mujoco.reactions import MujocoReactions
 from fleet_sim.mujoco.resting import RestingContacts
 from fleet_sim.mujoco.saved import MujocoCheckpoints
 from fleet_sim.mujoco.spec import SpecOptions
+from fleet_sim.mujoco.state import let_sleep
 from fleet_sim.mujoco.substeps import Substeps
 
 NOTHING = (0.0, 0.0, 0.0)
+NOBODY: Ints = np.empty(0, np.int64)
 
 
 class MujocoEngine:
@@ -33,15 +36,20 @@ class MujocoEngine:
 
     name = "mujoco"
 
-    def __init__(self, world: World, options: SpecOptions, *, substep: float, contact_erp: float) -> None:
+    def __init__(
+        self, world: World, options: SpecOptions, exempt_links: LinkPairs, *, substep: float, contact_erp: float
+    ) -> None:
+        """`exempt_links` returns the pairs of links of a row that do not push each other."""
         self._world = world
         self._substep = substep
-        self._bodies = MujocoBodies(world, options)
+        self._bodies = MujocoBodies(world, options, exempt_links)
         self._movers = Movers(world, self._bodies)
         self._forces = MujocoForces(world)
         self._resting = RestingContacts()
         self._substeps = Substeps(self._bodies, self._movers, self._forces, self._resting, contact_erp)
         self._motors: MujocoMotors | None = None
+        self._dozing = NOBODY
+        """Object ids of what is to fall asleep in the next step."""
         self.reactions = MujocoReactions(world)
         self.checkpoints = MujocoCheckpoints(world, self._bodies, self._movers, self._forces, self._resting)
 
@@ -74,6 +82,12 @@ class MujocoEngine:
         mend_broken(self._world, self._bodies)
         self._movers.stop(bound)
         self.reactions.measure(bound)
+        if len(self._dozing):
+            # By itself MuJoCo would wait until they do not even tremble; what carries them would wake them up.
+            trees = self._trees(bound, bound.rows[np.isin(bound.ids, self._dozing)])
+            let_sleep(bound, trees, self._movers.standing(bound))
+            self._resting.update(bound)
+            self._dozing = NOBODY
         self._forces.clear(bound)
         return self._bodies.read_back(np.nan_to_num(self._motors.efforts, posinf=0.0, neginf=0.0))
 
@@ -102,9 +116,10 @@ class MujocoEngine:
         self.wake_up(np.array([row]))
 
     def put_to_sleep(self, rows: Rows) -> None:
-        """Stop `rows`, which rest on each other; MuJoCo lets them sleep by itself a few substeps later."""
+        """Stop `rows`, which rest on each other; they sleep from the end of the next step on."""
         world = self._world
         world.velocity[rows] = world.angular_velocity[rows] = 0.0
+        self._dozing = world.object_id[rows]
 
     def wake_up(self, rows: Rows) -> None:
         """Let sleeping `rows` move again."""
@@ -146,3 +161,4 @@ class MujocoEngine:
         self._forces.clear(None)
         self._resting.forget()
         self._motors = None
+        self._dozing = NOBODY

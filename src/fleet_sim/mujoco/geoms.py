@@ -13,6 +13,7 @@ from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.meshes.loading import load_mesh, version_of
 from fleet_sim.mujoco.module import mujoco_module
+from fleet_sim.mujoco.sheets import plates
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -26,20 +27,22 @@ class GeomMaker:
     def __init__(self, spec: Any) -> None:
         self._spec = spec
         self._mujoco = mujoco_module()
-        self._meshes: dict[tuple[str, tuple[float, ...], int], str] = {}
+        self._meshes: dict[tuple[str, tuple[float, ...], int, bool], list[str]] = {}
 
-    def add(self, body: Any, geometry: Geometry, **options: Any) -> Any:
-        """Add `geometry`, in the frame of `body`, and return the geom; raises InvalidValueError for what has no shape.
+    def add(self, body: Any, geometry: Geometry, **options: Any) -> list[Any]:
+        """Add `geometry`, in the frame of `body`, and return its geoms: one, or of a concave mesh one for each plate.
 
-        Geoms weigh nothing: what is dynamic has its mass from elsewhere.
+        Geoms weigh nothing: what is dynamic has its mass from elsewhere. Raises InvalidValueError for what has no
+        shape, and for a mesh that is flat, broken, or of too many plates.
         """
+        placed = {"pos": list(geometry.position), "quat": wxyz(geometry.orientation), "mass": 0.0, **options}
+        return [body.add_geom(**sized, **placed) for sized in self._sized(geometry)]
+
+    def _sized(self, geometry: Geometry) -> list[dict[str, Any]]:
+        """Return the type and the size of each geom."""
         kinds = self._mujoco.mjtGeom
         kind, (x, y, z) = geometry.kind, geometry.half_extents
-        if geometry.concave:
-            raise InvalidValueError(
-                f"{geometry.mesh_path!r} collides as a concave mesh, and MuJoCo knows hulls only; use engine: bullet, "
-                "or shapes that are not concave"
-            )
+        sized: dict[str, Any]
         if kind == ShapeKind.BOX:
             sized = {"type": kinds.mjGEOM_BOX, "size": [x, y, z]}
         elif kind == ShapeKind.SPHERE:
@@ -52,21 +55,25 @@ class GeomMaker:
             # Infinite in both directions, with the grid of its drawing, which nobody sees.
             sized = {"type": kinds.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]}
         elif kind == ShapeKind.MESH:
-            sized = {"type": kinds.mjGEOM_MESH, "meshname": self._mesh(geometry)}
+            return [{"type": kinds.mjGEOM_MESH, "meshname": name} for name in self._names(geometry)]
         else:
             raise InvalidValueError(f"shape kind {kind!r} has no geometry of its own")
-        turn = wxyz(geometry.orientation)
-        return body.add_geom(pos=list(geometry.position), quat=turn, mass=0.0, **sized, **options)
+        return [sized]
 
-    def _mesh(self, geometry: Geometry) -> str:
-        key = geometry.mesh_path, tuple(geometry.mesh_scale), version_of(geometry.mesh_path)
-        name = self._meshes.get(key)
-        if name is None:
-            name = self._meshes[key] = f"mesh{len(self._meshes)}"
-            points = hull_points(*key)
-            mesh = self._spec.add_mesh(name=name, uservert=points.ravel().tolist())
-            mesh.inertia = self._mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
-        return name
+    def _names(self, geometry: Geometry) -> list[str]:
+        """Return the names of the convex meshes that a mesh consists of."""
+        file = geometry.mesh_path, tuple(geometry.mesh_scale), version_of(geometry.mesh_path)
+        names = self._meshes.get((*file, geometry.concave))
+        if names is None:
+            parts = plates(*file) if geometry.concave else (hull_points(*file),)
+            names = [f"mesh{len(self._meshes)}.{number}" for number in range(len(parts))]
+            kinds = self._mujoco.mjtMeshInertia
+            for name, points in zip(names, parts, strict=True):
+                mesh = self._spec.add_mesh(name=name, uservert=points.ravel().tolist())
+                # A thin plate has too little volume to be measured; nor does it move.
+                mesh.inertia = kinds.mjMESH_INERTIA_SHELL if geometry.concave else kinds.mjMESH_INERTIA_CONVEX
+            self._meshes[(*file, geometry.concave)] = names
+        return names
 
 
 @lru_cache(maxsize=256)
@@ -116,7 +123,8 @@ def extents(geometry: Geometry) -> tuple[Floats, Floats]:
     elif geometry.kind == ShapeKind.CAPSULE:
         half = np.array([geometry.radius, geometry.radius, 0.5 * geometry.height + geometry.radius])
     elif geometry.kind == ShapeKind.MESH:
-        points = hull_points(geometry.mesh_path, geometry.mesh_scale, version_of(geometry.mesh_path))
+        file = geometry.mesh_path, geometry.mesh_scale, version_of(geometry.mesh_path)
+        points = np.concatenate(plates(*file)) if geometry.concave else hull_points(*file)
         lower, upper = points.min(axis=0), points.max(axis=0)
         centre, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
     turn = np.array([geometry.orientation], np.float64)

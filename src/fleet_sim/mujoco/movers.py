@@ -13,6 +13,8 @@ from fleet_sim.spatial import poses, quaternions
 
 SWEEP_LIMIT = 1.0
 """Distance in one step (m) above which a kinematic body counts as teleported, not as driven."""
+_CREEP = 1e-7
+"""Distance in m, and part of a turn, by which contacts move heavy bodies until they sleep."""
 _WXYZ = [3, 0, 1, 2]
 
 
@@ -138,6 +140,12 @@ class Movers:
         """Put all that are driven exactly to where their columns say, at rest."""
         self._write(np.flatnonzero(bound.compiled.pieces[:, 4] >= 0), self._positions, self._turns)
 
+    def standing(self, bound: Bound) -> Ints:
+        """Return the trees (K,) of those that could move with a velocity, and did not in this step."""
+        pieces, model = bound.compiled.pieces, bound.model
+        at = pieces[~self._moving & (pieces[:, 4] >= 0), 4]
+        return np.asarray(model.dof_treeid[at], np.int64)
+
     def _place(self) -> bool:
         """Find where all pieces are now; return whether any may have moved."""
         world, bound = self._world, self._bound
@@ -169,6 +177,21 @@ class Movers:
         fast = np.abs(after - before) > 2.0 * world.joints.max_velocity[slots] * dt
         return np.isin(rows, world.joints.robot[slots[fast]])
 
+    def _sleeps_there(self, driven: Rows, positions: Floats, turns: Floats) -> Bools:
+        """Return which of the `driven` pieces sleep at their poses, but for what contacts took of them before.
+
+        MuJoCo wakes up what is put elsewhere, by the least bit, and all that lies on it.
+        """
+        bound = self._bound
+        assert bound is not None
+        data, pieces = bound.data, bound.compiled.pieces[driven]
+        mask: Bools = data.tree_asleep[bound.model.dof_treeid[pieces[:, 4]]] >= 0
+        if mask.any():
+            at = data.qpos[pieces[:, 3][:, None] + np.arange(7)]
+            there = np.concatenate((positions[driven], turns[driven][:, _WXYZ]), axis=1)
+            mask &= (np.abs(at - there) < _CREEP).all(axis=1)
+        return mask
+
     def _write(self, chosen: Rows, positions: Floats, turns: Floats) -> None:
         """Write poses (P, 3), (P, 4) of the `chosen` of all pieces, at rest."""
         bound = self._bound
@@ -178,6 +201,7 @@ class Movers:
         data.mocap_pos[pieces[mocap, 2]] = positions[mocap]
         data.mocap_quat[pieces[mocap, 2]] = turns[mocap][:, _WXYZ]
         driven = chosen[pieces[chosen, 4] >= 0]
+        driven = driven[~self._sleeps_there(driven, positions, turns)]
         at = pieces[driven, 3][:, None]
         data.qpos[at + np.arange(3)] = positions[driven]
         data.qpos[at + np.arange(3, 7)] = turns[driven][:, _WXYZ]

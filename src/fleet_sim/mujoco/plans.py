@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints, Rows
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 
@@ -29,7 +30,10 @@ class RowPlan(NamedTuple):
     material: tuple[float, float, float, float, float]
     kind: int
     mimics: bool
-    self_collision: bool
+    pose: tuple[float, ...] | None
+    """Position and orientation (xyzw) of a fixture, else None."""
+    exempt_links: tuple[tuple[int, int], ...] | None
+    """With `self_collision` the pairs of links that do not push each other though no joint joins them, else None."""
 
 
 class WorldPlan(NamedTuple):
@@ -43,8 +47,13 @@ class WorldPlan(NamedTuple):
     apart: tuple[tuple[int, int], ...]
 
 
-def plan_world(world: World, rows: Rows, driven_mask: Bools) -> WorldPlan:
+def plan_world(
+    world: World, rows: Rows, driven_mask: Bools, fixtures: tuple[Ints, Floats], exempt_links: LinkPairs
+) -> WorldPlan:
     """Return the plan of `rows` (N,); `driven_mask` (N,) says which of the kinematic ones move with a velocity.
+
+    `fixtures` are places (K,) in `rows` and their poses (K, 7). `exempt_links` is asked for robots with
+    `self_collision` and a mass.
 
     Raises InvalidValueError for more kinds of collision filters than MuJoCo has bits.
     """
@@ -57,8 +66,12 @@ def plan_world(world: World, rows: Rows, driven_mask: Bools) -> WorldPlan:
     kinds, meets = _kinds(world, rows)
     robots = world.robots
     columns = (how, world.shape_id[rows], robots.model[rows], masses, materials, kinds, robots.mimics[rows])
-    values = zip(*(column.tolist() for column in columns), robots.self_collision[rows].tolist(), strict=True)
-    plans = tuple(RowPlan(a, b, c, d, tuple(e), f, g, h) for a, b, c, d, e, f, g, h in values)
+    pushing = (robots.self_collision[rows] & dynamic).tolist()
+    links = [tuple(exempt_links(row)) if own else None for row, own in zip(rows.tolist(), pushing, strict=True)]
+    fixed = {place: tuple(pose) for place, pose in zip(*(array.tolist() for array in fixtures), strict=True)}
+    poses = [fixed.get(place) for place in range(len(rows))]
+    values = zip(*(column.tolist() for column in columns), poses, links, strict=True)
+    plans = tuple(RowPlan(a, b, c, d, tuple(e), f, g, h, i) for a, b, c, d, e, f, g, h, i in values)
     return WorldPlan(plans, meets, _apart(world, rows))
 
 

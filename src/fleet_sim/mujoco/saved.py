@@ -28,6 +28,7 @@ class SavedMujoco:
     state: MujocoState
     resting: ContactTable
     driven: tuple[int, ...]
+    moved: tuple[int, ...]
     pushes: tuple[Push, ...]
 
 
@@ -40,6 +41,7 @@ class StoredMujoco:
     state: MujocoState
     resting: ContactTable
     driven: tuple[int, ...]
+    moved: tuple[int, ...]
     pushes: tuple[Push, ...]
 
 
@@ -63,12 +65,12 @@ class MujocoCheckpoints:
         bound = bodies.refresh()
         bodies.write_changed()
         self._movers.settle(bound)
-        driven, pushes = tuple(sorted(bodies.driven)), tuple(self._forces.pushes)
+        driven, moved = tuple(sorted(bodies.driven)), tuple(sorted(bodies.fixtures.moved))
         state = state_of(bound)
         if not np.array_equal(bound.model.opt.gravity, bodies.gravity):
             # A model that is compiled where this is loaded has the new gravity, and would not see that it is new.
             state = state._replace(waking=tuple(range(bound.model.ntree)))
-        return SavedMujoco(bound, state, self._resting.table, driven, pushes)
+        return SavedMujoco(bound, state, self._resting.table, driven, moved, tuple(self._forces.pushes))
 
     def restore(self, saved: SavedMujoco | StoredMujoco | None) -> None:
         """Restore MuJoCo's state; the columns must be restored already."""
@@ -80,6 +82,7 @@ class MujocoCheckpoints:
         if saved is None:
             return
         bodies.driven.update(saved.driven)
+        bodies.fixtures.moved.update(saved.moved)
         self._forces.pushes.extend(saved.pushes)
         if isinstance(saved, StoredMujoco):
             self._load(saved)
@@ -124,12 +127,13 @@ def _written(saved: SavedMujoco) -> object:
     """Return the state as plain values."""
     state, pushes = saved.state, [tuple(push) for push in saved.pushes]
     engine = (state.vector, state.asleep, state.accelerations, list(state.waking))
-    return mujoco_module().__version__, saved.bound.ids, engine, tuple(saved.resting), list(saved.driven), pushes
+    numbers = list(saved.driven), list(saved.moved)
+    return mujoco_module().__version__, saved.bound.ids, engine, tuple(saved.resting), numbers, pushes
 
 
 def _stored(saved: Any) -> StoredMujoco:
     try:
-        version, ids, (vector, asleep, accelerations, waking), contacts, driven, pushes = saved
+        version, ids, (vector, asleep, accelerations, waking), contacts, (driven, moved), pushes = saved
         state = MujocoState(
             _numbers(vector, np.float64, 1),
             _numbers(asleep, np.int64, 1),
@@ -145,13 +149,13 @@ def _stored(saved: Any) -> StoredMujoco:
             _numbers(forces, np.float64, 2),
         )
         known = tuple(Push(*push) for push in pushes)
-        driven_ids = tuple(map(int, driven))
+        driven_ids, moved_ids = tuple(map(int, driven)), tuple(map(int, moved))
     except (TypeError, ValueError) as error:
         raise StateFileError("the engine's state is not as it was written") from error
     count = len(resting.geoms)
     if [array.shape for array in resting] != [(count, 2), (count,), (count, 3), (count, 9), (count, 6)]:
         raise StateFileError("the engine's state is not as it was written")
-    return StoredMujoco(str(version), _numbers(ids, np.int64, 1), state, resting, driven_ids, known)
+    return StoredMujoco(str(version), _numbers(ids, np.int64, 1), state, resting, driven_ids, moved_ids, known)
 
 
 def _numbers(array: object, kind: type[np.generic], axes: int) -> Any:

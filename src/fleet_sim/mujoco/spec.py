@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints
+from fleet_sim.arrays import Floats
 from fleet_sim.core.robot_model import BASE, PRISMATIC, REVOLUTE, Inertial, RobotModel
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.mujoco.compiled import Compiled, table_of
 from fleet_sim.mujoco.geoms import GeomMaker, inertia_of, wxyz
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.plans import DRIVEN, DYNAMIC, RowPlan, WorldPlan
 from fleet_sim.mujoco.surfaces import FLOOR_FRICTION, ContactSurface, surfaces_of
-from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ShapeKind
 
 HEAVY = 1e7
@@ -46,27 +45,6 @@ class _Made(NamedTuple):
     body: Any
     place: int
     link: int
-
-
-@dataclass(eq=False)
-class Compiled:
-    """A compiled model and what its parts stand for; places are those in the plan, links those of robot models.
-
-    `body_place` and `body_link` (B,) of all bodies, -1 and -2 for the world. `free` (F, 3): place, first position and
-    first velocity of dynamic bodies. `seats` (S, 2): place and mocap number of dynamic robots with a fixed base.
-    `pieces` (P, 5): place, link, mocap number or -1, first position and velocity or -1, of kinematic bodies. `joints`
-    (J, 4): place, number among the movable joints, position and velocity. `surface` (G, 4): `ContactSurface` of geoms.
-    """
-
-    model: Any
-    body_place: Ints
-    body_link: Ints
-    base: Ints
-    free: Ints
-    seats: Ints
-    pieces: Ints
-    joints: Ints
-    surface: Floats
 
 
 @dataclass(eq=False)
@@ -121,6 +99,8 @@ class WorldSpec:
         option.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
         # What is fast meets what is thin, and lands on it.
         option.enableflags |= mujoco.mjtEnableBit.mjENBL_SPECULATIVE
+        # Which links pass through each other is said one by one.
+        option.disableflags |= mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
         # A world that went wrong must be seen, and not begin anew.
         option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         self._spec.compiler.degree = False
@@ -138,7 +118,7 @@ class WorldSpec:
         collides = shape.collision if shape.collision and shape.collision.kind != ShapeKind.NONE else None
         if collides is None and row.how != DYNAMIC:
             return
-        body = self._body(place, BASE, self._spec.worldbody, row.how, collides)
+        body = self._body(place, BASE, row, collides)
         if row.how == DYNAMIC:
             own = inertia_of([collides] if collides else [], row.mass, np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0]))
             self._weigh(body, row.mass, np.maximum(own, LEAST_INERTIA), Inertial())
@@ -151,16 +131,11 @@ class WorldSpec:
         surfaces = surfaces_of(model)
         for link in sorted({piece.link for piece in model.collisions}):
             shapes = [piece.geometry for piece in model.collisions if piece.link == link]
-            body = self._body(place, link, self._spec.worldbody, row.how, shapes[0])
+            body = self._body(place, link, row, shapes[0])
             for geometry in shapes:
                 self._geom(body, geometry, row, surfaces.get(_name(model, link), ContactSurface()))
 
     def _add_robot(self, place: int, row: RowPlan, model: RobotModel, shape: BodyShape) -> None:
-        if row.self_collision:
-            raise InvalidValueError(
-                f"self_collision: links of {model.name!r} push each other with PyBullet only; use engine: bullet, or "
-                "leave it out"
-            )
         surfaces = surfaces_of(model)
         own = sum(inertial.mass for inertial in model.inertials)
         scale = row.mass / own if own else 0.0
@@ -183,11 +158,19 @@ class WorldSpec:
             self._weigh_link(body, inertial, mass, shapes, moves=moves)
             for geometry in shapes:
                 self._geom(body, geometry, row, surfaces.get(_name(model, link), ContactSurface()))
-        names = self._names[place]
-        for one, other in combinations(range(len(names)), 2):
-            self._spec.add_exclude(bodyname1=names[one], bodyname2=names[other])
+        self._keep_links_apart(place, row, model)
         if row.mimics:
             self._add_gears(place, model)
+
+    def _keep_links_apart(self, place: int, row: RowPlan, model: RobotModel) -> None:
+        """Let all links of a robot pass through each other, or with `self_collision` those that belong together."""
+        names = self._names[place]
+        pairs = set(combinations(range(len(names)), 2))
+        if row.exempt_links is not None:
+            joined = {(int(parent) + 1, link + 1) for link, parent in enumerate(model.parents)}
+            pairs = joined | {(one + 1, other + 1) for one, other in row.exempt_links}
+        for one, other in sorted(pairs):
+            self._spec.add_exclude(bodyname1=names[one], bodyname2=names[other])
 
     def _add_joint(self, body: Any, place: int, model: RobotModel, joint: int) -> None:
         kind = int(model.joint_types[joint])
@@ -218,12 +201,17 @@ class WorldSpec:
 
     # ---- bodies ------------------------------------------------------------------------------------------------------
 
-    def _body(self, place: int, link: int, parent: Any, how: int, shape: Geometry | None) -> Any:
-        """Add the body of a plain row or a piece: moved by physics, by velocities, or by its pose alone."""
-        if how == DYNAMIC:
+    def _body(self, place: int, link: int, row: RowPlan, shape: Geometry | None) -> Any:
+        """Add the body of a plain row or a piece: moved by physics, by velocities, by its pose alone, or by nothing."""
+        parent = self._spec.worldbody
+        if row.how == DYNAMIC:
             return self._made_body(place, link, parent)
+        if row.pose is not None:
+            body = self._made_body(place, link, parent)
+            body.pos, body.quat = row.pose[:3], wxyz(row.pose[3:])
+            return body
         # What reaches to infinity does not move with a velocity.
-        if how == DRIVEN and shape is not None and shape.kind != ShapeKind.PLANE:
+        if row.how == DRIVEN and shape is not None and shape.kind != ShapeKind.PLANE:
             body = self._made_body(place, link, parent)
             self._weigh(body, HEAVY, np.full(3, HEAVY), Inertial())
             body.gravcomp = 1.0
@@ -259,7 +247,7 @@ class WorldSpec:
         # Rolling and spinning friction need more rows in a contact.
         condim = 6 if surface.rolling > 0.0 else 4 if surface.spinning > 0.0 else 3
         made = self._geoms.add(body, geometry, contype=1 << row.kind, conaffinity=meets | floor, condim=condim)
-        self._surfaces.append((made, surface))
+        self._surfaces += [(geom, surface) for geom in made]
 
     # ---- after compiling ---------------------------------------------------------------------------------------------
 
@@ -293,9 +281,8 @@ class WorldSpec:
         surfaces = np.zeros((model.ngeom, 4))
         for geom, surface in self._surfaces:
             surfaces[geom.id] = surface
-        return Compiled(
-            model, place, link, base, _table(free, 3), _table(seats, 2), _table(pieces, 5), _table(joints, 4), surfaces
-        )
+        tables = table_of(free, 3), table_of(seats, 2), table_of(pieces, 5), table_of(joints, 4)
+        return Compiled(model, place, link, base, *tables, surfaces)
 
     def _prepare_joint(self, model: Any, dof: int) -> None:
         """Make the friction of a joint stiff, as it is what motors act through; and keep robots with motors awake."""
@@ -303,15 +290,10 @@ class WorldSpec:
         model.tree_sleep_policy[model.dof_treeid[dof]] = self._mujoco.mjtSleepPolicy.mjSLEEP_NEVER
 
     def _damp(self, model: Any, body: int, dof: int, row: RowPlan) -> None:
-        """Slow down a free body, by a force and a torque in proportion to its velocities."""
+        """Slow down a free body, by a force and a torque in proportion to its velocities; see `drag` for the rest."""
         linear, angular = (value if value >= 0.0 else DAMPING for value in row.material[3:5])
-        rates = [-float(trig.log(1.0 - min(value, 0.999999))) for value in (linear, angular)]
-        model.dof_damping[dof : dof + 3] = rates[0] * model.body_subtreemass[body]
-        model.dof_damping[dof + 3 : dof + 6] = rates[1] * model.body_inertia[body]
-
-
-def _table(values: Sequence[tuple[int, ...]], width: int) -> Ints:
-    return np.array(values, np.int64).reshape(-1, width)
+        model.dof_damping[dof : dof + 3] = linear * model.body_subtreemass[body]
+        model.dof_damping[dof + 3 : dof + 6] = angular * model.body_inertia[body]
 
 
 def _name(model: RobotModel, link: int) -> str:

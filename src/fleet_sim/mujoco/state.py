@@ -57,6 +57,43 @@ def restore_state(bound: WithData, state: MujocoState) -> None:
     _set(bound, state)
 
 
+def let_sleep(bound: WithData, trees: Ints, standing: Ints) -> None:
+    """Let `trees` (K,) of bodies sleep from now on, at rest; what wakes up one of them wakes up all.
+
+    With them sleeps what carries them, of the `standing` ones (M,), and what they touch that sleeps already.
+    """
+    model, data = bound.model, bound.data
+    if not len(trees):
+        return
+    group = _touching(bound, trees, standing)
+    data.qvel[np.isin(model.dof_treeid, group)] = 0.0
+    # Where they are now: what sleeps at another place than MuJoCo computed last was put there, and wakes up.
+    _compute_places(bound)
+    state = state_of(bound)
+    state.asleep[group] = np.roll(group, -1)
+    _set(bound, state)
+
+
+def _touching(bound: WithData, trees: Ints, standing: Ints) -> Ints:
+    """Return `trees`, the `standing` and the sleeping ones that they touch, and those that these touch, sorted.
+
+    MuJoCo stops at a contact between what wakes up and what sleeps on: they belong together.
+    """
+    asleep = bound.data.tree_asleep
+    touching = bound.model.body_treeid[bound.model.geom_bodyid[bound.data.contact.geom]].reshape(-1, 2)
+    pairs = np.unique(touching[(touching >= 0).all(axis=1)], axis=0)
+    sleepers = np.flatnonzero(asleep >= 0)
+    # What sleeps together is a circle, in which each is followed by the next.
+    links = np.concatenate((pairs, pairs[:, ::-1], np.stack((sleepers, asleep[sleepers]), axis=1)))
+    links = links[np.isin(links[:, 1], np.concatenate((trees, standing, sleepers)))]
+    group = np.unique(trees)
+    while True:
+        wider = np.union1d(group, links[np.isin(links[:, 0], group), 1])
+        if len(wider) == len(group):
+            return np.asarray(group, np.int64)
+        group = wider
+
+
 def check_state(bound: WithData, state: MujocoState) -> None:
     """Raise StateFileError for what is no state of the model: MuJoCo believes the numbers of trees in it."""
     mujoco, model, asleep = mujoco_module(), bound.model, state.asleep
@@ -77,9 +114,14 @@ def _place(bound: WithData, state: MujocoState) -> None:
     mujoco.mj_resetData(model, data)
     mujoco.mj_setState(model, data, state.vector, mujoco.mjtState.mjSTATE_INTEGRATION)
     # After a reset all are awake, but for those that a model lets begin asleep: ours has none.
-    for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_makeM, mujoco.mj_factorM):
-        compute(model, data)
+    _compute_places(bound)
     _set(bound, state)
+
+
+def _compute_places(bound: WithData) -> None:
+    mujoco = mujoco_module()
+    for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_makeM, mujoco.mj_factorM):
+        compute(bound.model, bound.data)
 
 
 def _set(bound: WithData, state: MujocoState) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.errors import StateError
 from fleet_sim.mujoco.bodies import Bound, MujocoBodies
 from fleet_sim.mujoco.contacts import IMPEDANCE, contact_law, mix_surfaces
+from fleet_sim.mujoco.drag import drag
 from fleet_sim.mujoco.forces import MujocoForces
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.motors import MujocoMotors
@@ -84,6 +85,7 @@ class Substeps:
                 mujoco.mj_island(model, data)
                 mujoco.mj_projectConstraint(model, data)
             mujoco.mj_fwdVelocity(model, data)
+            drag(bound, dt)
             motors.aim(dt)
             self._forces.apply(bound)
             mujoco.mj_step2(model, data)

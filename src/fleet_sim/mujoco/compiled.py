@@ -1,0 +1,37 @@
+"""A compiled model of MuJoCo, and what its parts stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, Ints
+
+
+@dataclass(eq=False)
+class Compiled:
+    """A compiled model and what its parts stand for; places are those in the plan, links those of robot models.
+
+    `body_place` and `body_link` (B,) of all bodies, -1 and -2 for the world. `free` (F, 3): place, first position and
+    first velocity of dynamic bodies. `seats` (S, 2): place and mocap number of dynamic robots with a fixed base.
+    `pieces` (P, 5): place, link, mocap number or -1, first position and velocity or -1, of kinematic bodies. `joints`
+    (J, 4): place, number among the movable joints, position and velocity. `surface` (G, 4): `ContactSurface` of geoms.
+    """
+
+    model: Any
+    body_place: Ints
+    body_link: Ints
+    base: Ints
+    free: Ints
+    seats: Ints
+    pieces: Ints
+    joints: Ints
+    surface: Floats
+
+
+def table_of(values: Sequence[tuple[int, ...]], width: int) -> Ints:
+    """Return the rows of a table (N, width), which may have none."""
+    return np.array(values, np.int64).reshape(-1, width)
