@@ -11,13 +11,18 @@ import pytest
 import yaml
 from node_program import running
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rmf_building_map_msgs.msg import BuildingMap
-from rmf_building_map_msgs.srv import GetBuildingMap
-from rmf_dispenser_msgs.msg import DispenserRequest, DispenserResult, DispenserState
-from rmf_door_msgs.msg import DoorMode, DoorRequest, DoorState
-from rmf_fleet_msgs.msg import FleetState, Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState
-from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult
-from rmf_lift_msgs.msg import LiftRequest, LiftState
+
+# A ROS 2 without Open-RMF has none of its messages.
+for name in ("building_map", "dispenser", "door", "fleet", "ingestor", "lift"):
+    pytest.importorskip(f"rmf_{name}_msgs")
+
+from rmf_building_map_msgs.msg import BuildingMap  # noqa: E402
+from rmf_building_map_msgs.srv import GetBuildingMap  # noqa: E402
+from rmf_dispenser_msgs.msg import DispenserRequest, DispenserResult, DispenserState  # noqa: E402
+from rmf_door_msgs.msg import DoorMode, DoorRequest, DoorState  # noqa: E402
+from rmf_fleet_msgs.msg import FleetState, Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState  # noqa: E402
+from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult  # noqa: E402
+from rmf_lift_msgs.msg import LiftRequest, LiftState  # noqa: E402
 
 BUILDING = Path(__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
 ROBOT = "porter_1"

@@ -10,6 +10,9 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.geometry import Path
 from fleet_sim.spatial import quaternions
 
+STOREY = 1.5
+"""Goals this much in m higher or lower than the robot are on another storey."""
+
 
 def is_conveyed(agent: Agent) -> bool:
     """Return whether the robot is driven by the traffic."""
@@ -28,6 +31,10 @@ def set_out(agent: Agent, path: Path, leg: int, align_final: bool, tolerance: fl
     if conveyance is None or not conveyance.drives(agent.row):
         return Failure("the robot takes part in the traffic no longer", ActionCause.UNREACHABLE)
     positions, orientations = pose_arrays(path)
+    # It knows one storey: a goal on another one must not become the place below or above it.
+    if abs(positions[leg, 2] - agent.world.position[agent.row, 2]) > STOREY:
+        reason = f"the goal is at the height {positions[leg, 2]:g} m, and the traffic stays on one storey"
+        return Failure(f"{reason}; let the robot leave the traffic first", ActionCause.UNREACHABLE)
     heading = quaternions.yaw_of(orientations, leg) if align_final and leg == len(positions) - 1 else None
     try:
         conveyance.send_to(agent.row, positions[leg, :2], heading, tolerance)

@@ -1,18 +1,20 @@
-"""Doorways: where a route leads through doors that open for robots, and how a robot passes them one by one."""
+"""Doorways: where a route leads through doors that open for robots, and lifts, and how a robot passes them in turn."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.actions.base import Failure
-from fleet_sim.actions.routing import RoutedPath
+from fleet_sim.actions.routing import RoutedPart, RoutedPath
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.passages import Passages
+from fleet_sim.core.routes import LiftStop
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.footprint import footprint_radius
@@ -33,13 +35,15 @@ STEPS_UP = 0.5
 class Leg(NamedTuple):
     """A piece of a route: `way`, and the rows of the `passages` (P,) that have to be open on it.
 
-    Each is needed until `left` (P,) m of the piece are left. It is `length` m long, from where the last one ended.
+    Each is needed until `left` (P,) m of the piece are left. It is `length` m long, from where the last one ended. It
+    begins when the lift is at `stop`, if there is one.
     """
 
     way: RoutedPath
     passages: Ints
     left: Floats
     length: float
+    stop: LiftStop | None = None
 
 
 class _Reach(NamedTuple):
@@ -50,19 +54,30 @@ class _Reach(NamedTuple):
     passage: int
 
 
-def legs_of(agent: Agent, way: RoutedPath) -> list[Leg] | Failure:
-    """Return `way` in pieces that begin where the robot has to wait for a door, or why it cannot pass one."""
+def legs_of(agent: Agent, parts: Sequence[RoutedPart]) -> list[Leg] | Failure:
+    """Return `parts` in pieces that begin where the robot has to wait, or why it cannot pass a door."""
+    legs: list[Leg] = []
+    for part in parts:
+        found = _legs_of(agent, part.start, part.way)
+        if isinstance(found, Failure):
+            return found
+        found[0] = found[0]._replace(stop=part.stop)
+        legs += found
+    return legs
+
+
+def _legs_of(agent: Agent, start: Floats, way: RoutedPath) -> list[Leg] | Failure:
     world, row = agent.world, agent.row
     passages = world.routes.passages
     found = NO_ROWS if passages is None else passages.opening_for_robots()
     if passages is None or not len(found):
         return [Leg(way, NO_ROWS, np.empty(0), 0.0)]
-    points, along = _sampled(world.position[row], way)
+    points, along = _sampled(start, way)
     radius = footprint_radius(world, row) + ROOM
     reaches: list[_Reach] = []
     for passage in found.tolist():
         parts = passages.parts_of(passage)
-        if not _is_on_floor(world, row, parts):
+        if not _is_on_floor(world, float(start[2]), parts):
             continue
         if passages.reach(parts, 1.0, points, radius - ROOM).any():
             reason = f"the open leaf of door {world.label(passage)!r} is in the way"
@@ -70,11 +85,14 @@ def legs_of(agent: Agent, way: RoutedPath) -> list[Leg] | Failure:
         near = np.flatnonzero(_swept(world, passages, parts, points, radius))
         if len(near):
             reaches.append(_Reach(max(along[near[0]] - STEP, 0.0), along[near[-1]], passage))
-    return _cut(world.position[row], way, sorted(reaches))
+    return _cut(start, way, sorted(reaches))
 
 
 def is_free(agent: Agent, leg: Leg) -> bool:
-    """Ask for the doors of a leg, and return whether they are open."""
+    """Ask for the lift and the doors of a leg, and return whether they are there and open."""
+    lifts = agent.world.routes.lifts
+    if leg.stop is not None and (lifts is None or not lifts.ask(leg.stop, agent.row)):
+        return False
     asked = ask(agent, leg, math.inf)
     passages = agent.world.routes.passages
     return passages is None or bool(passages.are_open(asked).all())
@@ -100,10 +118,9 @@ def _sampled(start: Floats, way: RoutedPath) -> tuple[Floats, Floats]:
     return np.column_stack([np.interp(along, reached, corners[:, axis]) for axis in (0, 1)]), along
 
 
-def _is_on_floor(world: World, row: int, parts: Rows) -> bool:
+def _is_on_floor(world: World, height: float, parts: Rows) -> bool:
     foot = world.position[parts, 2] - world.half_extents[parts, 2]
     head = world.position[parts, 2] + world.half_extents[parts, 2]
-    height = world.position[row, 2]
     return bool(((height >= foot - STEPS_UP) & (height <= head)).any())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from fleet_sim.actions.base import Failure, Until
 from fleet_sim.actions.conveyed import is_conveyed, is_there, reason_not_to_drive, set_out
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.actions.doorways import ASKED_EACH, Leg, ask, is_free, legs_of
-from fleet_sim.actions.routing import RoutedPath, brakes, distance_left, follow, routed
+from fleet_sim.actions.routing import brakes, distance_left, follow, routed
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
 from fleet_sim.entities.agent import Agent, checked_approach
 from fleet_sim.errors import InvalidValueError
@@ -64,9 +64,12 @@ class MoveAction(DeclaredAction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._way: RoutedPath | None = None
+        self._routed = False
+        """Whether a route was found."""
         self._legs: list[Leg] = []
-        """What is left of the route: it ends where the robot may have to wait for a door."""
+        """What is left of the route: each ends where the robot may have to wait for a door or a lift."""
+        self._lifts: list[int] = []
+        """Lifts that the robot waits for or rides in, by row, in the order of the route."""
         self._drives = False
         """Whether the robot drives the first of them."""
         self._leg = -1
@@ -99,21 +102,27 @@ class MoveAction(DeclaredAction):
         # A robot that moves would leave the line to its first waypoint, and may meet a wall.
         if brakes(agent):
             return None
-        way = routed(agent, self._path(agent), RouteMode.parse(self.route))
-        if isinstance(way, Failure):
-            self.fail(*way)
+        parts = routed(agent, self._path(agent), RouteMode.parse(self.route))
+        if isinstance(parts, Failure):
+            self.fail(*parts)
             return None
-        legs = legs_of(agent, way)
+        self._lifts = list(dict.fromkeys(part.stop.lift for part in parts if part.stop is not None))
+        legs = legs_of(agent, parts)
         if isinstance(legs, Failure):
             self.fail(*legs)
             return None
-        self._way, self._legs, self._drives = way, legs, False
+        self._routed, self._legs, self._drives = True, legs, False
         return self._set_out(agent)
 
     def _set_out(self, agent: Agent) -> Until | None:
-        """Drive the next piece of the route, or wait until doors on it are open."""
+        """Drive the next piece of the route, or wait until the lift is there and doors on it are open."""
         leg, last = self._legs[0], len(self._legs) == 1
-        self._drives = is_free(agent, leg)
+        try:
+            self._drives = is_free(agent, leg)
+        except InvalidValueError as error:
+            # As a lift that was removed meanwhile.
+            self.fail(str(error), ActionCause.UNREACHABLE)
+            return None
         if not self._drives:
             return None
         direction = None if self.direction is None else MovementDirection.parse(self.direction)
@@ -158,20 +167,35 @@ class MoveAction(DeclaredAction):
         """Make the action ready to start again, from wherever its robot is then."""
         super().reset()
         # Whether there is a route is asked again: the robot starts from somewhere else now.
-        self._way, self._legs, self._drives = None, [], False
+        self._routed, self._legs, self._drives, self._lifts = False, [], False, []
         self._leg = -1
+
+    def stop(self, agent: Agent) -> None:
+        """Leave lifts to others, however the drive ended."""
+        self._leave_lifts(agent, ())
+
+    def _leave_lifts(self, agent: Agent, needed: Collection[int]) -> None:
+        """Leave the lifts to others that are not among those `needed`."""
+        lifts = agent.world.routes.lifts
+        for lift in self._lifts:
+            if lift not in needed and lifts is not None:
+                lifts.leave(lift, agent.row)
+        self._lifts = [lift for lift in self._lifts if lift in needed]
 
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Check whether the robot has arrived."""
         if self._leg >= 0:
             return self._ride_on(agent)
-        if self._way is None and self.route is not RouteMode.NONE:
+        if not self._routed and self.route is not RouteMode.NONE:
             return self._depart(agent)
         if self._legs and not self._drives:
             return self._set_out(agent)
         if agent.is_goal_reached():
             if len(self._legs) > 1:
-                del self._legs[0]
+                # A new list: the old one may be part of a saved state.
+                self._legs = self._legs[1:]
+                if self._lifts:
+                    self._leave_lifts(agent, [leg.stop.lift for leg in self._legs if leg.stop is not None])
                 return self._set_out(agent)
             self.complete()
         elif agent.goal_pose is None:
@@ -197,21 +221,26 @@ class MoveAction(DeclaredAction):
         }
 
     def _path(self, agent: Agent) -> Path:
-        """Return the waypoints, at the robot's height where it is kept."""
+        """Return the waypoints, at the robot's height above the floor where it is kept."""
         if not self.keep_height:
             return Path(self.path)
-        here = agent.get_pose()
-        return Path([Pose.from_euler(pose.x, pose.y, here.z, here.roll, here.pitch, pose.yaw) for pose in self.path])
+        here, routes = agent.get_pose(), agent.world.routes
+        poses = []
+        for pose in self.path:
+            # Only a building has storeys; elsewhere goals in a plane are at the robot's height.
+            rise = routes.source.rise(here.z, pose.z) if routes.known and self.route is not RouteMode.NONE else 0.0
+            poses.append(Pose.from_euler(pose.x, pose.y, here.z + rise, here.roll, here.pitch, pose.yaw))
+        return Path(poses)
 
     def _poses_left(self, agent: Agent) -> int:
         """Return how many poses of the path are still to be reached."""
         if self._leg >= 0:
             return len(self.path) - self._leg
-        if self._way is None and self.route is not RouteMode.NONE:
+        if not self._routed and self.route is not RouteMode.NONE:
             return len(self.path)
         # Who has arrived has no waypoints any more, until the action hears of it.
         index = None if agent.is_goal_reached() else agent.current_waypoint_index
-        if self._way is None:
+        if not self._routed:
             return 0 if index is None else len(self.path) - index
         further = sum(len(leg.way.ends) for leg in self._legs[self._drives :])
         if not self._drives or index is None:

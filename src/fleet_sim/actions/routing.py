@@ -1,4 +1,4 @@
-"""Routes for actions: from the place of a robot through its waypoints, around walls."""
+"""Routes for actions: from the place of a robot through its waypoints, around walls and with lifts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.actions.base import Failure
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
-from fleet_sim.core.routes import NoRoute
+from fleet_sim.core.routes import LiftStop, NoRoute, Stretch
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
@@ -51,10 +51,19 @@ def brakes(agent: Agent) -> bool:
     return True
 
 
-def routed(agent: Agent, path: Path, mode: RouteMode) -> RoutedPath | Failure:
+class RoutedPart(NamedTuple):
+    """A part of a route: `way`, from `start` (3,) on; it begins when the lift is at `stop`, if there is one."""
+
+    start: Floats
+    way: RoutedPath
+    stop: LiftStop | None
+
+
+def routed(agent: Agent, path: Path, mode: RouteMode) -> list[RoutedPart] | Failure:
     """Return the way from the robot's place through the poses of `path` to the last, or why there is none.
 
-    Between them the robot's footprint, with all that it carries, stays off walls.
+    Between them the robot's footprint, with all that it carries, stays off walls. It is one part, and two more for each
+    ride with a lift.
     """
     world, row = agent.world, agent.row
     if drive.is_steered(world, row):
@@ -64,29 +73,64 @@ def routed(agent: Agent, path: Path, mode: RouteMode) -> RoutedPath | Failure:
     goals, turns = pose_arrays(path)
     at = world.position[row].copy()
     radius, speed = footprint_radius(world, row), _fastest(world, row)
-    pieces: list[Floats] = []
-    limits: list[Floats] = []
+    parts: list[_PartUnderWay] = [_PartUnderWay(at, None)]
     for goal in goals:
         try:
-            found = world.routes.source.find(at[:2], goal[:2], radius, speed=speed, mode=mode)
+            found = world.routes.source.journey(row, at, goal, radius, speed=speed, mode=mode)
         except FleetSimError as error:
             return Failure(str(error), ActionCause.INVALID_GOAL)
         if isinstance(found, NoRoute):
             return Failure(found.reason, found.cause)
-        shares = np.cumsum(found.lengths) / max(found.length, 1e-12)
-        # A flying robot climbs evenly on the way.
-        pieces.append(np.column_stack((found.points[1:], at[2] + shares * (goal[2] - at[2]))))
-        pieces[-1][-1] = goal
-        limits.append(found.speed_limits)
+        for stretch in found:
+            if stretch.stop is not None or parts[-1].stop is not None:
+                parts.append(_PartUnderWay(parts[-1].end, stretch.stop))
+            height = float(at[2] + stretch.rise)
+            # A flying robot climbs evenly on the way, on the storey of its goal.
+            parts[-1].add(stretch, height, float(goal[2]) if stretch is found[-1] else height)
+        parts[-1].close(goal)
         at = goal
-    positions = np.concatenate(pieces)
-    steps = np.diff(positions, axis=0, prepend=world.position[row][None])
-    orientations = quaternions.from_yaws(trig.arctan2(steps[:, 1], steps[:, 0]))
-    orientations[-1] = turns[-1]
-    lengths = np.sqrt((steps[1:] ** 2).sum(axis=1))
-    left = np.append(np.cumsum(lengths[::-1])[::-1], 0.0)
-    ends = np.cumsum([len(piece) for piece in pieces]) - 1
-    return RoutedPath(positions, orientations, np.concatenate(limits), left, ends)
+    # Without the first where the robot stands in a cabin.
+    driven = [part for part in parts if part.pieces]
+    return [part.finished(turns[-1] if part is driven[-1] else None) for part in driven]
+
+
+class _PartUnderWay:
+    """A part from `start` (3,) on, to which stretches are added."""
+
+    def __init__(self, start: Floats, stop: LiftStop | None) -> None:
+        self.start = self.end = start
+        self.stop = stop
+        self.pieces: list[Floats] = []
+        self._limits: list[Floats] = []
+        self._ends: list[int] = []
+
+    def add(self, stretch: Stretch, begin: float, end: float) -> None:
+        """Go on along a stretch, from the height `begin` in m to `end`."""
+        found = stretch.route
+        if not self.pieces:
+            # Whoever rides has left the storey on which the last part ended.
+            self.start = np.array([self.start[0], self.start[1], begin])
+        shares = np.cumsum(found.lengths) / max(found.length, 1e-12)
+        self.pieces.append(np.column_stack((found.points[1:], begin + shares * (end - begin))))
+        self._limits.append(found.speed_limits)
+        self.end = self.pieces[-1][-1]
+
+    def close(self, goal: Floats) -> None:
+        """End at a pose of the path."""
+        self.pieces[-1][-1] = self.end = goal
+        self._ends.append(sum(map(len, self.pieces)) - 1)
+
+    def finished(self, turn: Floats | None) -> RoutedPart:
+        """Return the part; `turn` (4,) is the orientation at its end, None: that of its last line."""
+        positions = np.concatenate(self.pieces)
+        steps = np.diff(positions, axis=0, prepend=self.start[None])
+        orientations = quaternions.from_yaws(trig.arctan2(steps[:, 1], steps[:, 0]))
+        if turn is not None:
+            orientations[-1] = turn
+        lengths = np.sqrt((steps[1:] ** 2).sum(axis=1))
+        left = np.append(np.cumsum(lengths[::-1])[::-1], 0.0)
+        way = RoutedPath(positions, orientations, np.concatenate(self._limits), left, np.array(self._ends, np.int64))
+        return RoutedPart(self.start, way, self.stop)
 
 
 def follow(agent: Agent, way: RoutedPath, align_final: bool, direction: MovementDirection | None, tol: float) -> None:

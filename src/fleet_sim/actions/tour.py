@@ -59,6 +59,7 @@ class TourAction(DeclaredAction):
         """End the way to the present pose, however the tour ended."""
         if self._leg is not None:
             self._leg.cancel(self.error_message or "the tour ended")
+            self._leg.stop(agent)
 
     def parts(self) -> list[Action]:
         """Return the way to the present pose."""
@@ -91,7 +92,8 @@ class TourAction(DeclaredAction):
             if not self.skip_missed:
                 self.fail(f"pose {self._index}: {leg.error_message}", cause)
                 return None
-            self.missed.append((self._index, cause))
+            # A new list: the old one may be part of a saved state.
+            self.missed = [*self.missed, (self._index, cause)]
         # The next one begins in the next step: poses that are reached at once must not make one step endless.
         self._leg = None
         if self._index == len(self.path) - 1:

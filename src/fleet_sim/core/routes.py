@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.passages import Passages
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import trigonometry as trig
 
 
@@ -43,14 +45,59 @@ class NoRoute:
     cause: ActionCause
 
 
+@saved
+class LiftStop(NamedTuple):
+    """A lift, by the row of its cabin, at one of its floors, by number."""
+
+    lift: int
+    floor: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A part of a way on one storey, which is `rise` m above the storey on which the way begins.
+
+    With a `stop` it leads into the cabin of a lift, or out of it, and begins when that is there with open doors.
+    """
+
+    route: Route
+    rise: float = 0.0
+    stop: LiftStop | None = None
+
+
 class RouteSource(Protocol):
     """Knows ways around walls."""
 
     def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
-        """Return a route from `start` (2,) to `goal` (2,) in m for a robot whose footprint is a disc of `radius` m.
+        """Return a route from `start` (3,) to `goal` (3,) in m for a robot whose footprint is a disc of `radius` m.
 
-        `speed` in m/s is the robot's largest: where limits are lower, another way may be faster.
+        It stays on one storey. `speed` in m/s is the robot's largest: where limits are lower, another way may be
+        faster.
         """
+
+    def journey(
+        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode
+    ) -> Sequence[Stretch] | NoRoute:
+        """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be.
+
+        Where it has to wait for one, its place to wait is kept for it until it leaves the line of that lift.
+        """
+
+    def rise(self, start: float, goal: float) -> float:
+        """Return how far (m) the storey at the height `goal` in m is above the one at the height `start`."""
+
+
+class LiftLine(Protocol):
+    """Serves robots that take lifts on their routes, one at a time in each lift, in the order in which they ask."""
+
+    def ask(self, stop: LiftStop, robot: int) -> bool:
+        """Return whether a lift is at a stop for the robot in row `robot`, open, and nobody else in the way.
+
+        Otherwise the robot waits in the line, and asks again. Raises InvalidValueError where there is no such lift.
+        """
+
+    def leave(self, lift: int, robot: int) -> None:
+        """Leave the lift to others; nothing happens where the robot does not wait for it or ride in it."""
 
 
 class Conveyance(Protocol):
@@ -79,6 +126,8 @@ class Routes:
         self.conveyance: Conveyance | None = None
         self.passages: Passages | None = None
         """What opens for robots on their way, if there is any."""
+        self.lifts: LiftLine | None = None
+        """Who serves robots that take lifts, if there are any."""
 
     def conveys(self, row: int) -> bool:
         """Return whether the conveyance drives the robot in `row`."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fleet_sim.equipment.lift_settings import LiftFloorSettings as LiftFloorSettings
     from fleet_sim.equipment.lift_settings import LiftSettings as LiftSettings
     from fleet_sim.equipment.lifts import Lifts as Lifts
+    from fleet_sim.equipment.storeys import StoreyRouter as StoreyRouter
+    from fleet_sim.equipment.storeys import offer_building_routes as offer_building_routes
     from fleet_sim.equipment.workcell_commands import ServeRobot as ServeRobot
     from fleet_sim.equipment.workcell_settings import WorkcellKind as WorkcellKind
     from fleet_sim.equipment.workcell_settings import WorkcellSettings as WorkcellSettings

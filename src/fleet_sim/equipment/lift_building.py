@@ -15,7 +15,7 @@ from fleet_sim.equipment.door_building import build_door
 from fleet_sim.equipment.door_settings import DoorKind, DoorSettings
 from fleet_sim.equipment.lift import LiftHandle
 from fleet_sim.equipment.lift_columns import LiftColumns
-from fleet_sim.equipment.lift_plan import LiftPlan
+from fleet_sim.equipment.lift_plan import Entrance, LiftPlan
 from fleet_sim.equipment.lift_settings import LiftCabinSettings, LiftDoorSettings, LiftSettings
 from fleet_sim.equipment.lifts import Lifts
 from fleet_sim.geometry import Pose
@@ -51,14 +51,15 @@ def build_lift(sim: MultiRobotSimulationCore, settings: LiftSettings) -> LiftHan
     table.cabin[[wall.row for wall in walls]] = cabin.row
     table.half[cabin.row] = (0.5 * settings.width, 0.5 * settings.depth, 0.5 * settings.height)
     inner = {door.name: _door(sim, settings, door, float(heights[floor]), None) for door in settings.doors}
-    doors = []
+    doors, entrances = [], []
     for entry in settings.floors:
         chosen = [door for door in settings.doors if entry.doors is None or door.name in entry.doors]
         outer = [_door(sim, settings, door, entry.height, entry.name)[0] for door in chosen]
         doors.append((*outer, *(inner[door.name][0] for door in chosen)))
+        entrances.append(_entrance(settings, max(chosen or settings.doors, key=lambda door: door.width)))
     leaves = tuple(leaf for pair in inner.values() for leaf in pair)
     every = [leaf for group in doors for leaf in group]
-    lifts.own(cabin.row, every, LiftPlan(names, heights, tuple(doors), leaves), floor)
+    lifts.own(cabin.row, every, LiftPlan(names, heights, tuple(doors), leaves, tuple(entrances)), floor)
     return LiftHandle(cabin, lifts)
 
 
@@ -112,6 +113,14 @@ def _side(settings: LiftSettings, door: LiftDoorSettings) -> tuple[bool, float]:
     if x_gap <= y_gap:
         return False, 1.0 if door.x > 0.0 else -1.0
     return True, 1.0 if door.y > 0.0 else -1.0
+
+
+def _entrance(settings: LiftSettings, door: LiftDoorSettings) -> Entrance:
+    along_x, sign = _side(settings, door)
+    x, y = (door.x, sign * 0.5 * settings.depth) if along_x else (sign * 0.5 * settings.width, door.y)
+    middle = np.array(_to_world(settings, x, y))
+    beyond = np.array(_to_world(settings, x, y + sign) if along_x else _to_world(settings, x + sign, y))
+    return Entrance(middle, beyond - middle, door.width)
 
 
 def _door(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 
 
-@COMMANDS.register("call_lift")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("call_lift")
 class CallLift(Command):
     """Call a lift to a floor, where it opens its doors, after those who called before."""
 
@@ -19,8 +17,7 @@ class CallLift(Command):
     floor: str
 
 
-@COMMANDS.register("request_lift")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("request_lift")
 class RequestLift(Command):
     """Send a lift to a floor for a session, as a fleet manager does; refused while it does something else.
 

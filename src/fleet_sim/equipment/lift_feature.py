@@ -11,6 +11,7 @@ from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.equipment.lift import LiftHandle
 from fleet_sim.equipment.lift_columns import LiftColumns
 from fleet_sim.equipment.lift_commands import CallLift, RequestLift
+from fleet_sim.equipment.lift_lines import LiftLines
 from fleet_sim.equipment.lift_settings import LiftCabinSettings
 from fleet_sim.equipment.lifts import Lifts
 from fleet_sim.errors import InvalidValueError
@@ -34,6 +35,9 @@ class LiftFeature(Feature[LiftCabinSettings, LiftColumns]):
         host.dispatcher.handle(CallLift, lifts.handle_call)
         host.dispatcher.handle(RequestLift, lifts.handle_request)
         host.checkpoints.register_late("lifts", lifts)
+        lines = LiftLines(host.world, lifts)
+        host.world.routes.lifts = lines
+        host.checkpoints.register_late("lift_lines", lines)
         return lifts
 
     def enter(self, part: Lifts, table: LiftColumns, rows: Rows) -> None:

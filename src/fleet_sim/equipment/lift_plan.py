@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,18 +12,27 @@ from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import unknown_name
 
 
+class Entrance(NamedTuple):
+    """A door of a lift: `middle` (2,) on the edge of the cabin, `outward` (2,) across it, `width` in m; world frame."""
+
+    middle: Floats
+    outward: Floats
+    width: float
+
+
 @dataclass(frozen=True, eq=False)
 class LiftPlan:
     """The floors (F,) of a lift by name and height, and its doors.
 
     `doors[i]` are the leading leaves of the doors in front of the cabin on floor i, and of those of the cabin that open
-    with them. `inner` are all leaves of the cabin, which move with it.
+    with them. `inner` are all leaves of the cabin, which move with it. `entrances[i]` is the widest door of floor i.
     """
 
     names: tuple[str, ...]
     heights: Floats
     doors: tuple[tuple[SimObject, ...], ...]
     inner: tuple[SimObject, ...]
+    entrances: tuple[Entrance, ...]
 
     def floor(self, name: str) -> int:
         """Return the number of the floor called `name`; raises UnknownNameError with the closest one."""

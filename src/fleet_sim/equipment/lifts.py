@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Rows
+from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
 from fleet_sim.core.schema import NO_ROW
@@ -45,6 +45,8 @@ class Lifts:
     def __init__(self, world: World, table: LiftColumns, doors: Doors) -> None:
         self.building = False
         """Whether `build_lift` is spawning one; nobody else can."""
+        self.riders: dict[int, int] = {}
+        """Robots that have a lift to themselves on their routes, by the row of the lift, see LiftLines."""
         self.refused = 0
         """Requests for what is unknown, or while the lift did something else."""
         self._world = world
@@ -100,12 +102,14 @@ class Lifts:
         asked = (int(table.goal[row]), own.kind, own.name)
         if (floor, kind, session) == asked:
             return
+        if row in self.riders:
+            raise InvalidValueError(f"it is taken by {self._world.label(self.riders[row])!r} on its route")
         if table.busy[row]:
             goal = self._plans[row].names[int(table.goal[row])]
             raise InvalidValueError(f"it is busy going to {goal!r} for {own.name!r}")
         own.name, own.kind = "" if end else session, kind
         own.calls.clear()
-        self._send(row, floor, is_open)
+        self.send(row, floor, is_open)
 
     def handle_call(self, order: CallLift) -> CommandAck:
         """Carry out a CallLift."""
@@ -132,7 +136,8 @@ class Lifts:
             return CommandAck(order.command_id, order.source, time, (), {name: str(error)})
         return CommandAck(order.command_id, order.source, time, (name,))
 
-    def _send(self, row: int, floor: int, is_open: bool) -> None:
+    def send(self, row: int, floor: int, is_open: bool) -> None:
+        """Send the lift in `row` to a floor, whoever has it."""
         self._table.goal[row], self._table.opens[row], self._table.busy[row] = floor, is_open, True
 
     # ---- the step ----------------------------------------------------------------------------------------------------
@@ -140,7 +145,7 @@ class Lifts:
     def step(self, dt: float) -> None:
         """Move all lifts by one step."""
         for row in self.rows.tolist():
-            if not self._table.busy[row] and self._sessions[row].calls:
+            if not self._table.busy[row] and self._sessions[row].calls and row not in self.riders:
                 self._next_call(row)
             if self._table.busy[row]:
                 self._go(row, dt)
@@ -149,7 +154,7 @@ class Lifts:
         table = self._table
         if self._world.clock.time >= table.closes_at[row]:
             self._sessions[row].name = ""
-            self._send(row, self._sessions[row].calls.popleft(), True)
+            self.send(row, self._sessions[row].calls.popleft(), True)
 
     def _go(self, row: int, dt: float) -> None:
         """Go on with what the lift in `row` was told: doors closed, cabin there, doors as they are to be."""
@@ -196,16 +201,19 @@ class Lifts:
         self._world.place(rows, positions, self._world.orientation[rows])
 
     def _riders(self, row: int) -> Rows:
-        """Return the rows that stand in the cabin in `row`: by their origins, in its inside and on its floor."""
-        world, table = self._world, self._table
+        """Return the rows that stand in the cabin in `row`."""
+        world = self._world
         rows = world.rows[(world.parent[world.rows] == NO_ROW) & ~fittings_mask(world)[world.rows]]
-        offsets = world.position[rows] - world.position[row]
+        return np.asarray(rows[self.inside_mask(row, world.position[rows])])
+
+    def inside_mask(self, row: int, places: Floats) -> Bools:
+        """Return which `places` (K, 3) are in the cabin in `row`, on its floor or in its inside above."""
+        world, half = self._world, self._table.half[row]
+        offsets = places - world.position[row]
         sine, cosine = trig.sin_cos_of(float(quaternions.yaws(world.orientation[row : row + 1])[0]))
         x, y = offsets[:, 0] * cosine + offsets[:, 1] * sine, offsets[:, 1] * cosine - offsets[:, 0] * sine
-        half = table.half[row]
-        above = world.position[rows, 2] - table.height[row]
-        inside = (np.abs(x) <= half[0]) & (np.abs(y) <= half[1]) & (above >= -STEP) & (above <= 2.0 * half[2])
-        return np.asarray(rows[inside])
+        above = places[:, 2] - self._table.height[row]
+        return np.asarray((np.abs(x) <= half[0]) & (np.abs(y) <= half[1]) & (above >= -STEP) & (above <= 2.0 * half[2]))
 
     # ---- state -------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,9 @@ class LiftsSection(Section[MultiRobotSimulationCore]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of LiftsSettings."""
-        return object_schema(LiftsSettings)
+        schema = object_schema(LiftsSettings)
+        # An empty section is null in YAML.
+        return {**schema, "type": [schema["type"], "null"]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""

@@ -23,6 +23,7 @@ from fleet_sim.equipment import (
     WorkcellSettings,
     build_door,
     build_lift,
+    offer_building_routes,
 )
 from fleet_sim.equipment.door_building import settings_of
 from fleet_sim.errors import ConfigError, FleetSimError
@@ -108,6 +109,7 @@ def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingS
     if settings.robots:
         sim.spawn_all([_robot(robot) for robot in building.robots])
     sim.register_manager(building, "building")
+    offer_building_routes(sim, building)
 
     def leave() -> None:
         sim.unregister_manager(building)

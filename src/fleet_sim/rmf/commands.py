@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 from fleet_sim.rmf.states import Pause, SlotcarMode, Waypoint
 
 
-@COMMANDS.register("follow_waypoints")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("follow_waypoints")
 class FollowWaypoints(Command):
     """Follow a path, whose first waypoint is where the robot is. The same task again changes nothing."""
 
@@ -21,8 +19,7 @@ class FollowWaypoints(Command):
     path: tuple[Waypoint, ...]
 
 
-@COMMANDS.register("set_slotcar_mode")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("set_slotcar_mode")
 class SetSlotcarMode(Command):
     """Take a mode; `action` is what is to be performed in that of the same name."""
 
@@ -34,8 +31,7 @@ class SetSlotcarMode(Command):
     action: str = ""
 
 
-@COMMANDS.register("pause_slotcar")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("pause_slotcar")
 class PauseSlotcar(Command):
     """Pause at once, or from the waypoint with the index `checkpoint` on, or go on."""
 

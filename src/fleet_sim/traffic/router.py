@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, RouteMode
-from fleet_sim.core.routes import NoRoute, Route
+from fleet_sim.core.routes import NoRoute, Route, Stretch
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.across import Across, Way, as_array
@@ -60,11 +60,15 @@ class Router:
         return found
 
     def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
-        """Return the route from `start` (2,) to `goal` (2,) in m, or why there is none; see `plan`."""
+        """Return the route from `start` to `goal` (2,) or (3,) in m, or why there is none; see `plan`.
+
+        A site is one storey: heights count for nothing.
+        """
+        start, goal = np.asarray(start)[:2], np.asarray(goal)[:2]
         room = as_float(radius, "radius in m", low=0.0, high=LARGEST_RADIUS) + self.clearance
         self._check_mode(mode)
         as_float(speed, "speed in m/s", low=SLOWEST)
-        begin, end = self._to_cells(np.asarray(start)), self._to_cells(np.asarray(goal))
+        begin, end = self._to_cells(start), self._to_cells(goal)
         # By room: robots of one size share clear cells and fields, which take long to make.
         across = self._across.get(room)
         if across is None:
@@ -87,6 +91,17 @@ class Router:
         if way is None:
             return NoRoute(self._between(start, goal, across, begin, end, room), ActionCause.UNREACHABLE)
         return self._route(start, way, goal)
+
+    def journey(
+        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode
+    ) -> list[Stretch] | NoRoute:
+        """Return `find` as a way of one stretch, whoever is in `row`."""
+        found = self.find(start, goal, radius, speed=speed, mode=mode)
+        return found if isinstance(found, NoRoute) else [Stretch(found)]
+
+    def rise(self, start: float, goal: float) -> float:
+        """Return 0: a site is one storey."""
+        return 0.0
 
     def _check_mode(self, mode: RouteMode) -> None:
         if mode is RouteMode.NONE:

@@ -12,7 +12,7 @@ from nav_msgs.msg import Path as PathMsg
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
 from fleet_sim.arrays import Floats
-from fleet_sim.config.modes import RouteMode
+from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import NoRoute
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError, UnknownNameError
@@ -106,7 +106,7 @@ class PathServer:
         goals = [self._pose(one) for one in stamped]
         points, begin = [np.array([start.position[:2]])], start
         for end in goals:
-            points.append(self._way(row, np.array(begin.position[:2]), np.array(end.position[:2]))[1:])
+            points.append(self._way(row, np.array(begin.position), np.array(end.position))[1:])
             begin = end
         return self._message(np.concatenate(points), start, goals[-1])
 
@@ -120,18 +120,22 @@ class PathServer:
         """Return the points (K, 2) of a way: along a route, or straight where the scenario has no site."""
         world = self._bridge.sim.world
         if not world.routes.known:
-            return np.array([start, end])
+            return np.array([start[:2], end[:2]])
         radius = footprint_radius(world, row)
         motion = world.motion
         speed = float(min(motion.linear_limit[row], motion.linear_limits[row, 0], FASTEST))
         found = world.routes.source.find(start, end, radius, speed=speed, mode=RouteMode.AUTO)
         if isinstance(found, NoRoute):
-            raise NoPath(self._code(start, end, radius), found.reason)
+            raise NoPath(self._code(start[:2], end[:2], radius, found), found.reason)
         return found.points
 
-    def _code(self, start: Floats, end: Floats, radius: float) -> str:
+    def _code(self, start: Floats, end: Floats, radius: float, found: NoRoute) -> str:
         """Return Nav2's code for why there is no route."""
-        site: Site = self._bridge.sim.get_manager("site")
+        try:
+            site: Site = self._bridge.sim.get_manager("site")
+        except UnknownNameError:
+            # A building has several sites; of what is wrong there only the kind is told.
+            return "GOAL_OCCUPIED" if found.cause is ActionCause.INVALID_GOAL else "NO_VALID_PATH"
         room = site.open_grid.clear_of(radius)
         for what, point in (("START", start), ("GOAL", end)):
             cells = site.grid.cells_at(point[None])

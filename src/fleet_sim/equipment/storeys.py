@@ -1,0 +1,271 @@
+"""StoreyRouter: routes in a building with several storeys, from one to another with its lifts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.config.modes import ActionCause, RouteMode
+from fleet_sim.core.routes import LiftStop, NoRoute, Route, Stretch
+from fleet_sim.core.world import World
+from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, distances_to, outside
+from fleet_sim.equipment.lift_plan import Entrance
+from fleet_sim.equipment.lifts import STEP, Lifts
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.building import Building
+from fleet_sim.sites.site import Site
+from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.traffic.router import Router
+
+WALL = 0.05
+"""Thickness of the walls and doors of a cabin in m, with which robots must not collide."""
+AROUND = 0.1
+"""Room for the doors of a lift around its cabin in m, where no route leads."""
+RINGS, ANGLES = 10, 16
+"""Places around the doors of a lift that are looked at to wait there."""
+APART = 0.1
+"""Between robots that wait, in m."""
+
+
+class _Ride(NamedTuple):
+    """One way with a lift: to the place before its doors, the stretches from there on, and the length of all in m."""
+
+    lift: int
+    floor: int
+    door: Floats
+    stretches: list[Stretch]
+    length: float
+
+
+class StoreyRouter:
+    """Finds routes on the storeys of `building`, and rides with lifts from one to another (a RouteSource).
+
+    What is at most 0.3 m below the floor of a storey, or above, is on it. A lift is taken that stops on both, and has
+    room for the robot; of several the one with the shortest way. No route leads through the shaft of a lift.
+    """
+
+    def __init__(self, world: World, building: Building, lifts: Lifts | None, lines: LiftLines | None, room: float):
+        """Routes keep `room` m to walls; `lifts` and `lines` are None for a building without lifts."""
+        self._world, self._building = world, building
+        self._lifts, self._lines = lifts, lines
+        self._room = room
+        self._heights = np.array([level.elevation for level in building.levels])
+        self._routers: dict[tuple[int, tuple[int, ...]], Router] = {}
+
+    def storey(self, height: float) -> int:
+        """Return the number of the level that what is at `height` m is on."""
+        below = np.where(self._heights <= height + STEP, self._heights, -np.inf)
+        return int(below.argmax()) if np.isfinite(below).any() else int(self._heights.argmin())
+
+    def rise(self, start: float, goal: float) -> float:
+        """Return how far (m) the storey at the height `goal` in m is above the one at the height `start`."""
+        return float(self._heights[self.storey(goal)] - self._heights[self.storey(start)])
+
+    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
+        """Return the route from `start` (3,) to `goal` (3,) in m on one storey, or why there is none."""
+        begin, end = self.storey(start[2]), self.storey(goal[2])
+        if begin != end:
+            reason = f"the goal is on {self._name(end)!r}, the start on {self._name(begin)!r}"
+            return NoRoute(f"{reason}: only a robot that drives takes a lift", ActionCause.UNREACHABLE)
+        if self._lift_at(goal) is not None:
+            return NoRoute(f"the goal ({goal[0]:g}, {goal[1]:g}) is in a lift", ActionCause.INVALID_GOAL)
+        return self._router(begin).find(start, goal, radius, speed=speed, mode=mode)
+
+    def journey(
+        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode
+    ) -> list[Stretch] | NoRoute:
+        """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be."""
+        begin, end = self.storey(start[2]), self.storey(goal[2])
+        inside = self._lift_at(start)
+        if self._lift_at(goal) is not None or (begin == end and inside is None):
+            found = self.find(np.array([*start[:2], goal[2]]), goal, radius, speed=speed, mode=mode)
+            return found if isinstance(found, NoRoute) else [Stretch(found)]
+        rides: list[_Ride] = []
+        reasons: list[NoRoute] = []
+        for lift in self._rows() if inside is None else [inside]:
+            ride = self._ride(lift, start, goal, radius, speed, mode, inside is not None)
+            rides.append(ride) if isinstance(ride, _Ride) else reasons.append(ride)
+        if not rides:
+            between = f"no lift takes a robot from {self._name(begin)!r} to {self._name(end)!r}"
+            causes = {reason.cause for reason in reasons}
+            text = "; ".join([between, *(reason.reason for reason in reasons)])
+            return NoRoute(text, causes.pop() if len(causes) == 1 else ActionCause.UNREACHABLE)
+        best = min(rides, key=lambda ride: ride.length)
+        if inside is not None:
+            return best.stretches
+        return self._to_the_lift(row, best, start, radius, speed, mode)
+
+    # ---- with a lift -------------------------------------------------------------------------------------------------
+
+    def _ride(
+        self, lift: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode, inside: bool
+    ) -> _Ride | NoRoute:
+        """Return the way from the doors of a lift to the goal, or from within its cabin."""
+        assert self._lifts is not None
+        plan, name = self._lifts.plan(lift), self._world.label(lift)
+        stops = [self._floor_on(lift, self.storey(height)) for height in (start[2], goal[2])]
+        if min(stops) < 0:
+            missing = self._name(self.storey((start, goal)[stops.index(-1)][2]))
+            return NoRoute(f"lift {name!r} does not stop on {missing!r}", ActionCause.UNREACHABLE)
+        needed = radius + self._room
+        sides = [entrance.width for entrance in (plan.entrances[floor] for floor in stops)]
+        sides += (2.0 * self._lifts.table.half[lift, :2] - 2.0 * WALL).tolist()
+        if 2.0 * needed > min(sides):
+            reason = f"lift {name!r} has {min(sides):g} m of room, and the robot needs {2.0 * needed:g} m"
+            return NoRoute(reason, ActionCause.UNREACHABLE)
+        there, here = (plan.entrances[floor] for floor in stops)
+        door, out, middle = outside(there, needed), outside(here, needed), self._world.position[lift, :2]
+        onward = self.find(np.array([*out, goal[2]]), goal, radius, speed=speed, mode=mode)
+        if isinstance(onward, NoRoute):
+            return onward
+        rise = self.rise(start[2], goal[2])
+        exit_way = _line(start[:2] if inside else middle, here.middle - (needed + WALL) * here.outward, out)
+        stretches = [Stretch(exit_way, rise, LiftStop(lift, stops[1])), Stretch(onward, rise)]
+        if inside:
+            return _Ride(lift, stops[0], door, stretches, onward.length)
+        level = self._router(self.storey(start[2]))
+        inward = level.find(start, door, radius, speed=speed, mode=mode)
+        return (
+            inward
+            if isinstance(inward, NoRoute)
+            else _Ride(lift, stops[0], door, stretches, inward.length + onward.length)
+        )
+
+    def _to_the_lift(
+        self, row: int, ride: _Ride, start: Floats, radius: float, speed: float, mode: RouteMode
+    ) -> list[Stretch] | NoRoute:
+        """Return the whole way: to a place to wait, which is kept, from there into the cabin, and on."""
+        assert self._lifts is not None and self._lines is not None
+        level = self._router(self.storey(start[2]))
+        entrance = self._lifts.plan(ride.lift).entrances[ride.floor]
+        for place in self._places_to_wait(row, ride, entrance, start, radius):
+            to_door = level.find(place, ride.door, radius, speed=speed, mode=RouteMode.GRID)
+            way = None if isinstance(to_door, NoRoute) else level.find(start, place, radius, speed=speed, mode=mode)
+            if isinstance(to_door, Route) and isinstance(way, Route):
+                kept = WaitingPlace(ride.floor, float(place[0]), float(place[1]), radius)
+                self._lines.keep_place(ride.lift, row, kept)
+                middle = self._world.position[ride.lift, :2]
+                within = entrance.middle - (radius + self._room + WALL) * entrance.outward
+                last = _line(to_door.points[-1], within, middle)
+                whole = Route(
+                    np.concatenate((to_door.points, last.points[1:])),
+                    np.concatenate((to_door.speed_limits, last.speed_limits)),
+                )
+                return [Stretch(way), Stretch(whole, 0.0, LiftStop(ride.lift, ride.floor)), *ride.stretches]
+        reason = f"there is no room to wait for lift {self._world.label(ride.lift)!r}"
+        return NoRoute(f"{reason}: {len(self._lines.line(ride.lift))} robots are there", ActionCause.UNREACHABLE)
+
+    def _places_to_wait(self, row: int, ride: _Ride, entrance: Entrance, start: Floats, radius: float) -> Floats:
+        """Return places (K, 2) beside the doors where the robot is in nobody's way, those on its way first."""
+        assert self._lifts is not None and self._lines is not None
+        pitch = max(0.5 * radius, 0.1)
+        reach = np.repeat(np.arange(1, 4 * RINGS + 1) * pitch, ANGLES)
+        angles = np.tile(np.arange(ANGLES) * (2.0 * math.pi / ANGLES), 4 * RINGS)
+        places = ride.door + reach[:, None] * np.column_stack((trig.cos(angles), trig.sin(angles)))
+        mask = ((places - entrance.middle) * entrance.outward).sum(axis=1) >= radius + self._room
+        height = self._lifts.plan(ride.lift).heights[ride.floor]
+        for lift in self._rows():
+            floor = self._floor_on(lift, self.storey(height))
+            if floor < 0:
+                continue
+            # Wide enough for whoever fits through the doors, and stands before them.
+            other = self._lifts.plan(lift).entrances[floor]
+            end = outside(other, 0.5 * other.width)
+            mask &= distances_to(places, other.middle, end) >= radius + 0.5 * other.width + APART
+            for kept in self._lines.places(lift, floor, row):
+                away = places - np.array([kept.x, kept.y])
+                mask &= np.sqrt((away * away).sum(axis=1)) >= radius + kept.radius + APART
+        places, reach = places[mask], reach[mask]
+        # On the side that the robot comes from, or it crosses the way of those who get out.
+        ways = reach + np.sqrt(((places - start[:2]) ** 2).sum(axis=1))
+        return np.asarray(places[np.argsort(ways.round(9), kind="stable")])
+
+    # ---- storeys -----------------------------------------------------------------------------------------------------
+
+    def _rows(self) -> list[int]:
+        return [] if self._lifts is None else self._lifts.rows.tolist()
+
+    def _name(self, storey: int) -> str:
+        return self._building.levels[storey].name
+
+    def _floor_on(self, lift: int, storey: int) -> int:
+        """Return the number of the floor of a lift that is on a storey; -1: it does not stop there."""
+        assert self._lifts is not None
+        plan = self._lifts.plan(lift)
+        floor = plan.nearest(float(self._heights[storey]))
+        return floor if abs(plan.heights[floor] - self._heights[storey]) <= STEP else -1
+
+    def _lift_at(self, place: Floats) -> int | None:
+        """Return the lift in whose cabin, or above or below it, a place (3,) is."""
+        for lift in self._rows():
+            assert self._lifts is not None
+            level = np.array([[place[0], place[1], self._lifts.table.height[lift]]])
+            if self._passes(lift, self.storey(place[2])) and self._lifts.inside_mask(lift, level)[0]:
+                return lift
+        return None
+
+    def _passes(self, lift: int, storey: int) -> bool:
+        assert self._lifts is not None
+        heights = self._lifts.plan(lift).heights
+        return bool(heights.min() - STEP <= self._heights[storey] <= heights.max() + STEP)
+
+    def _router(self, storey: int) -> Router:
+        """Return the router of a storey, in which the shafts of lifts are closed."""
+        lifts = tuple(lift for lift in self._rows() if self._passes(lift, storey))
+        router = self._routers.get((storey, lifts))
+        if router is None:
+            site = self._without_shafts(self._building.levels[storey].site, lifts)
+            router = self._routers[storey, lifts] = Router(site, self._room)
+        return router
+
+    def _without_shafts(self, site: Site, lifts: tuple[int, ...]) -> Site:
+        grid = site.grid
+        middles = grid.positions(np.arange(grid.count))[:, :2]
+        free = grid.free_mask.ravel().copy()
+        for lift in lifts:
+            assert self._lifts is not None
+            plan, half = self._lifts.plan(lift), self._lifts.table.half[lift, :2] + AROUND
+            axis = plan.entrances[0].outward
+            # Along the way through its doors, and across: the sides of the cabin.
+            offsets = middles - self._world.position[lift, :2]
+            along, across = offsets @ axis, offsets @ np.array([-axis[1], axis[0]])
+            faces = float(abs((plan.entrances[0].middle - self._world.position[lift, :2]) @ axis))
+            deep = int(np.abs(half - AROUND - faces).argmin())
+            free &= ~((np.abs(along) <= half[deep]) & (np.abs(across) <= half[1 - deep]))
+        closed = grid.with_free(free.reshape(grid.free_mask.shape))
+        none = np.empty(0, np.int64)
+        return replace(site, grid=closed, stations=(), starts=none, goals=none, walls=site.boxes())
+
+
+def offer_building_routes(sim: MultiRobotSimulationCore, building: Building) -> StoreyRouter:
+    """Let the robots of `sim` take routes in `building`, with its lifts; returns the manager "router".
+
+    Routes keep the collision margin of the simulation. Raises DuplicateNameError where there are routes already.
+    """
+    world = sim.world
+    lifts: Lifts | None = sim.features.use("lift") if building.lifts else None
+    lines = world.routes.lifts
+    assert lines is None or isinstance(lines, LiftLines)
+    router = StoreyRouter(world, building, lifts, lines, sim.params.collision_margin)
+    sim.register_manager(router, "router")
+    world.routes.offer(router)
+
+    def leave() -> None:
+        # With `sim.clear()` the building is gone.
+        world.routes.withdraw()
+        sim.unregister_manager(router)
+        sim.events.off("cleared", leave)
+
+    sim.events.on("cleared", leave)
+    return router
+
+
+def _line(*points: Floats) -> Route:
+    """Return the route along straight lines through `points`, without those that are twice there."""
+    kept = [points[0], *(end for begin, end in pairwise(points) if np.abs(end - begin).max() > 1e-9)]
+    return Route(np.array(kept), np.full(len(kept) - 1, np.inf))
