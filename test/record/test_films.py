@@ -78,6 +78,26 @@ def test_a_gif_of_a_scenario(recorded: Path, opengl: None, tmp_path: Path) -> No
     assert np.hypot(first[0] - last[0], first[1] - last[1]) > 0.01
 
 
+def test_stations_zones_and_paths_are_seen(opengl: None, tmp_path: Path) -> None:
+    hall = "site: hall\ncell: 1.0\nrows: |\n" + 10 * f"  {20 * '.'}\n"
+    hall += "stations: [{name: out, kind: drop, at: [18.5, 0.5]}]\n"
+    hall += "zones: [{name: wet, kind: no_go, corners: [[2, 8], [4, 8], [4, 9]]}]\n"
+    (tmp_path / "hall.yaml").write_text(hall)
+    (tmp_path / "run.yaml").write_text("site: hall.yaml\n" + SCENARIO)
+    with fs.MultiRobotSimulationCore.from_yaml(tmp_path / "run.yaml") as sim, sim.record(tmp_path / "run.mcap"):
+        sim.get_object("red").set_goal_pose(fs.Pose((6.0, 0.0, 0.25)))
+        sim.run_simulation(1.0)
+    # Paths are looked at twice a second.
+    options = ("--camera", "top", "--start", "0.6", "--seconds", "0.3", "--fps", "4")
+    without = make(tmp_path / "run.mcap", tmp_path / "without.mp4", *options)[-1]
+    shown = make(tmp_path / "run.mcap", tmp_path / "with.mp4", *options, "--paths")[-1]
+    # The station and the zone are farther out than all bodies, and in the picture. Red is the robot, too.
+    for color, least in ((0, 20), (2, 20)):
+        others = np.delete(without, color, axis=2).max(axis=2).astype(int)
+        assert np.count_nonzero(without[..., color] > others + 60) > least, color
+    assert np.count_nonzero(np.abs(shown.astype(int) - without).max(axis=2) > 40) > 10
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -83,6 +83,7 @@ def test_the_node_records_by_parameter_and_by_service(tmp_path: Path) -> None:
     assert "Topic: /fleet/states | Type: fleet_sim_msgs/msg/FleetState" in command(ROS2, "bag", "info", str(whole))
 
 
+@pytest.mark.slow
 def test_sensors_that_cannot_be_recorded_end_the_node_with_the_reason(tmp_path: Path) -> None:
     for parameters, reason in (
         (["record_sensors:=lidar"], "set record or record_folder too"),

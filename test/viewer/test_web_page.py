@@ -15,9 +15,18 @@ import numpy as np
 import pytest
 import system_packages
 from chromium import Browser, Page, until
+from crowds import Crowd
+from networks import HALL, site_of
 from painted import textured_quad
 
-from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
+from fleet_sim import (
+    AgentSpawnParams,
+    MultiRobotSimulationCore,
+    Pose,
+    ShapeParams,
+    SimObjectSpawnParams,
+    SimulationParams,
+)
 
 pytest.importorskip("viser")
 from fleet_sim.config.view_params import ViewParams
@@ -145,6 +154,43 @@ def test_a_click_on_an_upper_floor_is_where_it_looks(browser: Browser) -> None:
         finally:
             page.close()
             view.close()
+
+
+def test_the_planned_path_of_a_robot_is_drawn_and_its_load_stands_for_it(browser: Browser) -> None:
+    crowd = Crowd(site_of(HALL), 1, at=np.array([(0.5, 0.5), (0.5, 0.5)]), window=40)
+    sim, agent = crowd.sim, crowd.agents[0]
+    box = ShapeParams("box", half_extents=(0.4, 0.4, 0.2), rgba_color=RED)
+    load = sim.spawn(SimObjectSpawnParams(box, box, Pose.from_xyz(0.5, 0.5, 0.7), name="load"))
+    agent.attach_object(load, relative_pose=Pose.from_xyz(0.0, 0.0, 0.6))
+    crowd.traffic.send(agent, (9.5, 5.5))
+    for _ in range(5):
+        sim.step_once()
+    paths = crowd.traffic.planned.paths_of(crowd.traffic.rows)
+    middle = 0.5 * (agent.get_pose().position + paths.positions[int(paths.nexts[0])])
+    sim.pause()
+    thread = Thread(target=sim.run_simulation)
+    thread.start()
+    try:
+        view = sim.view.show(port=0)
+        page = opened(browser, view)
+        page.press("paths")
+
+        def is_green() -> bool:
+            red, green, blue = colour_at(page, *pixel(view, middle[0], middle[1], 0.04))
+            return green > red + 40 and green > blue + 20
+
+        assert not is_green()
+        # Two clicks on the load: the second one does not take the selection away from the robot.
+        for _ in range(2):
+            select(page, view, "amr_0", *load.get_pose().position)
+        assert "of them granted" in page.text()
+        until(is_green, "the path of the selected robot is drawn")
+        assert page.errors == []
+        page.close()
+    finally:
+        sim.stop()
+        thread.join()
+        sim.close()
 
 
 def test_clicks_all_arrive_while_the_page_has_no_time(page: Page, view: Any, running: MultiRobotSimulationCore) -> None:

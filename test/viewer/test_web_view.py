@@ -32,6 +32,7 @@ from fleet_sim.paths import data_file
 from fleet_sim.sensors.render.scene import Scene
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.bodies import ShownBodies
+from fleet_sim.viewer.web.choosing import meant
 from fleet_sim.viewer.web.colouring import COLLIDING, MOVING, ColourMode, colours_of
 from fleet_sim.viewer.web.live import LiveSource
 from fleet_sim.viewer.web.picking import meets_floor, pick
@@ -147,6 +148,25 @@ def test_a_click_beside_a_node_sends_a_robot_of_the_traffic_to_it() -> None:
             sim.step_once()
         assert not actions[0].is_complete()
         assert "from the node" in str(actions[1].error_message)
+
+
+def test_a_load_and_a_rack_stand_for_the_robot_under_them(make_sim: Callable[..., Sim]) -> None:
+    sim = make_sim()
+    rack = ShapeParams("box", half_extents=(0.45, 0.45, 0.4))
+    for name, x in (("carrier", 0.0), ("under", 5.0), ("beside", 6.0)):
+        sim.spawn(AgentSpawnParams(BOX, BOX, Pose.from_xyz(x, 0.0, 0.1), name=name))
+    for name, x, z in (("load", 0.0, 0.7), ("rack", 5.0, 0.7), ("free", 9.0, 0.7), ("ceiling", 5.0, 4.0)):
+        sim.spawn(SimObjectSpawnParams(rack, rack, Pose.from_xyz(x, 0.0, z), name=name))
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose.from_xyz(0.0, 0.0, 1.2), name="parcel"))
+    sim.get_object("carrier").attach_object(sim.get_object("load"))
+    sim.get_object("load").attach_object(sim.get_object("parcel"))
+    snapshot = sim.snapshots.take()
+    found = {}
+    for name in snapshot.names:
+        index = snapshot.index_of(name)
+        found[name] = snapshot.names[meant(snapshot, index, snapshot.positions[index] - [0.3, 0.0, 0.0])]
+    others = {name: name for name in ("carrier", "under", "beside", "free", "ceiling")}
+    assert found == {**others, "load": "carrier", "parcel": "carrier", "rack": "under"}
 
 
 def test_one_storey_is_shown_and_picked_alone(make_sim: Callable[..., Sim], server: Any) -> None:

@@ -32,6 +32,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--seconds", type=float, metavar="S", help="simulated time that it shows")
     parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="simulated seconds to one of the film")
     parser.add_argument("--fps", type=float, metavar="N", help="pictures per second (default: 30; of a GIF 12.5)")
+    parser.add_argument("--paths", action="store_true", help="show the paths ahead of robots, too")
     parser.set_defaults(command=execute)
 
 
@@ -64,7 +65,8 @@ def execute(args: argparse.Namespace) -> int:
             if longest <= 0.0:
                 raise ConfigError(f"--start: the recording is {recording.duration:g} s long, got {args.start:g}")
             times = times_of(start, min(args.seconds or longest, longest), args.speed, fps)
-            film(moments_of_recording(recording, times), len(times), args.out, args.camera, args.size, fps, bar)
+            moments = moments_of_recording(recording, times, paths=args.paths)
+            film(moments, len(times), args.out, args.camera, args.size, fps, bar)
             for note in recording.notes:
                 print(f"note: {note}", file=sys.stderr)
     else:
@@ -74,7 +76,8 @@ def execute(args: argparse.Namespace) -> int:
         set_key(config, ("simulation." if is_scenario(config) else "") + "gui", False)
         with MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.file))) as sim:
             times = times_of(args.start, args.seconds or sim.params.duration or SECONDS, args.speed, fps)
-            film(moments_of_run(sim, times), len(times), args.out, args.camera, args.size, fps, bar)
+            moments = moments_of_run(sim, times, paths=args.paths)
+            film(moments, len(times), args.out, args.camera, args.size, fps, bar)
     print(f"film: {args.out}")
     return 0
 

@@ -1,6 +1,8 @@
-"""The waypoints of all paths, in one flat pool."""
+"""The waypoints of all paths, in one flat pool, and of those that parts above the core drive robots along."""
 
 from __future__ import annotations
+
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -8,6 +10,26 @@ from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.core.schema import MotionColumns
 
 _ARRAYS = ("position", "orientation", "speed_limit", "pass_speed", "braking")
+
+
+class EntityPaths(NamedTuple):
+    """Paths of entities, one after the other: `lengths` (N,) counts the waypoints of each, 0 without a path.
+
+    `nexts` (N,) are the numbers of the waypoints that they come to next; `positions` (P, 3) in m and `orientations`
+    (P, 4) are of the waypoints of all, in the frame of the world.
+    """
+
+    lengths: Ints
+    nexts: Ints
+    positions: Floats
+    orientations: Floats
+
+
+class PathSource(Protocol):
+    """Drives robots along paths that are not in the pool, as the traffic of a site does."""
+
+    def paths_of(self, rows: Rows) -> EntityPaths:
+        """Return the paths of `rows` (N,), without waypoints for those that it does not drive; read only."""
 
 
 class WaypointPool:
@@ -29,6 +51,8 @@ class WaypointPool:
         """Fraction of the acceleration limit used to slow down for the waypoint. Written by the motion laws."""
         self.used = 0
         self.live = 0
+        self.sources: list[PathSource] = []
+        """Who else drives robots along paths; a robot has one path at most."""
 
     def assign(
         self,
@@ -67,6 +91,21 @@ class WaypointPool:
             self.live -= int(motion.path_length[rows].sum())
             motion.path_length[rows] = 0
         motion.waypoint[rows] = 0
+
+    def paths(self, motion: MotionColumns, rows: Rows) -> EntityPaths:
+        """Return the paths of `rows` (N,), whoever drives them; the arrays are copies, or read-only."""
+        own = self._own_paths(motion, rows)
+        for source in self.sources:
+            own = _joined(own, source.paths_of(rows))
+        return own
+
+    def _own_paths(self, motion: MotionColumns, rows: Rows) -> EntityPaths:
+        lengths = motion.path_length[rows]
+        driving = np.flatnonzero(lengths)
+        some = lengths[driving]
+        before = np.cumsum(some) - some
+        places = np.arange(int(some.sum())) + np.repeat(motion.path_start[rows[driving]] - before, some)
+        return EntityPaths(lengths, motion.waypoint[rows], self.position[places], self.orientation[places])
 
     def of(self, motion: MotionColumns, row: int) -> slice:
         """Return the slice of the path of `row` in the pool."""
@@ -108,3 +147,16 @@ class WaypointPool:
             setattr(self, name, new)
         motion.path_start[rows] = ends - lengths
         self.used = self.live
+
+
+def _joined(paths: EntityPaths, others: EntityPaths) -> EntityPaths:
+    """Return `paths`, but those of `others` where these have waypoints."""
+    if not others.lengths.any():
+        return paths
+    chosen_mask = others.lengths > 0
+    lengths = np.where(chosen_mask, others.lengths, paths.lengths)
+    from_mask, kept_mask = np.repeat(chosen_mask, lengths), np.repeat(~chosen_mask, paths.lengths)
+    positions, orientations = np.empty((len(from_mask), 3)), np.empty((len(from_mask), 4))
+    positions[from_mask], orientations[from_mask] = others.positions, others.orientations
+    positions[~from_mask], orientations[~from_mask] = paths.positions[kept_mask], paths.orientations[kept_mask]
+    return EntityPaths(lengths, np.where(chosen_mask, others.nexts, paths.nexts), positions, orientations)

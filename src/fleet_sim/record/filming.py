@@ -6,13 +6,19 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
+from fleet_sim.arrays import Floats
 from fleet_sim.bullet.camera_view import CameraView
+from fleet_sim.core.paths_ahead import PathsAhead, paths_ahead, recorded_paths_ahead
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.record.film_file import FilmFile
+from fleet_sim.record.film_marks import marks_of_paths, marks_of_plans
 from fleet_sim.record.playback_world import PlaybackWorld
 from fleet_sim.record.recording import Recording
+from fleet_sim.sensors.render.flat_marks import FlatMarks, joined
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.floor_plan import floor_plans_of
 
 SMOOTH = 2
 """Pictures are drawn larger by this factor and averaged."""
@@ -23,25 +29,35 @@ FOLLOW_PITCH, FOLLOW_DISTANCE = -28.0, 9.0
 LEAST_DISTANCE = 3.0
 """In m."""
 
-Moment = tuple[float, MultiRobotSimulationCore]
-"""Simulated time in s, and a simulation that shows it."""
+
+class Moment(NamedTuple):
+    """A simulation that shows a moment, what is on its floors, and the paths ahead, where they are to be seen."""
+
+    sim: MultiRobotSimulationCore
+    floor: FlatMarks
+    paths: PathsAhead = PathsAhead()
+
+
 Aim = Callable[[MultiRobotSimulationCore, float], CameraView]
 """Returns the view of a simulation at a time of the film in s."""
 
 
-def moments_of_run(sim: MultiRobotSimulationCore, times: list[float]) -> Iterator[Moment]:
-    """Run `sim` from time to time."""
+def moments_of_run(sim: MultiRobotSimulationCore, times: list[float], *, paths: bool = False) -> Iterator[Moment]:
+    """Run `sim` from time to time; `paths` says whether paths ahead are shown."""
+    floor = marks_of_plans(floor_plans_of(sim))
     for time in times:
         while sim.clock.tick < sim.clock.ticks(time):
             sim.step_once()
-        yield time, sim
+        yield Moment(sim, floor, paths_ahead(sim.world) if paths else PathsAhead())
 
 
-def moments_of_recording(recording: Recording, times: list[float]) -> Iterator[Moment]:
+def moments_of_recording(recording: Recording, times: list[float], *, paths: bool = False) -> Iterator[Moment]:
     """Show what was recorded; between two samples everything goes on a straight line."""
+    floor = marks_of_plans(recording.floor_plans)
     with PlaybackWorld(recording) as stage:
         for time in times:
-            yield time, stage.show(time)
+            sim = stage.show(time)
+            yield Moment(sim, floor, recorded_paths_ahead(recording.snapshot_at(time)) if paths else PathsAhead())
 
 
 def times_of(start: float, seconds: float, speed: float, fps: float) -> list[float]:
@@ -50,14 +66,17 @@ def times_of(start: float, seconds: float, speed: float, fps: float) -> list[flo
     return [start + number * speed / fps for number in range(count)]
 
 
-def aim_of(camera: str, width: int, height: int) -> Aim:
-    """Return the camera called `camera`: auto, top, side, orbit or follow:<robot>; raises InvalidValueError."""
+def aim_of(camera: str, width: int, height: int, places: Floats | None = None) -> Aim:
+    """Return the camera called `camera`: auto, top, side, orbit or follow:<robot>; raises InvalidValueError.
+
+    Those that stand still frame `places` (K, 3), besides all bodies.
+    """
     if camera == "auto":
-        return _standing(width, height)
+        return _standing(width, height, places)
     if camera in ("top", "side"):
-        return _standing(width, height, "top_down" if camera == "top" else "perspective")
+        return _standing(width, height, places, "top_down" if camera == "top" else "perspective")
     if camera == "orbit":
-        still = _standing(width, height, "perspective")
+        still = _standing(width, height, places, "perspective")
         return lambda sim, now: _turned(still(sim, now), ORBIT * now)
     kind, colon, name = camera.partition(":")
     if kind == "follow" and colon and name:
@@ -65,17 +84,17 @@ def aim_of(camera: str, width: int, height: int) -> Aim:
     raise InvalidValueError(f"camera: expected auto, top, side, orbit or follow:<robot>, got {camera!r}")
 
 
-def _standing(width: int, height: int, view_type: str = "") -> Aim:
+def _standing(width: int, height: int, places: Floats | None, view_type: str = "") -> Aim:
     """Return a camera that frames what is there at the first picture, and stays: a moving frame makes seasick.
 
-    Without a `view_type` it is that of the scenario.
+    It frames `places` (K, 3) too. Without a `view_type` it is that of the scenario.
     """
     kept: list[CameraView] = []
 
     def aim(sim: MultiRobotSimulationCore, now: float) -> CameraView:
         if not kept:
             given = {"camera_mode": "auto", "camera_view_type": view_type} if view_type else None
-            kept.append(sim.view.framed(width, height, given))
+            kept.append(sim.view.framed(width, height, given, places))
         return kept[0]
 
     return aim
@@ -108,17 +127,21 @@ def film(
     cannot be; UnknownNameError for a robot that is not.
     """
     width, height = size
+    # Before the file is begun, as there may be no such camera.
     aim = aim_of(camera, width, height) if isinstance(camera, str) else camera
     with FilmFile(path, width, height, fps) as file:
         painter, shown = None, None
         try:
-            for number, (_, sim) in enumerate(moments):
+            for number, (sim, floor, paths) in enumerate(moments):
                 # Another simulation shows it once something was spawned in a recording.
                 if painter is None or shown is not sim:
                     if painter is not None:
                         painter.close()
                     painter, shown = sim.view.painter(width, height, SMOOTH), sim
-                file.add(painter.draw(aim(sim, number / fps)))
+                if number == 0 and isinstance(camera, str):
+                    aim = aim_of(camera, width, height, floor.positions)
+                view = aim(sim, number / fps)
+                file.add(painter.draw(view, joined([floor, marks_of_paths(paths, view.distance)])))
                 progress(number + 1, count)
         finally:
             if painter is not None:

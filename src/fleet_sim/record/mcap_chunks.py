@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from zstandard import ZstdCompressor
 
 MAGIC = b"\x89MCAP0\r\n"
-CHUNK = 1_000_000
-"""Bytes before compression that a chunk has at most, unless a single message is longer."""
-UNDER_WAY = 3
+CHUNK = 4_000_000
+"""Bytes before compression that a chunk has at most, unless a single message is longer: an eighth less to write than in
+chunks of 1 MB, as more repeats. Who flushes says how old a chunk may be."""
+UNDER_WAY = 2
 """Chunks that wait to be compressed or written; with more, who adds messages waits."""
 MOST_CHANNELS = 65_535
 _COMPRESSION = b"zstd"
@@ -35,7 +36,7 @@ MESSAGE, CHUNK_KIND, MESSAGE_INDEX, FOOTER = 0x05, 0x06, 0x07, 0x02
 class _ChunkUnderWay:
     """Messages of one chunk; `places` by channel: time and place of each message, one after the other."""
 
-    memory: bytearray
+    memory: memoryview
     used: int = 0
     places: dict[int, list[int]] = field(default_factory=dict)
     begin: int = 0
@@ -59,10 +60,12 @@ class McapChunks:
         # One thread: a compressor is for one, and what it waits for is given up to here by one, too.
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="compress chunks")
         self._compressor: ZstdCompressor = ZstdCompressor()
-        self._under_way = deque[tuple[_ChunkUnderWay, Future[tuple[bytes, int]]]]()
+        self._under_way = deque[tuple[_ChunkUnderWay, Future[None]]]()
         # Used again: memory that is new costs as much as what is done in it.
-        self._free = [bytearray(CHUNK) for _ in range(UNDER_WAY + 1)]
-        self._chunk = _ChunkUnderWay(self._free.pop())
+        self._free = list[memoryview]()
+        self._chunk = _ChunkUnderWay(_memory(CHUNK))
+        # Whether a chunk was begun in the file and not ended.
+        self._broken = False
         self._schemas: list[McapRecord] = []
         self._channels: list[McapRecord] = []
         self._chunk_indexes: list[McapRecord] = []
@@ -129,7 +132,9 @@ class McapChunks:
                 self._end_chunk()
                 chunk = self._chunk
             if chunk.used + length > len(chunk.memory):
-                chunk.memory.extend(bytes(chunk.used + length - len(chunk.memory)))
+                larger = _memory(chunk.used + length)
+                larger[: chunk.used] = chunk.memory[: chunk.used]
+                chunk.memory = larger
         chunk.used += length
         return chunk.used - length
 
@@ -138,20 +143,28 @@ class McapChunks:
         if not chunk.places:
             return
         while len(self._under_way) >= UNDER_WAY:
-            self._write_oldest()
-        self._under_way.append((chunk, self._pool.submit(self._compressed, chunk)))
+            self._await_oldest()
+        self._under_way.append((chunk, self._pool.submit(self._write_chunk, chunk)))
         while self._under_way[0][1].done() and len(self._under_way) > 1:
-            self._write_oldest()
-        self._chunk = _ChunkUnderWay(self._free.pop() if self._free else bytearray(CHUNK))
+            self._await_oldest()
+        self._chunk = _ChunkUnderWay(self._free.pop() if self._free else _memory(CHUNK))
 
-    def _compressed(self, chunk: _ChunkUnderWay) -> tuple[bytes, int]:
-        # Both leave the interpreter to the thread that makes messages meanwhile.
-        content = memoryview(chunk.memory)[: chunk.used]
-        return self._compressor.compress(content), zlib.crc32(content)
+    def _await_oldest(self) -> None:
+        """Wait until the oldest chunk under way is in the file; raises what writing it raised."""
+        chunk, written = self._under_way.popleft()
+        written.result()
+        if len(chunk.memory) == CHUNK:
+            self._free.append(chunk.memory)
 
-    def _write_oldest(self) -> None:
-        chunk, result = self._under_way.popleft()
-        content, checksum = result.result()
+    def _write_chunk(self, chunk: _ChunkUnderWay) -> None:
+        """Compress a chunk and write it, in the thread of the pool: nobody else writes while chunks are under way."""
+        # What comes behind half a chunk could not be found again; the error of that one is raised first.
+        if self._broken:
+            return
+        self._broken = True
+        # All of this leaves the interpreter to the thread that makes messages meanwhile.
+        raw = chunk.memory[: chunk.used]
+        content, checksum = self._compressor.compress(raw), zlib.crc32(raw)
         start = self._stream.tell()
         length = _CHUNK.size - 9 + len(content)
         self._stream.write(
@@ -184,11 +197,10 @@ class McapChunks:
                 uncompressed_size=chunk.used,
             )
         )
-        if len(chunk.memory) == CHUNK:
-            self._free.append(chunk.memory)
         # Out of this process at once, so that its end takes no chunk with it.
         self._stream.flush()
         self.whole = self._stream.tell()
+        self._broken = False
 
     # ---- beside chunks -----------------------------------------------------------------------------------------------
 
@@ -209,7 +221,7 @@ class McapChunks:
 
     def _write(self, record: McapRecord) -> tuple[int, int]:
         while self._under_way:
-            self._write_oldest()
+            self._await_oldest()
         offset, content = self._stream.tell(), _bytes_of(record)
         self._stream.write(content)
         return offset, len(content)
@@ -218,7 +230,7 @@ class McapChunks:
         """Have everything added so far in the file."""
         self._end_chunk()
         while self._under_way:
-            self._write_oldest()
+            self._await_oldest()
         self._stream.flush()
         self.whole = self._stream.tell()
 
@@ -261,6 +273,11 @@ class McapChunks:
     def close(self) -> None:
         """Compress no more; what was not flushed is lost."""
         self._pool.shutdown(cancel_futures=True)
+
+
+def _memory(length: int) -> memoryview:
+    # A view: bytearrays make a copy of their own of what is written to a slice of them.
+    return memoryview(bytearray(length))
 
 
 def _bytes_of(record: McapRecord) -> bytes:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.core.memory import keep_freed_memory
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.snapshot_taking import EntityRoster, GivenColors
 from fleet_sim.errors import FleetSimError
@@ -167,6 +168,7 @@ def main(arguments: Sequence[str]) -> None:
     # Whoever ends the run ends this process by it; it is not to end before it has written what it was given.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    keep_freed_memory()
     talk, memory, file = map(int, arguments[1:4])
     path, map_frame, namespace = arguments[4:]
     with socket.socket(fileno=talk) as connection, mmap.mmap(memory, 0) as mapped:

@@ -34,12 +34,11 @@ def states_template(map_frame: str, names: Sequence[str]) -> MessageTemplate:
 
 def distances_left(world: World, rows: Rows) -> Floats:
     """Return the distances (N,) in m to the ends of the paths of `rows`, 0 without one."""
-    motion = world.motion
-    lengths = motion.path_length[rows]
+    paths = world.waypoints.paths(world.motion, rows)
     distances = np.zeros(len(rows))
-    driving = np.flatnonzero(lengths > 0)
-    ends = motion.path_start[rows[driving]] + lengths[driving] - 1
-    distances[driving] = np.linalg.norm(world.waypoints.position[ends] - world.position[rows[driving]], axis=1)
+    driving = np.flatnonzero(paths.lengths)
+    ends = np.cumsum(paths.lengths)[driving] - 1
+    distances[driving] = np.linalg.norm(paths.positions[ends] - world.position[rows[driving]], axis=1)
     return distances
 
 

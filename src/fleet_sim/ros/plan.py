@@ -34,13 +34,15 @@ class PlanTopic(Interface):
         rows = publishers.rows
         if not len(rows):
             return
-        busy_mask = world.motion.path_length[rows] > 0
+        paths = world.waypoints.paths(world.motion, rows)
+        ends = np.cumsum(paths.lengths).tolist()
+        busy_mask = paths.lengths > 0
         # Those whose path has just ended, too: they publish an empty one.
         busy_mask |= np.array([bool(self._published.get(name)) for name in publishers.names], np.bool_)
         for index in np.flatnonzero(busy_mask).tolist():
             name = publishers.names[index]
-            span = world.waypoints.of(world.motion, int(rows[index]))
-            positions, orientations = world.waypoints.position[span], world.waypoints.orientation[span]
+            own = slice(ends[index] - int(paths.lengths[index]), ends[index])
+            positions, orientations = paths.positions[own], paths.orientations[own]
             # A copy that is compared in one go; the pool itself moves paths and reuses their place.
             content = positions.tobytes() + orientations.tobytes()
             if content == self._published.get(name, b""):

@@ -19,6 +19,7 @@ from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import STOPPED, TrafficColumns
 from fleet_sim.traffic.enrolment import NEAR, enter, hindrance, not_enrolled, refused, turning_speeds
 from fleet_sim.traffic.floor import Floor
+from fleet_sim.traffic.planned_paths import PlannedPaths
 from fleet_sim.traffic.planners.planner import NO_BARS
 from fleet_sim.traffic.saved_forms import TrafficForms
 from fleet_sim.traffic.settings import TrafficSettings
@@ -85,6 +86,9 @@ class TrafficControl:
         self._table = table
         self._settings = settings
         self._floor: Floor | None = None
+        self.paths = PlannedPaths(
+            self._world, table, lambda: None if self._floor is None else self._floor.execution.graph
+        )
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,8 @@ class Traffic:
         self._world, self._table, self._control = world, table, control
         self.bars = TrafficBars(site, world, table, control)
         """What some robots pass under, and others must drive around."""
+        self.planned = control.paths
+        """Where the last plan leads robots: `planned.paths_of(rows)`."""
 
     # ---- who takes part ----------------------------------------------------------------------------------------------
 

@@ -18,6 +18,8 @@ from fleet_sim.spatial import quaternions
 
 KIND = "fleet_sim_msgs/msg/FleetState"
 POSE = ControllerMode.POSE.code
+STEPS_PER_M = 1024.0
+"""A power of two: what is rounded to it has few bits."""
 # Numbers side by side are one group: writing several to each of many rows takes as long as writing one.
 _NUMBERS = {
     "motion": ("f8", [*under("pose", (*POSITION, *ORIENTATION)), *under("twist", TWIST), "distance_left"]),
@@ -42,6 +44,8 @@ class RecordedStates(RecordedTopic):
         super().__init__(file, frames)
         self._channel = RecordedChannel(file, "/fleet/states", KIND)
         self._names: list[str] | None = None
+        # Used again: memory that is new costs as much as what is written to it.
+        self._motion = np.empty((0, 14))
 
     def on_bodies_changed(self, sample: Sample) -> None:
         robots = robots_of(sample.snapshot)
@@ -57,23 +61,28 @@ class RecordedStates(RecordedTopic):
         states.write_stamp(sample.now)
         if self._names:
             moving_mask = _moving_mask(snapshot)
-            states.write("motion", motion_of(snapshot, moving_mask)[robots])
+            if len(self._motion) != len(snapshot.names):
+                self._motion = np.zeros((len(snapshot.names), 14))
+            states.write("motion", motion_of(snapshot, moving_mask, self._motion)[robots])
             states.write("codes", codes_of(snapshot, moving_mask)[robots])
         self._channel.send(sample.now, states.views()[0])
 
 
-def motion_of(snapshot: Snapshot, moving_mask: Bools) -> Floats:
-    """Return what the group motion of `states_layout` has of all entities, given who has a velocity."""
-    motion = np.empty((len(snapshot.names), 14))
+def motion_of(snapshot: Snapshot, moving_mask: Bools, motion: Floats) -> Floats:
+    """Return `motion` with what the group of that name of `states_layout` has of all entities.
+
+    `moving_mask` says who has a velocity. Distances are to about a millimetre.
+    """
     motion[:, :3], motion[:, 3:7] = snapshot.positions, snapshot.orientations
-    motion[:, 7:10], motion[:, 10:13] = snapshot.velocities, snapshot.angular_velocities
+    motion[:, 7:13] = 0.0
     # Those that stand have nothing to turn, and they are often most.
     moving = np.flatnonzero(moving_mask)
     back = quaternions.conjugate(snapshot.orientations[moving])
     both = np.concatenate([snapshot.velocities[moving], snapshot.angular_velocities[moving]])
     turned = quaternions.rotate(np.concatenate([back, back]), both)
     motion[moving, 7:10], motion[moving, 10:13] = turned[: len(moving)], turned[len(moving) :]
-    motion[:, 13] = distances_left(snapshot)
+    # All bits of a distance would take as much of the file as those of the position.
+    motion[:, 13] = np.rint(distances_left(snapshot) * STEPS_PER_M) / STEPS_PER_M
     return motion
 
 

@@ -39,6 +39,8 @@ class ActionDependencyGraph:
 
     def __init__(self, tracks: Tracks, capacity: int = 64) -> None:
         self.tracks = tracks
+        self.version = 0
+        """Counts how often ways were changed, other than by driving them."""
         nodes = len(tracks.positions)
         resources = max(nodes, int(tracks.claims.max(initial=-1)) + 1)
         self._most_claims = int(np.diff(tracks.begins).max(initial=0))
@@ -85,6 +87,7 @@ class ActionDependencyGraph:
             # Left as it was when the fault was found.
             self._standing[:] = self._taken[:] = NOBODY
             raise PlanError(_told(given, fault))
+        self.version += 1
         append(holders, rows, given, rounds, self.tracks, marks_of(table), self.ways, self.uses)
         self.rounds = _rounds(rounds, fault.robot)
 
@@ -94,6 +97,7 @@ class ActionDependencyGraph:
         If it `stays` in the world, those with which it moved round stop with it, and those who follow it behind it;
         they go on when nothing is in their way.
         """
+        self.version += 1
         self._leave_round(table, holders, row, stays)
         followers = holders[table.leader[holders] == row]
         table.leader[followers] = NOBODY
@@ -131,6 +135,7 @@ class ActionDependencyGraph:
 
     def restore(self, saved: dict[str, AnyArray]) -> None:
         """Restore what `save` returned."""
+        self.version += 1
         self.ways = Ways(*(saved[name].copy() for name in Ways._fields))
         self.uses = Uses(*(saved[name].copy() for name in Uses._fields))
         self.rounds = _rounds_of(saved["sizes"].copy())

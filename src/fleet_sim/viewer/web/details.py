@@ -11,28 +11,11 @@ from fleet_sim.entities.power_handle import PowerHandle
 from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
-from fleet_sim.viewer.web.source import PathsAhead, RobotDetails
+from fleet_sim.traffic.columns import TrafficColumns
+from fleet_sim.viewer.web.source import RobotDetails
 
 MOST_JOINTS = 8
 """Joints that are listed one by one."""
-
-
-def paths_ahead(world: World) -> PathsAhead:
-    """Return what is left of the paths of all robots; `robots` are indices of a snapshot."""
-    rows = world.rows
-    motion, waypoints = world.motion, world.waypoints
-    driving = np.flatnonzero(motion.path_length[rows] > motion.waypoint[rows])
-    if not len(driving):
-        return PathsAhead()
-    own = rows[driving]
-    left = motion.path_length[own] - motion.waypoint[own]
-    robots = np.repeat(driving, left)
-    # The numbers 0, 1, 2 ... of each robot's waypoints, one after the other.
-    number = np.arange(len(robots)) - np.repeat(np.cumsum(left) - left, left)
-    places = np.repeat(motion.path_start[own] + motion.waypoint[own], left) + number
-    ends = waypoints.position[places]
-    begins = np.where((number == 0)[:, None], world.position[rows[robots]], np.roll(ends, 1, axis=0))
-    return PathsAhead(np.stack((begins, ends), axis=1), robots)
 
 
 def details_of(sim: MultiRobotSimulationCore, name: str) -> RobotDetails:
@@ -67,6 +50,11 @@ def _work(sim: MultiRobotSimulationCore, row: int) -> list[tuple[str, str]]:
     if action is not None:
         lines.append(("action", f"{type(action).__name__}, {action.get_duration():.1f} s"))
     lines.append(("queue", f"{waiting} action{'s' * (waiting != 1)}"))
+    traffic = world.tables.get("traffic")
+    if isinstance(traffic, TrafficColumns) and traffic.present[row]:
+        at, waits = int(traffic.at[row]), ", waits" if traffic.waiting[row] else ""
+        granted = int(traffic.granted[row]) - at
+        lines.append(("way", f"{int(traffic.length[row]) - 1 - at} nodes, {granted} of them granted{waits}"))
     handle = world.handles[row]
     if isinstance(handle, PowerHandle) and handle.battery_soc is not None:
         charging = ", charging" if handle.is_charging else ""

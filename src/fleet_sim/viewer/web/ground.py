@@ -7,7 +7,8 @@ import viser
 
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.floor_plan import FloorPlan
-from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
+from fleet_sim.sites.plan_colors import DOOR_COLOR, STATION_COLORS, station_half, zone_color
+from fleet_sim.sites.stations import Station, StationKind, Zone
 from fleet_sim.viewer.web.bodies import ShownBodies
 
 FLOOR, LINES, SECTIONS = (243, 244, 247), (231, 233, 238), (216, 220, 227)
@@ -27,17 +28,6 @@ SHADOWS, WIDE = 16.0, 30.0
 """Up to which distance of the eye there are shadows, and from which on the floor has larger cells, in m."""
 LARGEST = 300.0
 """Half the size in m of what is framed at the beginning, and of bodies that are framed."""
-STATIONS = {
-    StationKind.PICK: (46, 160, 95),
-    StationKind.DROP: (38, 116, 217),
-    StationKind.CHARGE: (240, 180, 40),
-    StationKind.PARK: (140, 148, 160),
-    StationKind.WORKSTATION: (155, 89, 182),
-}
-ZONES = {ZoneKind.NO_GO: (222, 42, 42)}
-OTHER_ZONE = (240, 180, 40)
-SMALLEST_STATION, LARGEST_STATION = 0.25, 0.6
-"""Half the size in m, whatever the size of the cells is: one of 5 cm would not be seen."""
 UPPER_FLOOR, UPPER_OPACITY = (222, 227, 236), 0.8
 """Of floors above the ground: what is below shines through."""
 ZONE_HEIGHT, STATION_HEIGHT = 0.006, 0.012
@@ -121,10 +111,10 @@ class Places:
         kinds = dict.fromkeys(station.kind for station in plan.stations)
         for kind in kinds:
             stations = tuple(station for station in plan.stations if station.kind is kind)
-            _draw_stations(scene, f"{root}/stations/{kind.value}", kind, stations, 0.45 * plan.cell)
+            _draw_stations(scene, f"{root}/stations/{kind.value}", kind, stations, station_half(plan.cell))
         for number, door in enumerate(plan.doors):
             ends = np.array([[(*door.begin, ZONE_HEIGHT), (*door.end, ZONE_HEIGHT)]])
-            scene.add_line_segments(f"{root}/doors/{number}", ends, (200, 120, 40), thickness=0.06)
+            scene.add_line_segments(f"{root}/doors/{number}", ends, DOOR_COLOR, thickness=0.06)
         self._labels = [
             scene.add_label(f"{root}/names/{number}", station.name, position=(station.x, station.y, 0.3), visible=False)
             for number, station in enumerate(plan.stations)
@@ -155,7 +145,6 @@ def _draw_floor(scene: viser.SceneApi, name: str, corners: tuple[float, float, f
 def _draw_stations(
     scene: viser.SceneApi, name: str, kind: StationKind, stations: tuple[Station, ...], half: float
 ) -> None:
-    half = min(max(half, SMALLEST_STATION), LARGEST_STATION)
     corners = half * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
     yaws = np.array([station.yaw for station in stations])
     turns = np.stack((np.cos(0.5 * yaws), 0.0 * yaws, 0.0 * yaws, np.sin(0.5 * yaws)), axis=1)
@@ -166,7 +155,7 @@ def _draw_stations(
         np.array([(0, 1, 2), (0, 2, 3)]),
         turns,
         places,
-        batched_colors=STATIONS[kind],
+        batched_colors=STATION_COLORS[kind],
         opacity=0.75,
         lod="off",
         cast_shadow=False,
@@ -176,7 +165,7 @@ def _draw_stations(
 def _draw_zone(scene: viser.SceneApi, root: str, zone: Zone) -> None:
     corners = np.column_stack((zone.corners, np.full(len(zone.corners), ZONE_HEIGHT)))
     fan = np.array([(0, number, number + 1) for number in range(1, len(corners) - 1)])
-    colour = ZONES.get(zone.kind, OTHER_ZONE)
+    colour = zone_color(zone.kind)
     scene.add_mesh_simple(
         f"{root}/zones/{zone.name}", corners, fan, color=colour, opacity=0.14, side="double", cast_shadow=False
     )

@@ -9,13 +9,14 @@ from typing import Any
 
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Reset
+from fleet_sim.core.paths_ahead import PathsAhead, paths_ahead
 from fleet_sim.errors import StateError, UnknownNameError
 from fleet_sim.orders.states import OrderState
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.floor_plan import FloorPlan, floor_plans_of
 from fleet_sim.viewer.web.commands import SOURCE
-from fleet_sim.viewer.web.details import details_of, paths_ahead
-from fleet_sim.viewer.web.source import PathsAhead, RunStatus, ViewFrame, Wanted
+from fleet_sim.viewer.web.details import details_of
+from fleet_sim.viewer.web.source import RunStatus, ViewFrame, Wanted
 from fleet_sim.viewer.web.watching import Watching
 
 _DELIVERED: dict[str, Callable[[Any], int]] = {

@@ -54,7 +54,7 @@ class Panel:
                 "level", (ALL_LEVELS, *self._levels), visible=bool(self._levels), hint="The storey that is shown"
             )
             self.names = gui.add_checkbox("names", False)
-            self.paths = gui.add_checkbox("paths", source.takes_commands, visible=source.takes_commands)
+            self.paths = gui.add_checkbox("paths", True, hint="What is ahead; of the selected robot always")
             self.scans = gui.add_checkbox(
                 "scans", False, visible=source.takes_commands, hint="Where rays of lidars end"
             )

@@ -11,6 +11,7 @@ from threading import Condition
 
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.paths_ahead import PathsAhead, recorded_paths_ahead
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.registry import Fit, Registry
 from fleet_sim.sites.floor_plan import FloorPlan
@@ -55,7 +56,8 @@ class RecordedSource:
                 self._changed.wait(patience if self._paused else 0.0)
                 return None
             self._shown = (index, status, wanted)
-        return ViewFrame(self._recording.snapshot_at(self._all_times[index]), status)
+        snapshot = self._recording.snapshot_at(self._all_times[index])
+        return ViewFrame(snapshot, status, recorded_paths_ahead(snapshot) if wanted.paths else PathsAhead())
 
     def _present(self) -> tuple[int, RunStatus]:
         self._advance()

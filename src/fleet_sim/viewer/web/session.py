@@ -16,17 +16,16 @@ from fleet_sim.core.commands import Command
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.inputs import add_button, show_value
+from fleet_sim.viewer.web.marks import SelectionMarks
 from fleet_sim.viewer.web.panel import ADD, SELECTED
 from fleet_sim.viewer.web.picking import meets_floor
 from fleet_sim.viewer.web.source import RobotDetails, Source, ViewFrame
 
-RING, GOAL = (255, 140, 0), (46, 160, 95)
 NOBODY = "Click a robot to select it."
 SEND = "Click the floor to send it there; with shift it goes there after what it does."
 NOTICE = 6.0
 """How long a message stays, in s."""
 NO_CAMERA = "none"
-SIDES = 48
 GROUND = 0.5
 """What ends below this height in m stands on the ground, on wheels or legs that nobody has described; not a storey."""
 
@@ -57,8 +56,7 @@ class Session:
         self._orientation: Floats = np.array([0.0, 0.0, 0.0, 1.0])
         self._dragged = False
         self._driving: list[tuple[str, Action]] = []
-        self._ring: viser.SceneNodeHandle | None = None
-        self._goal: viser.SceneNodeHandle | None = None
+        self._marks = SelectionMarks(client.scene)
         self._gizmo: viser.TransformControlsHandle | None = None
         self._followed_from: Floats | None = None
         self._build()
@@ -191,22 +189,11 @@ class Session:
         self._follow.visible = self._move.visible = self._camera.visible = self._picture.visible = False
         for button in (self._let_go, *self._buttons):
             button.visible = False
-        for mark in (self._ring, self._goal):
-            if mark is not None:
-                mark.visible = False
+        self._marks.hide()
 
     def _show_marks(self, frame: ViewFrame, index: int) -> None:
-        scene = self._client.scene
-        if self._ring is None or self._goal is None:
-            self._ring = _ring(scene, "/own/ring", 0.45, 0.56, RING)
-            self._goal = _ring(scene, "/own/goal", 0.0, 0.14, GOAL)
-        flat, floor = np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, self.floor])
-        self._ring.position = self._position * flat + floor + np.array([0.0, 0.0, 0.02])
-        self._ring.visible = True
-        ahead = frame.paths.lines[frame.paths.robots == index]
-        self._goal.visible = bool(len(ahead))
-        if len(ahead):
-            self._goal.position = ahead[-1, 1] * flat + floor + np.array([0.0, 0.0, 0.03])
+        lines = frame.paths.lines[frame.paths.robots == index]
+        self._marks.show(self._position, self.floor, lines)
         if self._gizmo is not None and not self._dragged:
             self._gizmo.position, self._gizmo.wxyz = self._position, np.roll(self._orientation, 1)
 
@@ -265,19 +252,3 @@ def _floor_of(snapshot: Snapshot, index: int) -> float:
 def _pose_lines(position: Floats, velocity: Floats) -> list[tuple[str, str]]:
     x, y, z = position.tolist()
     return [("position", f"{x:.2f}, {y:.2f}, {z:.2f} m"), ("speed", f"{np.linalg.norm(velocity):.2f} m/s")]
-
-
-def _ring(
-    scene: viser.SceneApi, name: str, inner: float, outer: float, colour: tuple[int, int, int]
-) -> viser.SceneNodeHandle:
-    angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
-    circle = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
-    vertices = np.concatenate((inner * circle, outer * circle))
-    own = np.arange(SIDES)
-    after = (own + 1) % SIDES
-    faces = np.concatenate(
-        (np.stack((own, own + SIDES, after + SIDES), axis=1), np.stack((own, after + SIDES, after), axis=1))
-    )
-    return scene.add_mesh_simple(
-        name, vertices, faces, color=colour, side="double", cast_shadow=False, receive_shadow=False, visible=False
-    )

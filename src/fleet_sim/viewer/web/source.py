@@ -9,9 +9,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Bytes, Floats, Ints
+from fleet_sim.arrays import Bytes, Floats
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.paths_ahead import PathsAhead
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.sites.floor_plan import FloorPlan
 
@@ -43,14 +44,6 @@ class RunStatus:
     def step_time(self) -> float:
         """Their mean in s; computed by who shows it, and not between two steps."""
         return 0.001 * sum(self.step_times) / len(self.step_times) if self.step_times else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class PathsAhead:
-    """What is left of the paths of robots: lines between points (L, 2, 3), and the robot that each belongs to (L,)."""
-
-    lines: Floats = field(default_factory=lambda: np.empty((0, 2, 3)))
-    robots: Ints = field(default_factory=lambda: NO_ROWS)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ import viser
 from fleet_sim.config.view_params import ViewParams
 from fleet_sim.viewer.web import ground
 from fleet_sim.viewer.web.bodies import ShownBodies
+from fleet_sim.viewer.web.choosing import meant
 from fleet_sim.viewer.web.colouring import colours_of
+from fleet_sim.viewer.web.inputs import show_value
 from fleet_sim.viewer.web.overlays import Overlays
 from fleet_sim.viewer.web.panel import Panel
 from fleet_sim.viewer.web.picking import meets_floor, pick
@@ -26,6 +28,9 @@ SUNK = 0.3
 
 ON_THE_FLOOR = 0.1
 """A click on something that does not move, lower than this in m above the floor, is a click on the floor."""
+
+MOST_WITH_PATHS = 200
+"""Robots whose paths are shown at the beginning."""
 
 MOST_CLICKS = 50
 """Clicks that wait to be carried out; nobody clicks so fast, and further ones are dropped."""
@@ -118,7 +123,9 @@ class ViewStage:
             index, away = found
             hit = origin + away * direction / np.linalg.norm(direction)
             if frame.snapshot.agent_mask[index] or hit[2] > session.floor + ON_THE_FLOOR:
-                session.select(frame.snapshot.names[index])
+                # What was clicked itself, where the shift key says so.
+                itself = event.modifier == "shift"
+                session.select(frame.snapshot.names[index if itself else meant(frame.snapshot, index, hit)])
                 return
             if hit[2] >= session.floor:
                 point = hit
@@ -139,6 +146,9 @@ class ViewStage:
             sessions = list(self._sessions.values())
         if not self._framed:
             self._framed = True
+            if np.count_nonzero(frame.snapshot.agent_mask) > MOST_WITH_PATHS:
+                # One sees nothing else; who wants to see them asks for them.
+                show_value(self._panel.paths, False)
             self._ground.fit(ground.frame_scene(self._server, self._bodies))
         overlays = self._overlays
         overlays.paths, overlays.scans = self._panel.paths.value, self._panel.scans.value

@@ -12,12 +12,14 @@ from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.world import World
 from fleet_sim.meshes import primitives
 from fleet_sim.sensors.render.culling import Frustum
+from fleet_sim.sensors.render.flat_marks import FlatMarks
 from fleet_sim.sensors.render.gl.context import give_back, take_context
 from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
 from fleet_sim.sensors.render.gl.programs import Programs, set_uniform
 from fleet_sim.sensors.render.gl.targets import Target
 from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE, InstanceTable, MeshKey, Scene
 from fleet_sim.sensors.render.shot import Float32s, Frame, Lighting, Shot
+from fleet_sim.spatial import quaternions
 
 Drawn = list[tuple[GpuMesh, int]]
 """Meshes and how many instances of each are to be drawn."""
@@ -36,6 +38,8 @@ class GlRenderer:
         """Take an OpenGL context for the pictures of `world`; raises as `take_context` does."""
         self.lighting = lighting or Lighting()
         self.floor = floor
+        self.marks: FlatMarks | None = None
+        """What is shown besides the world, in colours only; without shadows."""
         self._scene = Scene(world)
         self._context = take_context()
         # Whoever made the renderer may forget to close it: a simulation that is dropped does.
@@ -46,6 +50,7 @@ class GlRenderer:
         self._meshes: dict[tuple[MeshKey, int], GpuMesh] = {}
         self._templates_of: InstanceTable | None = None
         self._instances = np.zeros(0, INSTANCE)
+        self._mark_mesh: GpuMesh | None = None
         with self._context:
             self._programs = Programs(self._context, self.lighting)
             self._textures = Textures(self._context)
@@ -72,6 +77,7 @@ class GlRenderer:
         """Free the resources; may be called again."""
         self._targets.clear()
         self._meshes.clear()
+        self._mark_mesh = None
         if self._release.alive:
             with self._context:
                 # While it is ours: freed now, and not when somebody else draws with it.
@@ -126,6 +132,21 @@ class GlRenderer:
             seen_mask &= (np.abs(shadows[:, :2] + shot.position[:2]) < PLANE_HALF_SIZE).all(1)
         return seen_mask
 
+    def _place_marks(self, shot: Shot) -> Drawn:
+        """Upload the marks, where they are to be seen."""
+        marks = self.marks
+        if marks is None or not len(marks.positions) or shot.channels != frozenset({"rgb"}):
+            return []
+        if self._mark_mesh is None:
+            self._mark_mesh = GpuMesh(self._context, primitives.box(), mirrored=False)
+        instances = np.zeros(len(marks.positions), INSTANCE)
+        instances["position"] = marks.positions - shot.position
+        instances["orientation"] = quaternions.from_yaws(marks.yaws)
+        instances["scale"] = marks.half_extents
+        instances["color"][:, :3], instances["color"][:, 3] = marks.colors, 255
+        self._mark_mesh.write(instances)
+        return [(self._mark_mesh, len(instances))]
+
     def _templates(self, table: InstanceTable) -> npt.NDArray[np.void]:
         """Return all instances of a table as uploaded, without their poses."""
         # The table is made anew when something is spawned, removed or coloured; until then only poses change.
@@ -152,7 +173,7 @@ class GlRenderer:
         target.clear(self.lighting.background)
         context.enable_only(context.DEPTH_TEST | context.CULL_FACE)
         # The floor comes last: where something stands on it, the depth test skips its pixels.
-        self._draw_solids(clip, shot, drawn)
+        self._draw_solids(clip, shot, drawn + self._place_marks(shot))
         if self.floor:
             if self._shaded(shot):
                 self._draw_shadows(clip, shot, drawn)

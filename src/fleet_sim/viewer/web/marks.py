@@ -1,0 +1,72 @@
+"""What marks the selected robot on a page: a ring around it, its path, and where that ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import viser
+
+from fleet_sim.arrays import Floats
+
+RING, GOAL, PATH = (255, 140, 0), (46, 160, 95), (46, 160, 95)
+SIDES = 48
+
+
+class SelectionMarks:
+    """Ring, path and goal of one robot, flat on the floor; on the page from the first `show` on."""
+
+    def __init__(self, scene: viser.SceneApi) -> None:
+        self._scene = scene
+        self._ring: viser.SceneNodeHandle | None = None
+        self._goal: viser.SceneNodeHandle | None = None
+        self._path: viser.LineSegmentsHandle | None = None
+
+    def show(self, position: Floats, floor: float, lines: Floats) -> None:
+        """Mark what stands at `position` (3,) on a floor at that height, with `lines` (L, 2, 3) ahead of it."""
+        if self._ring is None or self._goal is None:
+            self._ring = _ring(self._scene, "/own/ring", 0.45, 0.56, RING)
+            self._goal = _ring(self._scene, "/own/goal", 0.0, 0.14, GOAL)
+        # One above the other, so that neither flickers through the other.
+        self._ring.position = _lifted(position, floor, 0.02)
+        self._ring.visible = True
+        self._goal.visible = bool(len(lines))
+        if len(lines):
+            self._goal.position = _lifted(lines[-1, 1], floor, 0.045)
+        self._show_path(lines, floor)
+
+    def _show_path(self, lines: Floats, floor: float) -> None:
+        if not len(lines):
+            if self._path is not None:
+                self._path.visible = False
+            return
+        points = np.asarray(lines, np.float32).copy()
+        points[..., 2] = floor + 0.04
+        if self._path is None:
+            self._path = self._scene.add_line_segments("/own/path", points, PATH, thickness=4, thickness_units="screen")
+        self._path.points = points
+        self._path.visible = True
+
+    def hide(self) -> None:
+        """Mark nothing."""
+        for mark in (self._ring, self._goal, self._path):
+            if mark is not None:
+                mark.visible = False
+
+
+def _lifted(point: Floats, floor: float, lift: float) -> Floats:
+    return np.array([point[0], point[1], floor + lift])
+
+
+def _ring(
+    scene: viser.SceneApi, name: str, inner: float, outer: float, colour: tuple[int, int, int]
+) -> viser.SceneNodeHandle:
+    angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
+    circle = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
+    vertices = np.concatenate((inner * circle, outer * circle))
+    own = np.arange(SIDES)
+    after = (own + 1) % SIDES
+    faces = np.concatenate(
+        (np.stack((own, own + SIDES, after + SIDES), axis=1), np.stack((own, after + SIDES, after), axis=1))
+    )
+    return scene.add_mesh_simple(
+        name, vertices, faces, color=colour, side="double", cast_shadow=False, receive_shadow=False, visible=False
+    )
