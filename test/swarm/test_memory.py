@@ -59,6 +59,7 @@ def grown(first: int, then: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_is_flat_over_hundreds_of_steps() -> None:
     assert grown(50, 300) < 40_000
 

@@ -205,6 +205,7 @@ class Group(GroupMemory):
         self.controller: Controller | None = None
         self.sensors: list[Sensor] = []
         self.agents: list[SwarmAgent] = []
+        self.acts_directly = acts_directly(kind, config)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -262,6 +263,13 @@ class Group(GroupMemory):
         self.keep_memory(mask)
 
 
+def acts_directly(kind: type[SwarmAgent], config: AgentConfig) -> bool:
+    """Return whether actions of such agents are velocities as they are: at once, and without factors of their own."""
+    own = getattr(config, "idiosyncrasies", None) is not None or getattr(config, "delay", 0) != 0
+    # The method of the base itself: what others make of actions is not known.
+    return not own and getattr(kind.twists, "__func__", None) is vars(SwarmAgent)["twists"].__func__
+
+
 class SoloGroup(Group):
     """One agent of a group; its arrays are slices of the group's."""
 
@@ -272,6 +280,7 @@ class SoloGroup(Group):
         self._slice = slice(number, number + 1)
         self.world, self.index, self.kind, self.config = group.world, group.index, group.kind, group.config
         self.controller, self.sensors = group.controller, group.sensors
+        self.acts_directly = group.acts_directly
         self.agents = group.agents[self._slice]
         self.readings = {index: values[self._slice] for index, values in group.readings.items()}
         # Slices are views: what is written here is in the group's arrays.

@@ -84,7 +84,8 @@ class Component(Attentive):
             # An array only where worlds differ: a plain number is broadcast without memory, and takes the same path as
             # in one world.
             if any(value is not values[0] and not same(value, values[0]) for value in values):
-                setattr(whole, name, np.repeat(np.array(values, np.float64), count, axis=0))
+                # Past the checks of assignments, which know one value for all.
+                vars(whole)[name] = np.repeat(np.array(values, np.float64), count, axis=0)
         return whole
 
     def from_squares(self, wholes: Sequence[Component], index: int, count: int) -> None:

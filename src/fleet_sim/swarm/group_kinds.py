@@ -11,7 +11,8 @@ from fleet_sim.swarm.agents import Group, SwarmAgent
 class GroupKinds(NamedTuple):
     """`total` groups, each in the order of the world: those of agents, of objects, and those whose traces are drawn.
 
-    `plain` are those of agents that are stepped as groups, as their type has no `step` of its own.
+    `plain` are those of agents that are stepped as groups, as their type has no `step` of its own; `all_plain` says
+    whether these are all of the population.
     """
 
     total: int = 0
@@ -19,16 +20,20 @@ class GroupKinds(NamedTuple):
     objects: tuple[Group, ...] = ()
     plain: tuple[Group, ...] = ()
     traced: tuple[Group, ...] = ()
+    all_plain: bool = True
 
     @classmethod
     def of(cls, groups: Sequence[Group]) -> GroupKinds:
         """Return all `groups` sorted."""
+        population = tuple(group for group in groups if not group.is_object)
+        plain = tuple(group for group in population if not steps_itself(group))
         return cls(
             len(groups),
-            tuple(group for group in groups if not group.is_object),
+            population,
             tuple(group for group in groups if group.is_object),
-            tuple(group for group in groups if not group.is_object and not steps_itself(group)),
+            plain,
             tuple(group for group in groups if getattr(group.config, "trace_length", 0)),
+            len(plain) == len(population),
         )
 
 

@@ -7,7 +7,8 @@ A part is a dataclass whose fields are settings:
     class Forward(Configured, Controller):
         speed: float = setting(0.3, low=0, unit="m/s", doc="Along the heading.")
 
-The constructor takes them by keyword and checks them. `__post_init__` is the place for what goes across several.
+The constructor takes them by keyword and checks them, and so does an assignment later. `__post_init__` is the place
+for what goes across several.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.settings import setting
@@ -31,9 +33,19 @@ from fleet_sim.swarm.written import same
 Cls = TypeVar("Cls", bound=type[Any])
 Vector = tuple[float, float]
 
+_MADE = "_is_made"
+"""Marks parts whose constructor is done, and constructors that take the parameters and nothing else."""
+
 
 class Configured:
-    """Base of parts that declare their parameters as settings."""
+    """Base of parts that declare their parameters as settings.
+
+    A parameter that is set later is checked as in the constructor: where that would refuse it, together with the
+    others as they are, InvalidValueError is raised and nothing changes.
+    """
+
+    follows: ClassVar[tuple[str, ...]] = ()
+    """Attributes that `__post_init__` makes of parameters, and which follow where one of these is set later."""
 
     _given: dict[str, Any]
 
@@ -47,6 +59,39 @@ class Configured:
             except ConfigError as error:
                 raise InvalidValueError(f"{type(self).__name__}: {error}") from error
             setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = vars(self)
+        # Not before the constructor is done, which checks all of them.
+        if _MADE in own and name in own["_given"]:
+            self._set_later(name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def _set_later(self, name: str, value: Any) -> None:
+        """Set a parameter of a part that is made, and what follows from it."""
+        if not hasattr(type(self).__init__, _MADE) or not isinstance(self, Component):
+            # Only the range is known of a part whose constructor takes other things too.
+            field = fields_of(type(self))[name]
+            try:
+                super().__setattr__(name, convert(field.hint, value, field.rules, Where(path=name)))
+            except ConfigError as error:
+                raise InvalidValueError(f"{type(self).__name__}: {error}") from error
+            return
+        # One made anew is checked as a whole, and tells what `__post_init__` makes of the value.
+        fresh = type(self)(**{**self.values_beside(name), name: value})
+        for known in self._given:
+            made = getattr(fresh, known)
+            if known == name or not same(made, getattr(self, known)):
+                super().__setattr__(known, made)
+        for known in self.follows:
+            made = getattr(fresh, known)
+            # What was kept stays, as far as there is room for it now.
+            super().__setattr__(known, deque(getattr(self, known), made.maxlen) if isinstance(made, deque) else made)
+
+    def values_beside(self, name: str) -> dict[str, Any]:
+        """Return the parameters as they are now, for one like this with another `name`."""
+        return {known: getattr(self, known) for known in self._given}
 
     def as_config_dict(self) -> dict[str, Any]:
         """Return the entry of a configuration that makes a part like this one, with the values it has now."""
@@ -74,10 +119,22 @@ def documented(cls: Cls) -> Cls:
         rules: Setting = field.metadata.get("setting", NO_RULES)
         unit = f" [{rules.unit}]" if rules.unit else ""
         lines.append(f"`{field.name}`: {rules.doc}{unit}")
-    if issubclass(cls, Component):
-        cls.__init__ = _with_owner(cls.__init__)  # type: ignore[method-assign]  # the one that dataclass made
+    made = _with_owner(cls.__init__) if issubclass(cls, Component) else cls.__init__
+    cls.__init__ = _noting(made)
     cls.__init__.__doc__ = "\n".join(lines)
     return cls
+
+
+def _noting(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that notes when the part is made: from then on, parameters are checked when they are set."""
+
+    @functools.wraps(constructor)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        constructor(self, *args, **kwargs)
+        vars(self)[_MADE] = True
+
+    setattr(init, _MADE, True)
+    return init
 
 
 def _with_owner(constructor: Callable[..., None]) -> Callable[..., None]:

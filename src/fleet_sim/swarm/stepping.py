@@ -57,7 +57,7 @@ class Stepper:
         else:
             # Agents move within their turn, and the motion system finds them idle.
             self._add("swarm_agents", update, self._in_turn, "motion")
-        self._add("swarm_objects", update, self._run_objects, "entity_callbacks", lambda: world.object_groups)
+        self._add("swarm_objects", update, self._run_objects, "entity_callbacks", lambda: world.group_kinds.objects)
         self._add("swarm_metrics", Phase.OBSERVE, self._run_metrics, "snapshot")
         self._add("swarm_subscribers", Phase.OBSERVE, self._run_subscribers, "snapshot")
 
@@ -128,11 +128,12 @@ class Stepper:
     def _command_all(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        for group in world.group_kinds.population:
-            if steps_itself(group):
-                self._step_each("agent step", group)
-            else:
+        kinds = world.group_kinds
+        for group in kinds.population:
+            if kinds.all_plain or not steps_itself(group):
                 command(group, self.call)
+            else:
+                self._step_each("agent step", group)
 
     def _step_each(self, place: str, group: Group) -> None:
         # A step may remove agents, also itself.
@@ -150,16 +151,19 @@ class Stepper:
 
     def _sense_all(self, dt: float) -> None:
         for group in self._world.group_kinds.plain:
-            sense(group, self.call)
+            if group.sensors:
+                sense(group, self.call)
 
     # ---- agents, in turn ---------------------------------------------------------------------------------------------
 
     def _in_turn(self, dt: float) -> None:
         world = self._world
         world.refresh()
+        columns = world.columns
+        version = columns.version
         # A copy: agents may remove others, and themselves.
         for agent in list(world.population):
-            if agent.is_alive:
+            if columns.version == version or agent.is_alive:
                 self.call("agent step", agent.step)
         world.refresh()
 
@@ -168,12 +172,14 @@ class Stepper:
         driven = command(group, self.call)
         move(group.columns, driven, group.columns.clock.dt)
         self._settle(group.rows)
-        sense(group, self.call)
+        if group.sensors:
+            sense(group, self.call)
 
     def _settle(self, rows: Rows) -> None:
         """Keep `rows` apart from others after they moved, and halt those that are where they wanted to be."""
         keep_apart(self._world, rows)
-        halt_at_goals(self._world, rows)
+        if self._world.goals:
+            halt_at_goals(self._world, rows)
 
     # ---- the rest of the step ----------------------------------------------------------------------------------------
 
@@ -189,7 +195,8 @@ class Stepper:
     def _run_metrics(self, dt: float) -> None:
         world = self._world
         world.refresh()
-        follow_traces(world.group_kinds.traced, world.steps)
+        if world.group_kinds.traced:
+            follow_traces(world.group_kinds.traced, world.steps)
         for metric in world.metrics:
             # A metric that was appended to the list by hand.
             if metric.world is None:
@@ -248,8 +255,6 @@ def move(columns: World, rows: Rows, dt: float) -> None:
 
 def halt_at_goals(world: SwarmState, rows: Rows) -> None:
     """Halt those of `rows` that are where they wanted to be."""
-    if not world.goals:
-        return
     wishing = rows[world.swarm.stop_at_goal[rows]]
     if len(wishing):
         for goal in world.goals:
@@ -258,7 +263,7 @@ def halt_at_goals(world: SwarmState, rows: Rows) -> None:
 
 def sense(group: Group, call: Call) -> None:
     """Let the group's sensors look, asked by `call`."""
-    if not group.sensors or not len(group.rows):
+    if not len(group.rows):
         return
     for index, sensor in enumerate(group.sensors):
         look = sensor.sense if sensor.works_on_arrays() else partial(Sensor.sense, sensor)

@@ -37,15 +37,11 @@ class UnicycleLaw:
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
         if len(rows) <= FEW:
-            # All or none: a mixed set goes the way of arrays, which gives the same.
-            few = rows.tolist()
-            for row in few:
-                if not _drives_freely(world, row):
-                    break
-            else:
-                for row in few:
-                    _follow_command(world, row, dt)
+            left = [row for row in rows.tolist() if not _follow_freely(world, row, dt)]
+            if not left:
                 return NO_ROWS
+            # Those of which more has to be asked go the way of arrays, which gives the same.
+            rows = np.array(left)
         elif world.compiled and world.in_step and follow_freely(world, rows, dt):
             return NO_ROWS
         return move_by_control(world, rows, dt, follow_commands, differential.follow_poses)
@@ -90,25 +86,23 @@ def _end_commands(motion: MotionColumns, rows: Rows) -> None:
     motion.command_expiry[rows] = -1
 
 
-def _drives_freely(world: World, row: int) -> bool:
-    """Return whether `row` follows a velocity command that has not expired, without any limit."""
-    motion = world.motion.scalars
-    return (
-        motion.control[row] == VELOCITY
-        # Expired commands are for the way of arrays, which ends them.
-        and not 0 <= motion.command_expiry[row] <= world.clock.tick
-        and not motion.axis_limited[row]
-        and motion.linear_limit[row] == motion.linear_accel[row] == INF
-        and motion.angular_limit[row] == motion.angular_accel[row] == INF
-    )
+def _follow_freely(world: World, row: int, dt: float) -> bool:
+    """Move `row` as `follow_commands` does, to the bit, if it follows a command that has not expired, without a limit.
 
-
-def _follow_command(world: World, row: int, dt: float) -> None:
-    """Move `row` as `follow_commands` does, to the bit.
-
-    In plain numbers this is many times faster than with arrays of one.
+    Returns whether it does; if not, nothing has changed. In plain numbers this is many times faster than with arrays
+    of one.
     """
-    body, motion = world.scalars, world.motion.scalars
+    motion = world.motion.scalars
+    if motion.control[row] != VELOCITY or motion.axis_limited[row]:
+        return False
+    if not motion.linear_limit[row] == motion.linear_accel[row] == INF:
+        return False
+    if not motion.angular_limit[row] == motion.angular_accel[row] == INF:
+        return False
+    # Expired commands are for the way of arrays, which ends them.
+    if 0 <= motion.command_expiry[row] <= world.clock.tick:
+        return False
+    body = world.scalars
     x, y, z, q = 3 * row, 3 * row + 1, 3 * row + 2, 4 * row
     speed, turn = motion.command_linear[x], motion.command_angular[z]
     position, orientation = body.position, body.orientation
@@ -132,6 +126,7 @@ def _follow_command(world: World, row: int, dt: float) -> None:
     else:
         motion.control[row] = IDLE
         motion.command_expiry[row] = -1
+    return True
 
 
 def _limited(
@@ -140,7 +135,7 @@ def _limited(
     """Return speeds (N,) about one axis: `wanted`, within (norm, axis) `limits` and as near as `accels` allow."""
     limited, slowed = _has_finite(limits), _has_finite(accels)
     if not limited and not slowed:
-        # Without limits the command is taken as it is, to the bit, as in `_follow_command`.
+        # Without limits the command is taken as it is, to the bit, as in `_follow_freely`.
         return wanted
     vectors = np.zeros((3, len(wanted)))
     vectors[0] = wanted

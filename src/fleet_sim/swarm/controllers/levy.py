@@ -27,6 +27,7 @@ class LevyController(Configured, Controller):
     """
 
     per_square = ("velocity", "angular_velocity", "step_scale")
+    follows = ("_draws",)
 
     velocity: float = setting(above=0, unit="m/s", doc="Speed when driving straight.")
     angular_velocity: float = setting(above=0, unit="rad/s", doc="Angular velocity while turning.")

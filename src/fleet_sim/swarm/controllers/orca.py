@@ -29,6 +29,8 @@ class OrcaController(Configured, Controller):
     discs are enlarged by as much.
     """
 
+    follows = ("goals", "reciprocal_lead")
+
     speed: float = setting(0.5, low=0, unit="m/s", doc="Speed with a free path.")
     max_turn: float = setting(3.0, low=0, unit="rad/s", doc="Limit of the angular velocity.")
     static_waypoint: Vector | None = setting(None, unit="m", doc="The goal, the same for all.")

@@ -57,6 +57,7 @@ class WaypointPIDController(Configured, Controller):
     """
 
     per_square = ("static_waypoint",)
+    follows = ("_speed", "_steer")
 
     sensor_id: int | None = setting(None, low=0, doc="A sensor that reads positions, such as a Targeter.")
     speed_pid: PID | None = setting(None, doc="PID from the distance in m to the speed.")

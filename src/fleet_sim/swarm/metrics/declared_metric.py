@@ -30,7 +30,7 @@ class DeclaredMetric(Configured, Metric):
         doc="Name, unique in the world; null: that of the class.",
     )
     history_size: int | None = setting(
-        HISTORY_SIZE, low=1, aliases=("history",), doc="Number of values to keep; null: all."
+        HISTORY_SIZE, low=1, high=10**9, aliases=("history",), doc="Number of values to keep; null: all."
     )
 
     def __post_init__(self) -> None:

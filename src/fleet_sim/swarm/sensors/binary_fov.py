@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.compiled_agents import looks_of
+from fleet_sim.swarm.compiled_views import Views, seen_in_views, views_of
 from fleet_sim.swarm.parameters import documented, unbounded_setting
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
@@ -22,6 +24,10 @@ _ARC = 12
 
 FEW_PAIRS = 64
 """Number of pairs of agents up to which plain numbers, one pair after the other, are faster than arrays."""
+
+
+_VIEWS: WeakKeyDictionary[BinaryFOVSensor, tuple[Sector, float | Floats, Views]] = WeakKeyDictionary()
+"""Sectors as compiled code takes them, with what they were made from; not in the sensors, which are saved."""
 
 
 def read_walls(value: object) -> Floats | bool | None:
@@ -79,6 +85,10 @@ class BinaryFOVSensor(BinarySensor):
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
         walls = self._detectable_walls(group)
+        if group.columns.compiled and not self.occlusion:
+            seen_mask = seen_in_views(group, self._views_now(len(group)), group.world.team_code(self.target_team))
+            if seen_mask is not None:
+                return seen_mask | self._see_walls(group, walls) if len(walls) else seen_mask
         plain = group.world.squares == 1 and not self.occlusion and not len(walls)
         # Neither hiding nor walls: what is left can be said about a pair of agents alone.
         if plain and len(group) * len(group.world.population) <= FEW_PAIRS:
@@ -111,11 +121,12 @@ class BinaryFOVSensor(BinarySensor):
 
         reach = float(np.max(self.distance)) + (float(candidates.radii.max()) if len(candidates) else 0.0)
         detected = any_hit(origins, candidates, reach, seen)
-        if len(walls):
-            detected |= _walls_seen(
-                Sector(self.theta, least(self.wall_sensing_range, self.distance)), origins, cosines, sines, walls
-            )
-        return detected
+        return detected | self._see_walls(group, walls) if len(walls) else detected
+
+    def _see_walls(self, group: Group, walls: Floats) -> Bools:
+        """Return which agents (N,) have one of `walls` (W, 4) in their sector."""
+        sector = Sector(self.theta, least(self.wall_sensing_range, self.distance))
+        return _walls_seen(sector, *self._frames(group), walls)
 
     def _see_few(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody in their sector, by looking at one after the other."""
@@ -173,6 +184,13 @@ class BinaryFOVSensor(BinarySensor):
         if known is None or known.half_angle is not self.theta or known.reach is not self.distance:
             known = self._sector = Sector(self.theta, self.distance)
         return known
+
+    def _views_now(self, count: int) -> Views:
+        """Return the sectors of `count` agents as compiled code takes them."""
+        known, sector = _VIEWS.get(self), self._sector_now()
+        if known is None or known[0] is not sector or known[1] is not self.bias or len(known[2].reach) != count:
+            known = _VIEWS[self] = sector, self.bias, views_of(sector, self.bias, count)
+        return known[2]
 
     def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
         """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""

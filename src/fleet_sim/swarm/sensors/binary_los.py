@@ -26,12 +26,13 @@ class BinaryLOSSensor(BinarySensor):
     """
 
     per_square = ("angle", "distance")
+    follows = (*BinarySensor.follows, "history")
 
     angle: float | None = setting(
         None, unit="rad", doc="Angle of the line to the left of the heading; null: straight ahead."
     )
     draw: bool = setting(True, doc="Draw the sensor.")
-    history_length: int = setting(50, low=1, doc="Number of readings to keep.")
+    history_length: int = setting(50, low=1, high=10**9, doc="Number of readings to keep.")
     width: int = setting(1, low=1, unit="pixels", doc="Width of the drawn line.")
     distance: float = unbounded_setting(float("inf"), "Range, measured to the centre of the detected agent.", unit="m")
     occlusion: bool = setting(False, doc="Walls end the line.")

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class BinarySensor(Configured, Sensor):
     read in between. Mistakes are drawn per agent from `seed` (None: the world's).
     """
 
+    follows: ClassVar[tuple[str, ...]] = ("show", "_draws")
+
     store_history = False
     show = True
     """Whether readings are kept, and whether the sensor is drawn; parameters where a subclass makes them so."""
@@ -50,6 +53,13 @@ class BinarySensor(Configured, Sensor):
         self.history: deque[AnyArray] = deque(maxlen=HISTORY)
         """With `store_history`: the last readings, one array per step, the newest last."""
         self._draws = AgentDraws(self.seed)
+
+    def values_beside(self, name: str) -> dict[str, Any]:
+        """Return the parameters as they are now; `draw` says nothing any more where `show` is set."""
+        values = super().values_beside(name)
+        if name == "show" and "draw" in values:
+            values["draw"] = None
+        return values
 
     def for_squares(self, parts: Sequence[Component], count: int) -> Component:
         """Return one object in place of `parts`, with a history of its own."""

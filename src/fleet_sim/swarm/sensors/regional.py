@@ -22,9 +22,11 @@ _WHAT = "RegionalSensor"
 class RegionalSensor(Configured, Sensor):
     """Reads 1 while the agent's middle is inside an object of the world, such as a DetectionRegion; 0 otherwise."""
 
+    follows = ("show", "history")
+
     world_object_index: int = setting(low=0, doc="Index of the world's object, from 0.")
     draw: bool = setting(True, doc="Draw the sensor.")
-    history_length: int = setting(50, low=1, doc="Number of readings to keep in `history`.")
+    history_length: int = setting(50, low=1, high=10**9, doc="Number of readings to keep in `history`.")
 
     def __post_init__(self) -> None:
         """Check the parameters; raises InvalidValueError."""

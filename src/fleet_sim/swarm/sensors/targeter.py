@@ -34,6 +34,8 @@ class Targeter(Configured, Sensor):
     Where there is no target the reading is NaN (-1 for an id).
     """
 
+    follows = ("_draws",)
+
     distance: float = unbounded_setting(float("inf"), "How far it sees.", unit="m")
     false_negative: float = setting(0.0, low=0, high=1, doc="Probability that the target is missed.")
     time_step_between_sensing: int = setting(1, low=1, unit="steps", doc="Time between two updates.")

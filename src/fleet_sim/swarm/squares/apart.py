@@ -50,8 +50,7 @@ class ApartInSquares:
         bodies = Bodies(rows, centres, self._radii[squares].reshape(-1), movable_mask.reshape(-1))
         # Square by square, each with its pairs in their order: sums over several pushes come out as in one world.
         shift = np.arange(len(squares))[:, None] * self._rows.shape[1]
-        near = movable_mask[:, self._first] | movable_mask[:, self._second]
-        separate(board, bodies, ((shift + self._first)[near], (shift + self._second)[near]))
+        separate(board, bodies, ((shift + known.first).reshape(-1), (shift + known.second).reshape(-1)))
 
     def _about(self, movers: Rows) -> _Movers:
         """Return what does not change from step to step: nobody comes or goes, and nobody is given other settings."""

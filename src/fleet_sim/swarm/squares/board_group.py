@@ -36,6 +36,7 @@ class BoardGroup(Group):
         # No handles: nobody may ask an agent of a board for anything, as it is one of many worlds.
         self.world, self.origin, self.agents, self.is_object = board, self, [], False
         self.index, self.kind, self.config = first.index, first.kind, first.config
+        self.acts_directly = first.acts_directly
         self.readings = {index: self._joined([m.readings[index] for m in members]) for index in first.readings}
         for name in first.state:
             self.state[name] = self._joined([member.state[name] for member in members])

@@ -41,7 +41,7 @@ class FiniteSquares:
             for square in (~good_mask).nonzero()[0].tolist():
                 # The guard goes back to the last good pose it knows, which has been written down here meanwhile.
                 self._give(square)
-                self._worlds[square].sim.finite.run()
+                self._worlds[square].sim.finite.run(0.0)
         if columns.clock.tick % PERIOD == 0:
             self._good = positions.copy(), orientations.copy()
 
