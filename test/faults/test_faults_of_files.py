@@ -161,7 +161,7 @@ def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 def test_a_recording_on_a_full_disk_ends_and_the_run_goes_on(tmp_path: Path) -> None:
     recording = pytest.importorskip("fleet_sim.record.recording")
-    with mounted(tmp_path / "disk", "size=256k") as disk:
+    with mounted(tmp_path / "disk", "size=500k") as disk:
         path = disk / "run.mcap"
         done = fleet_sim(["run", "demo.yaml", "--headless", "--duration", "10", "--hash", "--record", str(path)])
         assert_one_error(done)

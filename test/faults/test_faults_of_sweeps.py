@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -71,6 +72,7 @@ def until(condition: Callable[[], Any], process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_ends_a_sweep_which_goes_on_later(folder: Path) -> None:
     run_sweep(load_sweep("sweep.yaml"), "whole.csv", LocalExecutor(2))
     # Room for the head of the journal and some of its lines.
@@ -143,3 +145,47 @@ def test_machines_of_a_cluster_die_and_then_its_head(folder: Path, cluster: Any)
     assert runs_in(journal)[: len(known)] == known and sorted(runs_in(journal)) == list(range(16))
     assert set(read_table("t.csv").columns["status"]) == {"done"}
     assert os.listdir(folder) and not list(folder.glob(".t*"))
+
+
+@pytest.fixture
+def guarded_head(tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """A head begun by `ray start` that asks for a token: its address, and the variables that hold the token."""
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+    ray = "from ray.scripts.scripts import main; main()"
+    options = ["--head", "--block", "--port", "0", "--num-cpus", "2", "--include-dashboard=false"]
+    with (tmp_path / "head.log").open("w+") as log:
+        head = subprocess.Popen(
+            [sys.executable, "-c", ray, "start", *options, "--disable-usage-stats"],
+            env={**os.environ, **token},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            told: list[str] = []
+
+            def found() -> bool:
+                told[:] = re.findall(r"--address='([\d.]+:\d+)'", (tmp_path / "head.log").read_text())
+                return bool(told)
+
+            until(found, head)
+            yield told[0], token
+        finally:
+            # With --block it ends what it has begun, and nothing of other clusters.
+            head.terminate()
+            head.wait(PATIENCE)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
+def test_a_cluster_that_asks_for_a_token(folder: Path, guarded_head: tuple[str, dict[str, str]]) -> None:
+    address, token = guarded_head
+    given = command("--out", "t.csv", "--address", address)
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    refused = subprocess.run(given, env=plain, capture_output=True, text=True)
+    assert refused.returncode == 1 and "set RAY_AUTH_MODE=token" in refused.stderr
+    assert not Path("t.runs.jsonl").exists()
+    done = subprocess.run(given, env={**plain, **token}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    run_sweep(load_sweep("sweep.yaml"), "whole.csv", LocalExecutor(2))
+    assert Path("t.csv").read_bytes() == Path("whole.csv").read_bytes()

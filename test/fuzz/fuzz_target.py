@@ -30,7 +30,9 @@ class Target:
     """What a mutant may have inserted: the names of the format."""
     allowed: tuple[type[Exception], ...] = (FleetSimError,)
     mutate: Mutate | None = None
-    """A mutator that knows the format, used for half of the mutants."""
+    """A mutator that knows the format."""
+    mutate_share: float = 0.5
+    """Which part of the mutants `mutate` makes; the others are of bytes."""
     seconds: float = 5.0
     """In which an input is read."""
     operations: Callable[[], int] | None = None

@@ -104,7 +104,7 @@ def mutants(target: Target, random: Random, kept: list[bytes]) -> Iterator[bytes
     while True:
         # Half of a valid input: what was refused once is mostly refused again.
         data, other = random.choice(kept if random.random() < 0.5 else target.seeds), random.choice(kept)
-        if target.mutate is not None and random.random() < 0.5:
+        if target.mutate is not None and random.random() < target.mutate_share:
             yield target.mutate(data, random)
         else:
             yield mutator.mutant(data, other)

@@ -70,6 +70,7 @@ def test_frames_that_come_without_end_are_taken_some_at_once_and_kept_up_to_a_li
     assert listener.link("frame_7") is not None, "those that are known go on"
 
 
+@pytest.mark.slow
 def test_a_chain_of_frames_without_end_is_refused() -> None:
     from fleet_sim import MultiRobotSimulationCore
     from fleet_sim.core.ros_names import Frames

@@ -85,6 +85,7 @@ def test_a_slope_has_the_error_that_repetition_shows(soak: ModuleType) -> None:
     assert np.mean([slope.error for slope in slopes]) == pytest.approx(values.std(), rel=0.15)
 
 
+@pytest.mark.slow
 def test_a_soak_writes_figures_table_and_plot(tmp_path: Path) -> None:
     program = [sys.executable, str(HERE / "run.py"), "--minutes", "0.1", "--no-ros", "--folder", str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)

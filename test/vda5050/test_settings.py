@@ -37,8 +37,8 @@ def prefix(**fleet: Any) -> str:
 
 def test_addresses() -> None:
     assert prefix() == "uagv/v2/fleet_sim/a"
-    given = {"interface_name": "cell1", "manufacturer": "acme", "serial_numbers": {"a": 17}, "version": 3.0}
-    assert prefix(**given) == "cell1/v3/acme/17"
+    given = {"interface_name": "cell1", "manufacturer": 3.0, "serial_numbers": {"a": 17}, "version": 3.0}
+    assert prefix(**given) == "cell1/v3/3/17"
     with pytest.raises(ConfigError, match="one address"):
         VehicleBench(scenario(robots=2, fleet={"serial_numbers": {"a": "b"}}))
     for wrong in (

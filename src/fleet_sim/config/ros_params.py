@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fleet_sim.config.sections import Section
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import ConfigError, InvalidValueError, unknown_name
 from fleet_sim.settings import UsedSettings, object_schema, read, setting
 
 Group = Literal["commands", "state", "description", "actions", "sensors"]
@@ -135,3 +135,14 @@ class RosSection(Section[object]):
     def prepare(self, sim: Any, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid, also where nobody uses them."""
         self.check(entry, source=source)
+
+    def open(self, sim: Any, entry: Any, *, source: str = "") -> None:
+        """Raise ConfigError for a robot in `per_robot` that is not there, unless all robots are spawned later."""
+        names, scenario = RosParams.from_scenario({"ros": entry}, source=source).per_robot, sim.population.scenario
+        if isinstance(names, str) or not scenario.get("robots"):
+            return
+        index = sim.world.index
+        for place, name in enumerate(names):
+            if not index.has_name(name):
+                error = unknown_name("robot", name, [known for known in index.names if known])
+                raise ConfigError(str(error), source=source, path=f"ros.per_robot[{place}]")

@@ -128,8 +128,9 @@ def prepare_sections(sim: object, config: Mapping[str, Any], *, source: str = ""
 
 def open_sections(sim: object, config: Mapping[str, Any], *, source: str = "") -> None:
     """Add to `sim` what the sections of other parts describe; raises ConfigError."""
-    # What belongs to the building is there before robots take part in anything in it, wherever the file has it.
-    for name, section in sorted(_sections_in(config), key=lambda named: not named[1].of_building):
+    # What belongs to the building is there before robots take part in anything in it, wherever the file has it; `ros`
+    # names robots, which other sections may spawn.
+    for name, section in sorted(_sections_in(config), key=lambda named: (not named[1].of_building, named[0] == "ros")):
         section.open(sim, config[name], source=source)
 
 

@@ -62,8 +62,14 @@ class FaultGuard:
 
     def call(self, what: str, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception."""
-        outcome = self.attempt(what, function, *args, **kwargs)
-        return None if outcome is FAILED else outcome
+        # As in `attempt`, without the cost of one call more for each piece of user code.
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            self._note_failure(what, function)
+            if self.raise_on_fault:
+                raise
+            return None
 
     def attempt(
         self, what: str, function: Callable[..., Result], *args: object, **kwargs: object

@@ -22,7 +22,9 @@ class DoorsSection(Section[MultiRobotSimulationCore]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of DoorsSettings."""
-        return object_schema(DoorsSettings)
+        schema = object_schema(DoorsSettings)
+        # An empty section is null in YAML.
+        return {**schema, "type": [schema["type"], "null"]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""

@@ -38,7 +38,9 @@ class TasksSection(Section[MultiRobotSimulationCore]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of TasksSettings."""
-        return object_schema(TasksSettings)
+        schema = object_schema(TasksSettings)
+        # An empty section is null in YAML.
+        return {**schema, "type": [schema["type"], "null"]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""

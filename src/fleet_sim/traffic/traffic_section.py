@@ -27,7 +27,9 @@ class TrafficSection(Section[MultiRobotSimulationCore]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of TrafficSettings."""
-        return object_schema(TrafficSettings)
+        schema = object_schema(TrafficSettings)
+        # An empty section is null in YAML.
+        return {**schema, "type": [schema["type"], "null"]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""
@@ -103,6 +105,7 @@ def offer_traffic(
     world.compiled = True
     world.drive_rules.add(control.rule)
     world.routes.conveyance = control.rule
+    world.waypoints.sources.append(control.paths)
     world.on_remove.append(control.removed)
     booth.open(traffic)
 
@@ -112,6 +115,7 @@ def offer_traffic(
         sim.unregister_manager(traffic)
         world.drive_rules.remove(control.rule)
         world.routes.conveyance = None
+        world.waypoints.sources.remove(control.paths)
         world.on_remove.remove(control.removed)
         booth.close()
         sim.events.off("cleared", leave)

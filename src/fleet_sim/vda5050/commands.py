@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 
 
-@COMMANDS.register("vda5050_message")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("vda5050_message")
 class VehicleMessage(Command):
     """A message to the robot `name`: its `topic` (order, instantActions, zoneSet, responses) and its `text`.
 

@@ -22,7 +22,9 @@ class Vda5050Section(Section[MultiRobotSimulationCore]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of Vda5050Settings."""
-        return object_schema(Vda5050Settings)
+        schema = object_schema(Vda5050Settings)
+        # An empty section is null in YAML.
+        return {**schema, "type": [schema["type"], "null"]}
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""

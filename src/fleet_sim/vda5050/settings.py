@@ -11,11 +11,17 @@ from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.settings import Checked, setting
 
 PATTERN = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+LARGEST_INTEGER = 2**53
+"""Larger integers are not exact in all readers of JSON; as texts they are."""
 
 
 def read_level(value: object) -> str:
     """Return a text that may stand in a topic; raises InvalidValueError."""
-    if isinstance(value, (str, int)) and not isinstance(value, bool) and PATTERN.fullmatch(str(value)):
+    if isinstance(value, float) and abs(value) <= LARGEST_INTEGER and value.is_integer():
+        # To JSON 3.0 is 3.
+        value = int(value)
+    beyond = isinstance(value, int) and abs(value) > LARGEST_INTEGER
+    if isinstance(value, (str, int)) and not isinstance(value, bool) and not beyond and PATTERN.fullmatch(str(value)):
         return str(value)
     raise InvalidValueError(f"must be made of A-Z a-z 0-9 _ - . :, up to 100 of them, got {brief(value)}")
 
@@ -44,7 +50,12 @@ def read_version(value: object) -> StandardVersion:
 
 
 _VERSION_SCHEMA = {"enum": ["2.0", "2.1", "3.0", 2.0, 2.1, 3.0]}
-_LEVEL_SCHEMA = {"type": ["string", "integer"]}
+_LEVEL_SCHEMA = {
+    "type": ["string", "integer"],
+    "pattern": f"^{PATTERN.pattern}$",
+    "minimum": -LARGEST_INTEGER,
+    "maximum": LARGEST_INTEGER,
+}
 
 
 class PositionPolicy(Mode):
