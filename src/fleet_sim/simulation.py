@@ -28,6 +28,7 @@ from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import as_scenario, with_implied_settings, without_needless_window
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.faults import FaultGuard
 from fleet_sim.core.features import Features
 from fleet_sim.core.inbox import Inbox
@@ -154,17 +155,18 @@ class MultiRobotSimulationCore(DocumentedNames):
             contact_erp=params.contact_erp,
         )
         visuals = params.engine_visuals or params.gui
+        # Looked up when asked: it is made below.
+        exempt_links: LinkPairs = lambda row: self.link_contacts.exempt(row)  # noqa: E731
         self._mirror = BulletMirror(
             self.world,
             client,
             params.pose_flush,
             visuals=visuals,
             inertia_from_file=params.inertia_from_file,
-            # Looked up when asked: it is made below.
-            exempt_links=lambda row: self.link_contacts.exempt(row),
+            exempt_links=exempt_links,
         )
         self._queries = BulletQueries(self._mirror)
-        self.engine = make_engine(params, self.world, self._mirror, self._queries)
+        self.engine = make_engine(params, self.world, self._mirror, self._queries, exempt_links)
         self.bullet = BulletHandle(self._mirror, self)
 
     def _build_features(self) -> None:
@@ -275,20 +277,20 @@ class MultiRobotSimulationCore(DocumentedNames):
         update = self._update_phase(events)
         for system in (
             System("begin_step", Phase.UPDATE, each_step(update.begin)),
-            System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.__len__),
+            System("inbox", Phase.UPDATE, each_step(update.take_commands), self.inbox.asking),
             System("pre_step", Phase.UPDATE, events.pre_step, world.events.asking("pre_step")),
             System("pre_update", Phase.UPDATE, events.pre_update, events.wants_update),
             System("actions", Phase.UPDATE, self.actions.run, self.actions.has_work),
-            System("controllers", Phase.UPDATE, events.run_controllers, world.hooks.has_controllers),
+            System("controllers", Phase.UPDATE, events.run_controllers, world.hooks.asking_controllers),
             System("motion", Phase.UPDATE, update.move),
             System("joints", Phase.UPDATE, update.move_joints, lambda: world.joints.used),
             System("entity_callbacks", Phase.UPDATE, events.run_entity_callbacks, events.wants_update),
             System("callbacks", Phase.UPDATE, each_step(extensions.run_callbacks), extensions.has_callbacks),
             System("plugins", Phase.UPDATE, each_step(extensions.run_plugins), extensions.has_plugins),
             System("attachments", Phase.UPDATE, each_step(attachments.follow, world), lambda: world.may_carry),
-            System("finite", Phase.UPDATE, each_step(self.finite.run)),
+            System("finite", Phase.UPDATE, self.finite.run),
             System("pose_flush", Phase.FLUSH, each_step(self._mirror.flush)),
-            System("physics", Phase.PHYSICS, self._step_physics),
+            System("physics", Phase.PHYSICS, self._step_physics, lambda: self.params.physics),
             System("bounds", Phase.BOUNDS, self.collisions.bounds, checks),
             System("collisions", Phase.COLLIDE, self.collisions.run, checks),
             System("collision_events", Phase.COLLIDE, self.collisions.emit, self.collisions.has_news),
@@ -326,9 +328,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         Raises StateError from inside a step, and while another thread runs the simulation. Exceptions in user code are
         isolated (see `params.raise_on_fault`).
         """
-        if self.control.runs_elsewhere:
-            raise StateError("step_once() was called while run_simulation() runs in another thread; see single_step()")
-        if self.control.is_paused:
+        if self.control.holds_back("step_once"):
             return {} if return_profiling else None
         self._advance()
         return self.monitor.profile() if return_profiling else None
@@ -338,7 +338,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         if self._closed:
             raise StateError("this simulation was closed; build a new one")
         # Before the initial state is saved, so that it includes their effects.
-        self.inbox.drain_between_steps(self.dispatcher)
+        if self.inbox.asking():
+            self.inbox.drain_between_steps(self.dispatcher)
         self.view.prepare()
         if self.params.keep_initial_state and not self.state.has_initial:
             self.state.remember_initial()
@@ -348,14 +349,16 @@ class MultiRobotSimulationCore(DocumentedNames):
         finally:
             self._mirror.end_step()
         self.profiler.end_step()
-        self.control.run_tasks()
-        self.inbox.drain_between_steps(self.dispatcher)
+        if self.control.asking():
+            self.control.run_tasks()
+        if self.inbox.asking():
+            self.inbox.drain_between_steps(self.dispatcher)
 
     def _step_physics(self, dt: float) -> None:
-        if self.params.physics and self.engine.step(dt):
+        if self.engine.step(dt):
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
-            self.finite.run()
+            self.finite.run(dt)
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 

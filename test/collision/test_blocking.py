@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.blocking import DEFAULT_SKIN, Poses, allowed_fractions
+from fleet_sim.collision.blocking import DEFAULT_SKIN, allowed_fractions
+from fleet_sim.collision.sweep import Poses
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.distances import distances_between

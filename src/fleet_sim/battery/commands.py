@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 
 
-@COMMANDS.register("set_charging")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("set_charging")
 class SetCharging(Command):
     """Connect batteries to a charger, or disconnect them (`charging=False`)."""
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Rows
-from fleet_sim.collision.blocking import PosedDistanceSolver, allowed_fractions
+from fleet_sim.collision.blocking import allowed_fractions
 from fleet_sim.collision.bounds import active_mask, shape_arrays
+from fleet_sim.collision.sweep import PosedDistanceSolver
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
@@ -41,11 +42,20 @@ class BlockingSystem:
         self._solve = solve
         self._start: _Start | None = None
 
+    def is_wanted(self) -> bool:
+        """Whether some robot may be blocked."""
+        return bool(np.count_nonzero(self._world.block_on_collision))
+
+    @property
+    def is_active(self) -> bool:
+        """Whether `after` has something to look at in this step."""
+        return self._start is not None
+
     def before(self) -> None:
         """Store the poses and path progress of the robots that may be blocked."""
         world, motion = self._world, self._world.motion
         self._start = None
-        if not np.count_nonzero(world.block_on_collision):
+        if not self.is_wanted():
             return
         rows = np.flatnonzero(world.block_on_collision & world.alive & (motion.control != 0) & (world.parent == NO_ROW))
         if len(rows):

@@ -26,28 +26,29 @@ class CallbackList:
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
         self._clock = clock
         self._guard = guard
-        self._entries: tuple[_CallbackEntry, ...] = ()
+        self.entries: tuple[_CallbackEntry, ...] = ()
+        """The functions with their rates; replaced where they change."""
 
     def add(self, function: Callable[..., object], frequency: float | None, what: str) -> None:
         """Call `function` `frequency` times per simulated second (None: at each step); raises InvalidValueError."""
         if not callable(function):
             raise InvalidValueError(f"{what}: expected a function, got {function!r}")
-        self._entries = (
-            *self._entries,
+        self.entries = (
+            *self.entries,
             _CallbackEntry(function, self._clock.schedule(frequency), self._guard.part(what)),
         )
 
     def remove(self, function: Callable[..., object]) -> bool:
         """Stop calling `function`; returns whether it was in the list."""
         # By `!=`, as bound methods are made anew at each access.
-        kept = tuple(entry for entry in self._entries if entry.function != function)
-        removed = len(kept) < len(self._entries)
-        self._entries = kept
+        kept = tuple(entry for entry in self.entries if entry.function != function)
+        removed = len(kept) < len(self.entries)
+        self.entries = kept
         return removed
 
     def run(self, owner: object) -> None:
         """Call the functions that are due in this step."""
-        for entry in self._entries:
+        for entry in self.entries:
             elapsed = entry.schedule.poll()
             if elapsed is not None:
                 entry.part.call(entry.function, owner, elapsed)
@@ -55,7 +56,7 @@ class CallbackList:
     @property
     def functions(self) -> list[Callable[..., object]]:
         """The functions, in order."""
-        return [entry.function for entry in self._entries]
+        return [entry.function for entry in self.entries]
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from fleet_sim.arrays import Floats
 from fleet_sim.core import command_values
@@ -19,8 +19,15 @@ from fleet_sim.core.command_values import field_types
 from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.registry import Registry, subclasses_of
 
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+    # Read by type checkers only; Python 3.10 has none.
+    def dataclass_transform(**_options: Any) -> Callable[[Any], Any]:
+        return lambda function: function
 
-# eq=False, here and in each subclass: the generated `__eq__` fails on arrays and would hide the one below.
+
+# eq=False, here and in `command`: the generated `__eq__` fails on arrays and would hide the one below.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Command:
     """Base of all commands. `command_id` and `source` are returned in the acknowledgement."""
@@ -90,6 +97,19 @@ COMMANDS = Registry("command", subclasses_of(Command), group="fleet_sim.command"
 """All commands that can be read from plain data, by type."""
 
 
+_C = TypeVar("_C", bound=Command)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
+def command(name: str) -> Callable[[type[_C]], type[_C]]:
+    """Make a subclass of Command, with its fields, one that logs know as `name`."""
+
+    def made(cls: type[_C]) -> type[_C]:
+        return COMMANDS.register(name)(dataclass(frozen=True, kw_only=True, eq=False)(cls))
+
+    return made
+
+
 def type_of(cls: type[Command]) -> str:
     """Return the registered name of a command class; raises InvalidValueError if it is not registered."""
     # Few classes, asked for only where commands are written: a search will do.
@@ -97,12 +117,11 @@ def type_of(cls: type[Command]) -> str:
         if known is cls:
             return name
     raise InvalidValueError(
-        f"{cls.__name__} is no command that can be written; register it in fleet_sim.core.commands.COMMANDS"
+        f"{cls.__name__} is no command that can be written; put @command('name') of fleet_sim.core.commands above it"
     )
 
 
-@COMMANDS.register("navigate")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("navigate")
 class Navigate(Command):
     """Drive to goals: `positions` (N, 3) in m, `orientations` (N, 4) xyzw, world frame."""
 
@@ -111,8 +130,7 @@ class Navigate(Command):
     orientations: Floats
 
 
-@COMMANDS.register("follow_path")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("follow_path")
 class FollowPath(Command):
     """Follow waypoints, `positions` (M, 3) and `orientations` (M, 4), with one robot."""
 
@@ -121,8 +139,7 @@ class FollowPath(Command):
     orientations: Floats
 
 
-@COMMANDS.register("set_velocity")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("set_velocity")
 class SetVelocity(Command):
     """Drive with body twists: `linear` (N, 3) in m/s, `angular` (N, 3) in rad/s.
 
@@ -135,8 +152,7 @@ class SetVelocity(Command):
     timeout: float | None = None
 
 
-@COMMANDS.register("set_joints")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("set_joints")
 class SetJoints(Command):
     """Move joints to `positions` (N, K) in rad or m, or at `velocities` (N, K) in rad/s or m/s: one of the two.
 
@@ -151,16 +167,14 @@ class SetJoints(Command):
     max_force: float = 500.0
 
 
-@COMMANDS.register("stop")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("stop")
 class Stop(Command):
     """Stop bases and joints at once and cancel all actions; no names: the whole fleet."""
 
     names: tuple[str, ...] = ()
 
 
-@COMMANDS.register("set_poses")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("set_poses")
 class SetPoses(Command):
     """Set poses of objects or robots: `positions` (N, 3), `orientations` (N, 4), world frame.
 
@@ -173,8 +187,7 @@ class SetPoses(Command):
     preserve_velocity: bool = True
 
 
-@COMMANDS.register("execute_action")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("execute_action")
 class ExecuteAction(Command):
     """Run actions, one per robot. `replace`: cancel running and queued actions; else append to the queue.
 
@@ -192,8 +205,7 @@ class ExecuteAction(Command):
         return not all(type(action).__module__.startswith("fleet_sim.") for action in self.actions)
 
 
-@COMMANDS.register("cancel_actions")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("cancel_actions")
 class CancelActions(Command):
     """Cancel the running and queued actions and stop.
 
@@ -206,8 +218,7 @@ class CancelActions(Command):
     goal: str = ""
 
 
-@COMMANDS.register("attach")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("attach")
 class Attach(Command):
     """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all objects it carries).
 
@@ -221,16 +232,14 @@ class Attach(Command):
     link: str = ""
 
 
-@COMMANDS.register("remove")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("remove")
 class Remove(Command):
     """Remove entities."""
 
     names: tuple[str, ...]
 
 
-@COMMANDS.register("spawn")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("spawn")
 class Spawn(Command):
     """Spawn robots, then objects; entries are as in a scenario file. On an error, none of them is spawned.
 
@@ -249,24 +258,21 @@ class Spawn(Command):
         return True
 
 
-@COMMANDS.register("reset")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("reset")
 class Reset(Command):
     """Restore the initial state, see `sim.reset()`."""
 
     between_steps: ClassVar[bool] = True
 
 
-@COMMANDS.register("clear")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("clear")
 class Clear(Command):
     """Remove every entity and go back to time 0, see `sim.clear()`."""
 
     between_steps: ClassVar[bool] = True
 
 
-@COMMANDS.register("save_state")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("save_state")
 class SaveState(Command):
     """Save the present state as `name`, in memory; replaces an earlier state of that name."""
 
@@ -274,8 +280,7 @@ class SaveState(Command):
     name: str
 
 
-@COMMANDS.register("restore_state")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("restore_state")
 class RestoreState(Command):
     """Restore the state saved as `name`."""
 

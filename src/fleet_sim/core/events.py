@@ -91,43 +91,42 @@ class EntityEvents:
 
     def __init__(self, guard: FaultGuard) -> None:
         self._guard = guard
-        self._buses: dict[int, EventBus] = {}
-        self.asking: Callable[[], int] = self._buses.__len__
-        """Returns how many entities have handlers, for who asks in every step."""
+        self.buses: dict[int, EventBus] = {}
+        """The bus of each entity with handlers, by row."""
 
     def bus(self, row: int) -> EventBus:
         """Return the bus of the entity in `row`."""
-        bus = self._buses.get(row)
+        bus = self.buses.get(row)
         if bus is None:
-            bus = self._buses[row] = EventBus(self._guard)
+            bus = self.buses[row] = EventBus(self._guard)
         return bus
 
     def emit(self, row: int, event: str, **details: Any) -> None:
         """Emit `event` to the handlers registered for this entity."""
-        bus = self._buses.get(row)
+        bus = self.buses.get(row)
         if bus is not None:
             bus.emit(event, **details)
 
     @property
     def handlers(self) -> list[tuple[str, Handler]]:
         """All handlers with their events."""
-        return [entry for bus in self._buses.values() for entry in bus.handlers]
+        return [entry for bus in self.buses.values() for entry in bus.handlers]
 
     def listening(self, event: str) -> list[int]:
         """Return the rows with handlers of `event`, in ascending order."""
-        return sorted(row for row, bus in self._buses.items() if bus.has_handlers(event))
+        return sorted(row for row, bus in self.buses.items() if bus.has_handlers(event))
 
     def save(self) -> dict[int, EventBus]:
         """Return the buses by row, for a checkpoint."""
-        return dict(self._buses)
+        return dict(self.buses)
 
     def revive(self, rows: Iterable[int], saved: dict[int, EventBus]) -> None:
         """Restore the handlers of entities that live again; those of other entities are not changed."""
-        self._buses.update((row, saved[row]) for row in rows if row in saved)
+        self.buses.update((row, saved[row]) for row in rows if row in saved)
 
     def discard(self, row: int) -> None:
         """Delete the bus of a removed entity."""
-        self._buses.pop(row, None)
+        self.buses.pop(row, None)
 
     def __len__(self) -> int:
-        return len(self._buses)
+        return len(self.buses)

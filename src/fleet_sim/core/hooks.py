@@ -25,6 +25,10 @@ class EntityHooks:
         self._plugins: dict[int, list[tuple[AgentHooks[Any], GuardedPart]]] = {}
         self._controllers: dict[int, list[tuple[Any, GuardedPart]]] = {}
         self._updates: dict[int, tuple[Callable[[float], object], GuardedPart]] = {}
+        self.books: tuple[dict[int, Any], ...] = (self._callbacks, self._plugins, self._controllers, self._updates)
+        """All that is registered, by kind and row, for who asks in every step whether there is anything."""
+        self.asking_controllers: Callable[[], int] = self._controllers.__len__
+        """Returns how many entities have Python controllers, for who asks in every step."""
 
     # ---- registering -------------------------------------------------------------------------------------------------
 
@@ -93,11 +97,7 @@ class EntityHooks:
         self._updates.pop(row, None)
 
     def __bool__(self) -> bool:
-        return bool(self._callbacks or self._plugins or self._controllers or self._updates)
-
-    def has_controllers(self) -> bool:
-        """Return whether some entity has Python controllers."""
-        return bool(self._controllers)
+        return any(self.books)
 
     # ---- running -----------------------------------------------------------------------------------------------------
 
@@ -133,14 +133,14 @@ class EntityHooks:
     def save(self) -> dict[str, Any]:
         """Return the hooks of all entities, for a checkpoint."""
         return {
-            "books": [dict(book) for book in self._books()],
+            "books": [dict(book) for book in self.books],
             "states": [(c, c.save()) for known in self._controllers.values() for c, _ in known if _has_state(c)],
         }
 
     def revive(self, rows: Iterable[int], saved: dict[str, Any]) -> None:
         """Restore the hooks of entities that live again, and the state of all controllers, from `save`."""
         rows = list(rows)
-        for book, known in zip(self._books(), saved["books"], strict=True):
+        for book, known in zip(self.books, saved["books"], strict=True):
             book.update((row, known[row]) for row in rows if row in known)
         for row in rows:
             for plugin, _ in self._plugins.get(row, ()):
@@ -163,9 +163,6 @@ class EntityHooks:
                 self._controllers[row] = known[row]
             else:
                 self._controllers.pop(row, None)
-
-    def _books(self) -> tuple[dict[int, Any], ...]:
-        return self._callbacks, self._plugins, self._controllers, self._updates
 
     def reset(self) -> None:
         """Call `on_reset` of all plugins."""

@@ -31,6 +31,8 @@ class Inbox:
     def __init__(self) -> None:
         # Appending and popping at a deque's ends is atomic, so no lock is needed.
         self._waiting: deque[tuple[Command, Future[CommandAck]]] = deque()
+        self.asking: Callable[[], int] = self._waiting.__len__
+        """Returns how many commands wait, for who asks in every step."""
         self.on_put: Callable[[], object] = lambda: None
         """Called after each `put`, in the thread that called it."""
         self.on_apply: list[Callable[[Command], object]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter
@@ -53,31 +53,56 @@ def _each_step(function: Callable[..., object], *args: object) -> Callable[[floa
     return (lambda dt: function(*args)) if args else (lambda dt: function())
 
 
-_Turn: TypeAlias = tuple[Callable[[float], object], Callable[[], object] | None, Phase, str, str]
+_Turn: TypeAlias = tuple[Callable[[], object] | None, tuple[int, Callable[[float], object], Phase]]
 
 
 class Pipeline:
     """Runs the systems phase by phase, in the order they were added within a phase.
 
-    `phase` is the one being run, None outside a step. `times` holds the seconds each system took in the last step, by
-    name (0 where it was passed over); `phase_times` the seconds of each phase, by its value.
+    `phase` is the one being run, None outside a step.
     """
 
     def __init__(self, world: World) -> None:
         self.phase: Phase | None = None
-        self._no_times: dict[str, float] = {}
-        self._no_phase_times = dict.fromkeys((phase.value for phase in Phase), 0.0)
-        self.times = self._no_times
-        self.phase_times = self._no_phase_times
         self.total = 0.0
+        """Seconds that the last step took."""
+        self._begin = 0.0
         self._world = world
-        self._systems: list[System] = []
+        self._systems: tuple[System, ...] = ()
         self._order: tuple[_Turn, ...] = ()
+        self._timed: tuple[System, ...] = ()
+        """The systems of the last step."""
+        self._ends: list[float] = []
+        """When each of them had run, 0 for one that was passed over."""
 
     @property
     def systems(self) -> tuple[System, ...]:
         """The systems in the order they run."""
-        return tuple(self._systems)
+        return self._systems
+
+    @property
+    def times(self) -> dict[str, float]:
+        """The seconds each system took in the last step, by name; 0 where it was passed over."""
+        known = {system.name: taken for system, taken in self._taken()}
+        return {system.name: known.get(system.name, 0.0) for system in self._systems}
+
+    @property
+    def phase_times(self) -> dict[str, float]:
+        """The seconds of each phase in the last step, by its value."""
+        times = dict.fromkeys((phase.value for phase in Phase), 0.0)
+        for system, taken in self._taken():
+            times[system.phase.value] += taken
+        return times
+
+    def _taken(self) -> Iterator[tuple[System, float]]:
+        """Yield the systems of the last step that ran, and what each took."""
+        # Found out when asked for: a step of a small world would spend a tenth of its time on it.
+        before = self._begin
+        for system, end in zip(self._timed, self._ends, strict=True):
+            if end:
+                # One reading ends a system and starts the next, so that the times add up to those of the phases.
+                yield system, end - before
+                before = end
 
     def add(self, system: System, *, before: str | None = None, after: str | None = None) -> None:
         """Add `system` at the end of its phase, or directly before or after the named system.
@@ -99,21 +124,17 @@ class Pipeline:
             order = list(Phase)
             position = order.index(system.phase)
             index = sum(order.index(known.phase) <= position for known in self._systems)
-        self._systems.insert(index, system)
-        self._changed()
+        self._change([*self._systems[:index], system, *self._systems[index:]])
 
     def remove(self, name: str) -> None:
         """Remove the system called `name`; raises UnknownNameError."""
-        self._systems.remove(named("system", name, self._systems))
-        self._changed()
+        gone = named("system", name, self._systems)
+        self._change([system for system in self._systems if system is not gone])
 
-    def _changed(self) -> None:
-        self._no_times = {system.name: 0.0 for system in self._systems}
-        self.times = {system.name: self.times.get(system.name, 0.0) for system in self._systems}
-        # Built when systems change: a step under way keeps its own tuple and never looks up an enum's value.
-        self._order = tuple(
-            (known.run, known.wanted, known.phase, known.name, known.phase.value) for known in self._systems
-        )
+    def _change(self, systems: Sequence[System]) -> None:
+        self._systems = tuple(systems)
+        # Built when systems change: a step under way keeps its own tuple.
+        self._order = tuple((known.wanted, (turn, known.run, known.phase)) for turn, known in enumerate(systems))
 
     def step(self, dt: float) -> None:
         """Run every system once and count the tick; raises StateError from inside a step.
@@ -125,22 +146,19 @@ class Pipeline:
         if world.in_step:
             raise StateError("step_once() was called from inside a step; let the running step end first")
         world.in_step = True
-        times, phase_times = self._no_times.copy(), self._no_phase_times.copy()
-        self.times, self.phase_times = times, phase_times
-        begin = now = perf_counter()
+        order, read_clock = self._order, perf_counter
+        self._timed = self._systems
+        ends = self._ends = [0.0] * len(order)
+        begin = self._begin = read_clock()
         try:
-            for run, wanted, phase, name, key in self._order:
-                if wanted is not None and not wanted():
-                    continue
-                self.phase = phase
-                run(dt)
-                # One reading ends a system and starts the next, so that the times add up to those of the phases.
-                before, now = now, perf_counter()
-                times[name] = taken = now - before
-                phase_times[key] += taken
+            for wanted, turn in order:
+                if wanted is None or wanted():
+                    place, run, self.phase = turn
+                    run(dt)
+                    ends[place] = read_clock()
         finally:
             self.phase = None
             world.in_step = False
             world.end_step()
             world.clock.tick += 1
-            self.total = perf_counter() - begin
+            self.total = read_clock() - begin

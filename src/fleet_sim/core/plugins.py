@@ -95,36 +95,37 @@ class PluginRunner:
     def __init__(self, clock: Clock, guard: FaultGuard) -> None:
         self._clock = clock
         self._guard = guard
-        self._plugins: tuple[tuple[SimHooks[Any], Schedule, GuardedPart], ...] = ()
+        self.entries: tuple[tuple[SimHooks[Any], Schedule, GuardedPart], ...] = ()
+        """The plugins with their rates; replaced where they change."""
         self._states: list[tuple[SimHooks[Any], Any]] = []
 
     @property
     def plugins(self) -> list[SimHooks[Any]]:
         """The registered plugins, in order."""
-        return [plugin for plugin, _, _ in self._plugins]
+        return [plugin for plugin, _, _ in self.entries]
 
     def add(self, plugin: SimHooks[Any], frequency: float | None) -> None:
         """Register `plugin` at `frequency` Hz of simulated time (None: at each step)."""
         check_plugin(plugin, SimHooks, "SimPlugin")
         # Replaced and never changed: `step` may be iterating over the old tuple.
-        self._plugins = (*self._plugins, (plugin, self._clock.schedule(frequency), self._guard.part("plugin on_step")))
+        self.entries = (*self.entries, (plugin, self._clock.schedule(frequency), self._guard.part("plugin on_step")))
         self._guard.call("plugin on_init", plugin.on_init)
 
     def remove(self, plugin: SimHooks[Any]) -> bool:
         """Shut `plugin` down and remove it; return whether it was registered."""
-        kept = tuple(entry for entry in self._plugins if entry[0] is not plugin)
-        if len(kept) == len(self._plugins):
+        kept = tuple(entry for entry in self.entries if entry[0] is not plugin)
+        if len(kept) == len(self.entries):
             return False
-        self._plugins = kept
+        self.entries = kept
         self._guard.call("plugin on_shutdown", plugin.on_shutdown)
         return True
 
     def __bool__(self) -> bool:
-        return bool(self._plugins)
+        return bool(self.entries)
 
     def step(self) -> None:
         """Call `on_step` of the plugins that are due."""
-        for plugin, schedule, part in self._plugins:
+        for plugin, schedule, part in self.entries:
             elapsed = schedule.poll()
             if elapsed is not None:
                 part.call(plugin.on_step, elapsed)

@@ -13,8 +13,9 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.columns import FeatureColumns
-from fleet_sim.core.schema import KIND_AGENT, NO_ROW, MotionColumns
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.snapshot import EntityBodies, LinkColors, Snapshot
+from fleet_sim.core.waypoints import EntityPaths
 from fleet_sim.core.world import World
 
 StateArrays = Mapping[str, AnyArray]
@@ -117,8 +118,7 @@ def state_views(world: World, roster: EntityRoster, pairs: Ints) -> dict[str, An
     motion, joints, slots = world.motion, world.joints, roster.joint_slots
     # A slice is a view; indexing by an array copies, which takes several times as long.
     own = roster.rows if roster.bodies.span is None else roster.bodies.span
-    lengths = motion.path_length[own]
-    waypoints = _waypoints(motion, own, lengths)
+    paths = _paths(world, roster)
     actions: Any = world.tables["actions"]
     return {
         "positions": world.position[own],
@@ -127,9 +127,9 @@ def state_views(world: World, roster: EntityRoster, pairs: Ints) -> dict[str, An
         "angular_velocities": world.angular_velocity[own],
         "parents": world.parent[own],
         "blocked_by": motion.blocked_by[own],
-        "path_lengths": lengths,
-        "path_positions": world.waypoints.position[waypoints],
-        "path_orientations": world.waypoints.orientation[waypoints],
+        "path_lengths": paths.lengths,
+        "path_positions": paths.positions,
+        "path_orientations": paths.orientations,
         "joint_positions": joints.position[slots],
         "joint_velocities": joints.velocity[slots],
         "joint_efforts": joints.effort[slots],
@@ -187,17 +187,21 @@ def snapshot_of(
     )
 
 
-def _waypoints(motion: MotionColumns, own: Rows | slice, lengths: Ints) -> Ints:
-    """Return the places in the pool of the waypoints of `own`, one path after the other."""
+def _paths(world: World, roster: EntityRoster) -> EntityPaths:
+    """Return the paths of all; arrays may be views of columns."""
+    motion, pool = world.motion, world.waypoints
+    if pool.sources:
+        return pool.paths(motion, roster.rows)
+    # A sample of a recording has no time to spare: slices are views, and most paths are of one waypoint.
+    own = roster.rows if roster.bodies.span is None else roster.bodies.span
+    lengths = motion.path_length[own]
     driving = np.flatnonzero(lengths)
-    # Most paths are short, and most robots have none.
     some = lengths[driving]
-    starts = motion.path_start[own][driving]
-    if len(driving) == int(some.sum()):
-        return starts
-    before = np.cumsum(some) - some
-    places: Ints = np.arange(int(some.sum())) + np.repeat(starts - before, some)
-    return places
+    places: Ints = motion.path_start[own][driving]
+    if len(driving) != int(some.sum()):
+        before = np.cumsum(some) - some
+        places = np.arange(int(some.sum())) + np.repeat(places - before, some)
+    return EntityPaths(lengths, motion.waypoint[own], pool.position[places], pool.orientation[places])
 
 
 def _frozen(array: AnyArray) -> AnyArray:

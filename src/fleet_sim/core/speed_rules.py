@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -24,6 +24,8 @@ class SpeedRules:
 
     def __init__(self) -> None:
         self._rules: list[SpeedRule] = []
+        self.asking: Callable[[], int] = self._rules.__len__
+        """Returns how many there are, for who asks in every step."""
 
     def add(self, rule: SpeedRule) -> None:
         """Apply `rule` from the next step on."""

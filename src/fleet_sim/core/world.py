@@ -78,6 +78,8 @@ class World(ConnectedParts, BodyColumns):
         self.user_data: dict[int, dict[str, Any]] = {}
         self.on_spawn: list[RowListener] = []
         self.on_remove: list[RowListener] = []
+        self.on_drive: list[Callable[[float], None]] = []
+        """Called with dt when the robots have moved in a step, before anybody is told that one arrived."""
         self.free_rows = FreeRows(capacity)
         self.places = PlaceSources()
         self.routes = Routes()
@@ -251,12 +253,16 @@ class World(ConnectedParts, BodyColumns):
         if not self.in_step:
             self._tell_view(np.array([row]))
 
-    def touch_joints(self, rows: Rows | AnyArray) -> None:
-        """Mark joints of `rows` as moved. Every writer of joint positions must call it."""
+    def touch_joints(self, rows: Rows | AnyArray, *, outline: bool = True) -> None:
+        """Mark joints of `rows` as moved. Every writer of joint positions must call it.
+
+        `outline=False`: only wheels turned, whose shapes are where they were.
+        """
         self.robots.joints_moved[rows] = True
         self.robots.joints_behind[rows] = True
-        self.robots.boxes_behind[rows] = True
-        self.bounds_behind[rows] = True
+        if outline:
+            self.robots.boxes_behind[rows] = True
+            self.bounds_behind[rows] = True
         self._tell_view(rows)
 
     def _tell_view(self, rows: Rows | AnyArray) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import check_entries, simulation_in, with_implied_settings
 from fleet_sim.core.acknowledgement import CommandAck
-from fleet_sim.core.commands import COMMANDS, Command, Spawn
+from fleet_sim.core.commands import Command, Spawn, command
 from fleet_sim.entities.entries import fill_scenario
 from fleet_sim.entities.spawn_command import check_amount
 from fleet_sim.gate.remote import remote_input
@@ -22,8 +22,7 @@ LOOKS = ("gui", "monitor", "camera", "target_rtf")
 """Settings of a scenario that change no run: how it is watched, and how fast it goes."""
 
 
-@COMMANDS.register("load_world")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("load_world")
 class LoadWorld(Command):
     """Clear the simulation and fill it with `scenario`, which is as in a file; `file` is the one it comes from.
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 
 
-@COMMANDS.register("run_conveyors")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("run_conveyors")
 class RunConveyors(Command):
     """Let conveyors run, or stand (`running=False`); `speed` in m/s, None: as before."""
 

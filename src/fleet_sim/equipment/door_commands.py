@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 
 
-@COMMANDS.register("move_doors")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("move_doors")
 class MoveDoors(Command):
     """Open doors, or close them (`open=False`), by their names."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 
 
-@COMMANDS.register("serve_robot")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("serve_robot")
 class ServeRobot(Command):
     """Let a work cell give its object to the nearest of `robots`, or take what that brings.
 

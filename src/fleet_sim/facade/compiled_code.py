@@ -30,10 +30,16 @@ class CompiledCode:
         elif not is_installed():
             self._least = None
         self._asked = use == "always"
+        self._seen = -1
+        """The version of the world when it had too few entities."""
 
     def decide(self) -> None:
         """Switch to compiled code if it is time to; called before each step until then."""
-        if self._least is None or (len(self._world) < self._least and self._world.rays_on_arrays < MANY_RAYS):
+        world = self._world
+        if self._least is None or (world.version == self._seen and world.rays_on_arrays < MANY_RAYS):
+            return
+        if len(world) < self._least and world.rays_on_arrays < MANY_RAYS:
+            self._seen = world.version
             return
         try:
             check_installed()

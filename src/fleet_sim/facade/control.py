@@ -26,6 +26,8 @@ class RunControl:
         # Guards the thread and the tasks; notified whenever a sleeping run has to wake up.
         self._wake = Condition()
         self._tasks: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self.asking: Callable[[], int] = self._tasks.__len__
+        """Returns how many calls wait for the end of a step, for who asks in every step."""
         self._thread: int | None = None
         self._paused = False
         self._stopping = False
@@ -54,6 +56,16 @@ class RunControl:
     def runs_elsewhere(self) -> bool:
         """Whether a thread other than the caller's makes the steps."""
         return self._thread not in (None, get_ident())
+
+    def holds_back(self, what: str) -> bool:
+        """Return whether no step is to be made now, as the simulation is paused.
+
+        Raises StateError for `what`, which would make one, while another thread makes the steps.
+        """
+        # `runs_elsewhere`, without asking for the thread where nobody runs; asked for each step.
+        if self._thread is not None and self.runs_elsewhere:
+            raise StateError(f"{what}() was called while run_simulation() runs in another thread; see single_step()")
+        return self._paused
 
     def require_between_steps(self, what: str) -> None:
         """Raise StateError if `what` was called inside a step, or while another thread makes the steps."""

@@ -12,6 +12,8 @@ from fleet_sim.bullet.adopted import count_own
 from fleet_sim.bullet.camera_view import CameraView
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.geometry import Pose
+from fleet_sim.sensors.render.flat_marks import FlatMarks
+from fleet_sim.sensors.render.gl.renderer import GlRenderer
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
 from fleet_sim.sensors.render.renderer import AUTO, make_renderer
 from fleet_sim.sensors.render.shot import Shot
@@ -24,8 +26,8 @@ class Painter(AbstractContextManager["Painter"]):
     """Makes pictures of one size (height, width, 3) of a world, one after the other.
 
     They are drawn by OpenGL where that is there. PyBullet draws them otherwise, and where there are bodies that only
-    PyBullet knows; then they have no shadows. `smooth` is the factor by which they are drawn larger and averaged. The
-    size must have been checked. To be closed.
+    PyBullet knows; then they have neither shadows nor marks. `smooth` is the factor by which they are drawn larger and
+    averaged. The size must have been checked. To be closed.
     """
 
     def __init__(self, mirror: BulletMirror, width: int, height: int, smooth: int = SMOOTH) -> None:
@@ -33,8 +35,10 @@ class Painter(AbstractContextManager["Painter"]):
         self._smooth = max(1, min(smooth, MAX_SIDE // width, MAX_SIDE // height))
         self._renderer = make_renderer(mirror, "tiny" if any(count_own(mirror)) else AUTO)
 
-    def draw(self, view: CameraView) -> Bytes:
-        """Return the present picture, seen as `view` says."""
+    def draw(self, view: CameraView, marks: FlatMarks | None = None) -> Bytes:
+        """Return the present picture, seen as `view` says, with `marks` on the floor where OpenGL draws it."""
+        if isinstance(self._renderer, GlRenderer):
+            self._renderer.marks = marks
         width, height = self._size
         rgb = self._renderer.render(shot_of(view, self._smooth * width, self._smooth * height)).rgb
         assert rgb is not None

@@ -102,13 +102,13 @@ class Extensions:
 
     def __bool__(self) -> bool:
         """Whether there is anything to run in a step."""
-        if self._callbacks or self._plugins:
+        if self._callbacks.entries or self._plugins.entries:
             return True
         return bool(self._callers) and any(map(_has_callbacks, self._callers.values()))
 
-    def has_callbacks(self) -> bool:
-        """Return whether there are managers or callbacks to call."""
-        return bool(self._callers) or len(self._callbacks) > 0
+    def has_callbacks(self) -> object:
+        """Return something true if there are managers or callbacks to call."""
+        return self._callers or self._callbacks.entries
 
     def run_callbacks(self) -> None:
         """Call the managers and callbacks that are due."""
@@ -118,9 +118,9 @@ class Extensions:
                 manager.run_callbacks()
         self._callbacks.run(self._owner)
 
-    def has_plugins(self) -> bool:
-        """Return whether there are plugins to call."""
-        return bool(self._plugins)
+    def has_plugins(self) -> object:
+        """Return something true if there are plugins to call."""
+        return self._plugins.entries
 
     def run_plugins(self) -> None:
         """Call `on_step` of the plugins that are due."""

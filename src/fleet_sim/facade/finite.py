@@ -42,8 +42,8 @@ class FiniteGuard:
         self._flat_positions, self._flat_orientations = np.empty(0), np.empty(0)
         world.on_spawn.append(self._spawned)
 
-    def run(self) -> None:
-        """Look at all poses, and write the good ones down now and then.
+    def run(self, dt: float) -> None:
+        """Look at all poses, and write the good ones down now and then; the time step has no influence.
 
         A sum and a largest number are spoilt by a single broken one, and take a hundredth of a step.
         """

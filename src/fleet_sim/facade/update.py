@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fleet_sim.actions.scheduler import ActionScheduler
-from fleet_sim.arrays import Rows
+from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.collision.blocking_system import BlockingSystem
 from fleet_sim.core.inbox import Dispatcher, Inbox
@@ -60,12 +58,11 @@ class Update:
         world.moved.fill(False)
         world.robots.joints_moved.fill(False)
         # Commands added from here on wait for the next step, so that handlers cannot keep a step from ending.
-        self._commands_due = len(self._inbox)
+        self._commands_due = self._inbox.asking()
         self._watched = self._has_user_code()
         # The mirror copies poses for queries in phase 1; this is skipped if no code can query.
         # Blocking queries PyBullet too, for pairs without a closed form.
-        blocking = self._watched or bool(np.count_nonzero(world.block_on_collision))
-        self._mirror.begin_step(stage=blocking or self._mirror.client.connected)
+        self._mirror.begin_step(stage=self._watched or self._mirror.client.connected or self._blocking.is_wanted())
         self._engine.begin_step()
 
     def _has_user_code(self) -> bool:
@@ -74,7 +71,7 @@ class Update:
         return bool(
             self._extensions
             or world.hooks
-            or len(world.entity_events)
+            or world.entity_events.buses
             or (self._commands_due and self._inbox.runs_code(self._commands_due))
             or self._actions.user_defined
             or world.events.has_handlers_of_any(PHASE_1_EVENTS)
@@ -87,14 +84,16 @@ class Update:
     def move(self, dt: float) -> None:
         """Move the robots' bases with avoidance and blocking; wake the actions of robots that arrived."""
         world = self._world
-        if world.speed_rules:
+        if world.speed_rules.asking():
             with world.speed_rules.applied():
                 ended = self._advance(dt)
         else:
             ended = self._advance(dt)
         # Before arrival is decided: who was held back has not arrived.
-        done, blocked = self._blocking.after(ended)
+        done, blocked = self._blocking.after(ended) if self._blocking.is_active else (ended, NO_ROWS)
         arrived = self._motion.settle(world, done) if len(done) else done
+        for listener in world.on_drive:
+            listener(dt)
         if self._watched:
             # From here on, user code must see carried objects at their carriers.
             attachments.follow(world)

@@ -106,11 +106,21 @@ class View:
             return painter.draw(self.framed(width, height, camera_config))
 
     def framed(
-        self, width: int, height: int, camera_config: Mapping[str, Any] | CameraParams | None = None
+        self,
+        width: int,
+        height: int,
+        camera_config: Mapping[str, Any] | CameraParams | None = None,
+        places: Floats | None = None,
     ) -> CameraView:
-        """Return the view of `camera_config` (None: as set) for pictures of a size; raises ConfigError."""
-        corners = scene_corners(self._world), width / height
-        return view_from_config(self._camera_settings(camera_config), self._scene_bounds(), corners)
+        """Return the view of `camera_config` (None: as set) for pictures of a size; raises ConfigError.
+
+        `places` (K, 3) are to be seen too, besides the bodies.
+        """
+        corners = scene_corners(self._world)
+        if places is not None and len(places):
+            corners = np.concatenate((corners, places)) if len(self._world) else places
+        bounds = corners.min(axis=0), corners.max(axis=0)
+        return view_from_config(self._camera_settings(camera_config), bounds, (corners, width / height))
 
     def painter(self, width: int, height: int, smooth: int = SMOOTH) -> Painter:
         """Return what draws smooth pictures of a size with shadows, one after the other; raises InvalidValueError."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fleet_sim.core.commands import COMMANDS, Command
+from fleet_sim.core.commands import Command, command
 
 
-@COMMANDS.register("submit_orders")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("submit_orders")
 class SubmitOrders(Command):
     """Submit orders, each by its settings. The acknowledgement has the ids of those accepted.
 
@@ -22,8 +20,7 @@ class SubmitOrders(Command):
     orders: tuple[Mapping[str, Any], ...]
 
 
-@COMMANDS.register("cancel_orders")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("cancel_orders")
 class CancelOrders(Command):
     """Cancel orders by their ids."""
 
@@ -33,8 +30,7 @@ class CancelOrders(Command):
     reason: str = "cancelled"
 
 
-@COMMANDS.register("set_stations_open")
-@dataclass(frozen=True, kw_only=True, eq=False)
+@command("set_stations_open")
 class SetStationsOpen(Command):
     """Close stations (`open=False`), or open them again."""
 

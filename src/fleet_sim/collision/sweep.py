@@ -1,0 +1,84 @@
+"""Pairs of a moving body and a standing one, measured at any time of the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.spatial.distances import distances_between, upright_mask
+from fleet_sim.spatial.quaternions import slerp
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
+
+Poses: TypeAlias = tuple[Floats, Floats]
+# Given pairs (K, 2) of (mover row, obstacle row), poses of the collision shapes of the movers, (K, 3) and (K, 4), and
+# of the obstacles, and a distance, return signed distances (K,); anything above the given distance may be infinite.
+PosedDistanceSolver: TypeAlias = Callable[[Ints, Poses, Poses, float], Floats]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """K pairs of a moving body and a standing obstacle."""
+
+    start: ShapeArrays
+    end_positions: Floats
+    end_orientations: Floats
+    obstacles: ShapeArrays
+    rows: Ints
+    solve: PosedDistanceSolver | None
+
+    def take(self, places: Rows) -> Sweep:
+        """Return the pairs at `places`."""
+        return Sweep(
+            self.start.take(places),
+            self.end_positions[places],
+            self.end_orientations[places],
+            self.obstacles.take(places),
+            self.rows[places],
+            self.solve,
+        )
+
+    def distances(self, times: Floats, reach: float) -> Floats:
+        """Return signed distances (K,), each mover at its own time; beyond `reach` they may be infinite."""
+        start = self.start
+        positions = start.positions + (self.end_positions - start.positions) * times[:, None]
+        orientations = start.orientations
+        turning = np.flatnonzero((self.end_orientations != orientations).any(axis=1))
+        if len(turning):
+            orientations = orientations.copy()
+            orientations[turning] = slerp(start.orientations[turning], self.end_orientations[turning], times[turning])
+        distances, open_mask = distances_between(start.at(positions, orientations), self.obstacles, reach=reach)
+        rest = np.flatnonzero(open_mask)
+        if len(rest):
+            distances[rest] = np.inf
+            if self.solve is not None:
+                movers = positions[rest], orientations[rest]
+                obstacles = self.obstacles.positions[rest], self.obstacles.orientations[rest]
+                distances[rest] = self.solve(self.rows[rest], movers, obstacles, reach)
+        return distances
+
+    def travels(self) -> Floats:
+        """Return the farthest (K,) any point of each mover can move."""
+        start, half = self.start, self.start.half_extents
+        shift = self.end_positions - start.positions
+        length = np.sqrt(shift[:, 0] ** 2 + shift[:, 1] ** 2 + shift[:, 2] ** 2)
+        radius = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)
+        # No point moves farther than the centre does plus the rotation angle times the radius of the bounding ball.
+        products = start.orientations * self.end_orientations
+        same = np.abs(products[:, 0] + products[:, 1] + products[:, 2] + products[:, 3])
+        return np.asarray(length + 2.0 * trig.arccos(np.minimum(same, 1.0)) * radius)
+
+    def convex_mask(self) -> Bools:
+        """Return which pairs (K,) have a distance that is convex in time."""
+        # The signed distance of two convex shapes is a convex function of their relative translation. Rotation does
+        # not change a sphere, nor an upright cylinder or capsule that turns about its axis.
+        start, obstacle = self.start, self.obstacles
+        convex = (start.kinds <= ShapeKind.PLANE) & (obstacle.kinds <= ShapeKind.PLANE)
+        still = (start.orientations == self.end_orientations).all(axis=1)
+        round_mask = (start.kinds == ShapeKind.CYLINDER) | (start.kinds == ShapeKind.CAPSULE)
+        upright = upright_mask(start) & upright_mask(start.at(self.end_positions, self.end_orientations))
+        return np.asarray(convex & (still | (start.kinds == ShapeKind.SPHERE) | (round_mask & upright)))
