@@ -18,7 +18,7 @@ DOCS_READY := $(VENV)/.ready-docs
 PEER_READY := $(PEER_VENV)/.ready
 AUDIT_READY := $(AUDIT_VENV)/.ready
 # A distribution of its own, with targets of the same names; here it shares the virtual environment.
-POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
+POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV)) JOBS=$(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints test-pythons bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
@@ -64,6 +64,7 @@ test: $(READY)  ## Run every test but the slow ones, of fleet_sim and of pocket_
 
 test-slow: $(READY)  ## Run the slow tests
 	$(RUN)python -m pytest -m slow $(ARGS)
+	$(POCKET) test-slow
 
 # What tells fastest that a version of a dependency does other things than expected: the same bits, names, files, readers, ROS.
 CONTRACTS := test/test_public_api.py test/test_output.py test/test_scenarios.py test/config test/settings test/meshes test/swarm/test_contract.py \

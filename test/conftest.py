@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import references
 import system_packages
+import without_dds
 from hypothesis import HealthCheck, settings
 
 from fleet_sim import (
@@ -31,7 +32,15 @@ settings.register_profile("explore", **common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fleet_sim"))
 
 
-sys.meta_path.insert(0, references.SkippingFinder())
+sys.meta_path[:0] = [references.SkippingFinder(), without_dds.SkippingRosFinder()]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip system tests where there is no DDS: many of them ask for it in programs that they start."""
+    if without_dds.MISSING and "system" in item.path.parts:
+        item.add_marker(pytest.mark.skip(without_dds.REASON))
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -40,6 +49,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if "engines" in item.path.parts:
         return (yield)
     return (yield from references.skip_what_needs_pybullet())
+
+
+@pytest.hookimpl(wrapper=True, specname="pytest_runtest_call")
+def skip_call_that_needs_dds(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip a test that asks for DDS where there is none."""
+    return (yield from without_dds.skip_what_needs_dds())
+
+
+@pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
+def skip_setup_that_needs_dds(item: pytest.Item) -> Generator[None, object, object]:
+    """As for the tests themselves: their fixtures may ask for DDS."""
+    return (yield from without_dds.skip_what_needs_dds())
 
 
 @pytest.hookimpl(wrapper=True)

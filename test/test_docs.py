@@ -11,6 +11,7 @@ from typing import get_args
 
 import pytest
 import references
+import without_dds
 from pages import blocks
 
 import fleet_sim
@@ -32,6 +33,7 @@ def test_python_in_documents_runs(path: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     if done.returncode:
         references.skip_program_that_needs_pybullet(done.stderr)
+        without_dds.skip_program_that_needs_dds(done.stderr)
     assert done.returncode == 0, done.stderr
 
 

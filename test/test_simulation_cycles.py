@@ -13,6 +13,7 @@ import fleet_sim as fs
 Sim = fs.MultiRobotSimulationCore
 
 
+@pytest.mark.slow
 def test_ten_thousand_cycles_leave_nothing_behind(make_sim: MakeSim) -> None:
     # Of compiled code numba keeps 0.1 MB for itself, over the first thousand steps.
     sim = make_sim(keep_initial_state=False, compiled_code="never")

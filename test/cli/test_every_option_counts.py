@@ -127,7 +127,7 @@ ELSEWHERE = {
     "traffic execute --out": "traffic/test_league_file.py",
     **{
         f"film --{name}": "record/test_films.py"
-        for name in ("camera", "fps", "out", "seconds", "size", "speed", "start")
+        for name in ("camera", "fps", "out", "paths", "seconds", "size", "speed", "start")
     },
     **{f"run --{name}": PAGES for name in ("view", "host", "port", "read-only", "no-browser")},
     **{f"view --{name}": PAGES for name in ("host", "port", "read-only", "no-browser", "paused", "rtf", "seed", "set")},

@@ -62,6 +62,7 @@ def test_gymnasiums_checker_has_nothing_to_say(name: str) -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_gymnasiums_checker_has_nothing_to_say_about_windows() -> None:
     pytest.importorskip("pybullet")
     program = Path(__file__).with_name("window_program.py")

@@ -28,7 +28,7 @@ def cluster() -> Iterator[str]:
     """A Ray with two processors, whatever the machine has; where it is."""
     import ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield "auto"
     ray.shutdown()
 

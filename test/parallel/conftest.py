@@ -30,7 +30,7 @@ def make_executor(request: pytest.FixtureRequest) -> Iterator[MakeExecutor]:
         return
     import ray
 
-    # Two, whatever the machine has: workers of Ray wait for a processor of their own.
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    # A cluster of its own, whatever else runs here; two, as workers of Ray wait for a processor of their own.
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield lambda limits: RayExecutor("auto", 2, limits)
     ray.shutdown()

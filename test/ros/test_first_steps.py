@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,13 @@ def test_the_node_finds_code_in_the_folder_where_it_is_run(tmp_path: Path) -> No
     done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert "mine was imported" in done.stdout, done.stderr
     assert "cannot be imported" not in done.stderr
+
+
+@pytest.mark.skipif(find_spec("pocket_ros") is None, reason="a full ROS 2 has security")
+def test_security_that_pocket_ros_has_not_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROS_SECURITY_ENABLE", "true")
+    program = [sys.executable, "-m", "fleet_sim.ros.main"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("fleet_sim_node: error: ROS_SECURITY_ENABLE=true: ")
+    assert "Traceback" not in done.stderr

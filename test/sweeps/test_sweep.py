@@ -102,6 +102,7 @@ def test_results_are_not_mixed_and_not_overwritten(sweep: Path, capsys: pytest.C
     assert "results of another sweep" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_where_it_was(sweep: Path) -> None:
     text = SWEEP.replace("1-2", "1-4") + "measure: [sweep_measures:sleepy, state_hash]\n"
     sweep.write_text(text)

@@ -139,7 +139,7 @@ def test_entities_are_spawned_listed_attached_and_deleted(fleet: Running) -> Non
         ({"name": ""}, "name"),
         ({"kind": 7}, "kind: expected ROBOT (0) or OBJECT (1), got 7"),
         ({"model": "nowhere.urdf"}, "nowhere.urdf"),
-        ({"options": "{wheels: 4}"}, "wheels: unknown key"),
+        ({"options": "{wheals: 4}"}, "wheals: unknown key"),
         ({"options": "[1"}, "not valid YAML"),
         ({"shape": SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[math.nan])}, "each above 0 m"),
     ],

@@ -65,16 +65,20 @@ def _many_worlds() -> None:
 
 @_case("flocks")
 def _flocks() -> None:
-    """A swarm of boids, large enough for compiled code."""
+    """Swarms large enough for compiled code: boids, and agents with a field of view, together and in turn."""
     import numpy as np
 
     from fleet_sim.facade.compiled_code import MANY
     from fleet_sim.swarm.world import RectangularWorld
 
-    world = RectangularWorld({"size": [8.0, 8.0], "time_step": 0.05})
-    world.setup()
+    boids = {"controller": {"type": "BoidsController"}, "sensors": []}
+    actions = {"type": "BinaryController", "a": [0.3, -0.6], "b": [0.3, 0.6]}
+    views = {"controller": actions, "sensors": [{"type": "BinaryFOVSensor", "theta": 0.5, "distance": 1.0}]}
     places = np.random.default_rng(0).uniform(0.0, 8.0, (MANY, 2))
-    spec = {"type": "MazeAgent", "agent_radius": 0.1, "controller": {"type": "BoidsController"}, "sensors": []}
-    world.spawn_many(world.recipe(spec), places, np.zeros(MANY))
-    for _ in range(STEPS):
-        world.step()
+    for parts, update in ((boids, "together"), (views, "together"), (views, "in_turn")):
+        world = RectangularWorld({"size": [8.0, 8.0], "time_step": 0.05, "update": update})
+        world.setup()
+        spec = {"type": "MazeAgent", "agent_radius": 0.1, **parts}
+        world.spawn_many(world.recipe(spec), places, np.zeros(MANY))
+        for _ in range(STEPS):
+            world.step()

@@ -18,6 +18,12 @@ from fleet_sim.parallel.worker import answer_of, begun, memory_of
 PATIENCE = 10.0
 """How long the head of a cluster may take to answer, in s."""
 
+TOKEN = (
+    "A cluster may ask for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what `ray get-auth-token` prints on "
+    "its head, before this command and before each `ray start`."
+)
+"""What to do where a cluster refuses, as Ray's own error only says that it is not there."""
+
 
 class RayExecutor:
     """Runs jobs in actors of Ray, one per processor of the cluster, or `processes`.
@@ -155,7 +161,8 @@ def connect(address: str) -> Any:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
         # Ray raises errors of many kinds here.
         except Exception as error:
-            raise FleetSimError(f"no cluster of Ray at {address!r}: {error}") from error
+            hint = "" if address == "local" else f" {TOKEN}"
+            raise FleetSimError(f"no cluster of Ray at {address!r}: {error}.{hint}") from error
     return ray
 
 

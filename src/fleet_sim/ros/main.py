@@ -74,8 +74,13 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     ended: SimpleQueue[str] = SimpleQueue()
     arguments = with_flags(sys.argv[1:] if args is None else args)
-    # rclpy's own signal handlers would end communication at once, before goals get their results.
-    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        # rclpy's own signal handlers would end communication at once, before goals get their results.
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    except NotImplementedError as error:
+        # What the environment asks for and pocket_ros has not, such as ROS_SECURITY_ENABLE.
+        print(f"fleet_sim_node: error: {error}", file=sys.stderr)
+        return 1
     on_signal = EndOnSignal(ended)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
