@@ -55,8 +55,7 @@ def configuration() -> str:
     """The Cyclone DDS configuration for the environment of this process."""
     reach = discovery_range()
     # As in ROS 2: who asks for this machine only means it, whatever else the environment says.
-    listed_peers = "" if _localhost_only() else os.environ.get("ROS_STATIC_PEERS", "")
-    peers = [p for p in listed_peers.split(";") if p]
+    peers = [] if _localhost_only() else listed_peers()
     index = f"<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>{_MAX_PARTICIPANT_INDEX}"
     index += "</MaxAutoParticipantIndex>"
     uri = os.environ.get("CYCLONEDDS_URI", "")
@@ -76,11 +75,17 @@ def configuration() -> str:
     else:
         # Also within a subnet: loopback interfaces often have no multicast. By both addresses, because a
         # process on this machine may listen on loopback, on the network or on both.
-        peers = ["localhost", *([address] if address else []), *peers]
+        # Not by its name, which a minimal container does not know.
+        peers = ["127.0.0.1", *([address] if address else []), *peers]
     listed = "".join(f'<Peer address="{p}"/>' for p in peers)
     discovery = f"<Discovery>{index}{f'<Peers>{listed}</Peers>' if listed else ''}</Discovery>"
     ours = f"<CycloneDDS><Domain><General>{general}</General>{discovery}{_INTERNAL}</Domain></CycloneDDS>"
     return ",".join(part for part in (ours, uri) if part)
+
+
+def listed_peers() -> list[str]:
+    """The hosts of `ROS_STATIC_PEERS`."""
+    return [peer for peer in os.environ.get("ROS_STATIC_PEERS", "").split(";") if peer]
 
 
 def _localhost_only() -> bool:
@@ -114,6 +119,7 @@ def acquire(domain_id: int) -> None:
             _open[domain_id][1] += 1
             return
         _check_files()
+        _check_peers()
         result = lib.dds_create_domain(domain_id, configuration().encode())
         if result != RETCODE_PRECONDITION_NOT_MET:  # which is: someone else in this process has made it
             check(result, f"to open domain {domain_id} (CYCLONEDDS_URI and ROS_STATIC_PEERS are part of it)")
@@ -135,6 +141,20 @@ def _check_files() -> None:
     finally:
         for file in opened:
             os.close(file)
+
+
+def _check_peers() -> None:
+    """Raise ValueError for a peer without an address: Cyclone DDS aborts the process then."""
+    if _localhost_only() or discovery_range() not in ("SUBNET", "LOCALHOST"):
+        return
+    # IPv4 is all that is spoken, unless the user's configuration says otherwise.
+    family = socket.AF_UNSPEC if any(map(_names, ("udp6", "tcp6", "UseIPv6"))) else socket.AF_INET
+    for peer in listed_peers():
+        host, port = peer.rsplit(":", 1) if peer.count(":") == 1 else (peer, None)
+        try:
+            socket.getaddrinfo(host.strip("[]"), port, family, type=socket.SOCK_DGRAM)
+        except (OSError, UnicodeError) as error:
+            raise ValueError(f"ROS_STATIC_PEERS names '{peer}', which has no address: {error}") from error
 
 
 def release(domain_id: int) -> None:

@@ -129,13 +129,22 @@ def test_wrong_configurations_are_errors(monkeypatch: pytest.MonkeyPatch, other_
         Participant(other_domain, b"")
 
 
+def test_a_peer_without_an_address_is_an_error(monkeypatch: pytest.MonkeyPatch, other_domain: int) -> None:
+    for wrong in ("nowhere.invalid", "nowhere.invalid:7410", "127.0.0.1:port", "::1", "a" * 64 + ".invalid"):
+        monkeypatch.setenv("ROS_STATIC_PEERS", f"127.0.0.1;{wrong}")
+        with pytest.raises(ValueError, match="no address"):
+            Participant(other_domain, b"")
+    monkeypatch.setenv("ROS_STATIC_PEERS", "127.0.0.1;127.0.0.1:7410")
+    Participant(other_domain, b"").close()
+
+
 def test_the_environment_makes_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROS_STATIC_PEERS", "10.0.0.1;10.0.0.2")
     monkeypatch.setenv("CYCLONEDDS_URI", "file:///mine.xml")
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     text = configuration()
     assert "AllowMulticast" not in text
-    assert text.index("localhost") < text.index("10.0.0.1") < text.index("10.0.0.2")
+    assert text.index("127.0.0.1") < text.index("10.0.0.1") < text.index("10.0.0.2")
     assert text.endswith(",file:///mine.xml")
     monkeypatch.setenv(
         "CYCLONEDDS_URI", '<General><Interfaces><NetworkInterface name="lo"/></Interfaces></General>'
@@ -144,7 +153,7 @@ def test_the_environment_makes_the_configuration(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ROS_LOCALHOST_ONLY", "1")
     text = configuration()
     assert "<AllowMulticast>false" in text
-    assert "localhost" in text and "10.0.0.1" not in text
+    assert "127.0.0.1" in text and "10.0.0.1" not in text
 
 
 def send_garbage(domain: int) -> None:
