@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import shutil
 import socket
 import subprocess
@@ -25,7 +26,7 @@ from fleet_sim.vda5050.link.address import PASSWORD, BrokerAddress
 from fleet_sim.vda5050.link.own_broker import OwnBroker
 
 LIMIT = 60.0
-# The client library leaves sockets of connections that failed to the garbage collector, the broker some of its own.
+# The client library leaves sockets of connections that failed to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 
 
@@ -88,6 +89,19 @@ def test_a_broker_in_the_process_serves_a_fleet_and_a_master_control() -> None:
             master.state("a", lambda state: state["lastNodeId"] == "n1")
     finally:
         broker.close()
+
+
+def test_a_broker_in_the_process_closes_the_connections_of_all_clients(caplog: pytest.LogCaptureFixture) -> None:
+    port = free_port()
+    broker = OwnBroker(port)
+    # Of some it has heard nothing yet: those stayed open after it, and their readers ended with a traceback.
+    clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(5)]
+    broker.close()
+    for client in clients:
+        with client, contextlib.suppress(ConnectionResetError):
+            client.settimeout(LIMIT)
+            assert client.recv(1) == b""
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 def test_a_fleet_waits_for_a_broker_that_is_not_there_yet() -> None:

@@ -14,6 +14,35 @@ except ImportError as error:
     raise missing_extra("amqtt", "vda5050", "a broker of its own") from error
 
 START_TIMEOUT = 20.0
+CLOSE_TIMEOUT = 5.0
+
+
+class _Broker(Broker):  # type: ignore[misc]
+    """Knows its connections: it closes those of clients that said CONNECT only."""
+
+    def __init__(self, config: dict[str, object]) -> None:
+        super().__init__(config)
+        self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def stream_connected(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, listener_name: str
+    ) -> None:
+        """Serve a client until it or the broker closes the connection."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving[task] = writer
+        try:
+            await super().stream_connected(reader, writer, listener_name)
+        finally:
+            writer.close()
+            del self._serving[task]
+
+    async def disconnect(self) -> None:
+        """Close all connections, and wait until nobody is served any more."""
+        for writer in self._serving.values():
+            writer.close()
+        if self._serving:
+            await asyncio.wait(list(self._serving), timeout=CLOSE_TIMEOUT)
 
 
 class OwnBroker:
@@ -52,7 +81,7 @@ class OwnBroker:
 
     async def _serve(self) -> None:
         self._stop = asyncio.Event()
-        broker = Broker(
+        broker = _Broker(
             {
                 "listeners": {"default": {"type": "tcp", "bind": f"{self.host}:{self.port}"}},
                 "plugins": {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": True}},
@@ -62,8 +91,9 @@ class OwnBroker:
         self._ready.set()
         await self._stop.wait()
         await broker.shutdown()
+        await broker.disconnect()
         # What serves clients that are still there ends with them, and a loop must not end before.
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
-        await asyncio.wait_for(asyncio.gather(*others, return_exceptions=True), 5.0)
+        await asyncio.wait_for(asyncio.gather(*others, return_exceptions=True), CLOSE_TIMEOUT)
