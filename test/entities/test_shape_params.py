@@ -26,7 +26,17 @@ import fleet_sim as fs
 )
 def test_a_size_that_a_shape_does_not_have_is_refused(kind: Any, given: dict[str, Any], reason: str) -> None:
     with pytest.raises(fs.InvalidValueError, match=reason):
-        fs.ShapeParams(kind, **given).to_geometry()
+        fs.ShapeParams(kind, **given)
+
+
+def test_a_size_that_is_assigned_later_is_refused_when_the_shape_is_used() -> None:
+    shape = fs.ShapeParams("box")
+    # Not at once: the kind of the shape may be changed next.
+    shape.radius = 1.0
+    with pytest.raises(fs.InvalidValueError, match="radius: for a sphere"):
+        shape.to_geometry()
+    shape.shape_type = "sphere"
+    assert shape.to_geometry() is not None
 
 
 @pytest.mark.parametrize(

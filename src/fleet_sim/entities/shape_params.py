@@ -169,11 +169,17 @@ class ShapeParams(Checked):
         (10.0, 10.0), above=0, high=LARGEST_SIZE, unit="m", doc="Length of a heightfield along x and along y."
     )
 
+    def __post_init__(self) -> None:
+        """Refuse a size that this kind of shape does not have."""
+        super().__post_init__()
+        self._check_kind()
+
     def to_geometry(self, frame_pose: Pose | None = None) -> Geometry | None:
         """Return the hashable geometry (None without `shape_type`); raises InvalidValueError for a missing mesh file.
 
         `frame_pose`, where given, takes precedence over the shape's own.
         """
+        # Again, as both may have been assigned since.
         self._check_kind()
         if self.shape_type is None:
             return None
