@@ -124,7 +124,7 @@ def _check_self_collision(params: SimObjectSpawnParams, model: RobotModel | None
         raise InvalidValueError("self_collision: needs a robot description, urdf_path; a shape has no links")
     if dynamic and Path(model.path).suffix.lower() in _FLAGLESS:
         raise InvalidValueError(
-            f"self_collision: PyBullet simulates it for URDF files only, not for {model.path!r}; use one, or mass: 0"
+            f"self_collision: it is simulated for URDF files only, not for {model.path!r}; use one, or mass: 0"
         )
 
 

@@ -89,7 +89,10 @@ class Substeps:
             motors.aim(dt)
             self._forces.apply(bound)
             mujoco.mj_step2(model, data)
-        except mujoco.FatalError:
+        except mujoco.FatalError as error:
+            # It has one exception for all of its errors.
+            if not any(word in str(error) for word in ("memory", "arena")):
+                raise StateError(f"MuJoCo cannot make this step: {error}") from error
             return False
         if sum(int(data.warning[kind].number) for kind in warnings) > full:
             return False
