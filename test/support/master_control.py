@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paho.mqtt import client as mqtt
+from standard_schemas import check_message
 
 from fleet_sim.vda5050.wire.versions import VERSIONS, WireVersion
 
@@ -20,6 +21,7 @@ class MasterControl:
     def __init__(self, port: int, version: str = "2.1", interface: str = "uagv", maker: str = "fleet_sim") -> None:
         self.version: WireVersion = VERSIONS[version]
         self.messages: list[tuple[str, str, dict[str, Any]]] = []
+        self._forgotten: list[tuple[str, str, dict[str, Any]]] = []
         self._prefix, self._maker = f"{interface}/{self.version.topic}/{maker}", maker
         self._changed, self._subscribed = threading.Condition(), threading.Event()
         self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2)
@@ -33,9 +35,12 @@ class MasterControl:
     def __enter__(self) -> MasterControl:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         self.client.disconnect()
         self.client.loop_stop()
+        if kind is None:
+            for _serial, topic, message in [*self._forgotten, *self.messages]:
+                check_message(self.version.number, topic, message)
 
     def _note(self, client: mqtt.Client, data: object, message: mqtt.MQTTMessage) -> None:
         _, _, _, serial, topic = message.topic.split("/")
@@ -102,6 +107,7 @@ class MasterControl:
     def forget(self) -> None:
         """Forget what came so far."""
         with self._changed:
+            self._forgotten += self.messages
             self.messages.clear()
 
     def last(self, serial: str, topic: str) -> dict[str, Any] | None:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from standard_schemas import check_message
+
 from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.vda5050 import Vehicle, VehicleDesk
 from fleet_sim.vda5050.commands import VehicleMessage
@@ -47,15 +49,7 @@ class VehicleBench:
 
     def send(self, topic: str, body: dict[str, Any] | str, name: str = "a") -> dict[str, str]:
         """Send a message and make a step; return why it was refused, by robot."""
-        vehicle = self.desk.vehicle(name)
-        header = {
-            "headerId": 0,
-            "timestamp": "2026-01-01T00:00:00.00Z",
-            "version": vehicle.version.number,
-            "manufacturer": vehicle.identity.manufacturer,
-            "serialNumber": vehicle.serial,
-        }
-        text = body if isinstance(body, str) else json.dumps(header | body)
+        text = body if isinstance(body, str) else json.dumps(_header(self.desk.vehicle(name)) | body)
         future = self.sim.inbox.put(VehicleMessage(name=name, topic=topic, text=text))
         self.sim.step_once()
         return dict(future.result().rejected)
@@ -73,7 +67,9 @@ class VehicleBench:
     def state(self, name: str = "a") -> dict[str, Any]:
         """The state that a vehicle would send now, without its header."""
         vehicle = self.desk.vehicle(name)
-        return vehicle.version.body("state").write(state_values(vehicle, self.desk.context))
+        state = vehicle.version.body("state").write(state_values(vehicle, self.desk.context))
+        check_message(vehicle.version.number, "state", _header(vehicle) | state)
+        return state
 
     def run(self, wanted: Callable[[dict[str, Any]], object], limit: float = 60.0) -> dict[str, Any]:
         """Step until a state is wanted; return it."""
@@ -94,3 +90,13 @@ class VehicleBench:
         """Where the vehicle is, rounded."""
         x, y = self.vehicle.place
         return round(x, 6), round(y, 6)
+
+
+def _header(vehicle: Vehicle) -> dict[str, Any]:
+    return {
+        "headerId": 0,
+        "timestamp": "2026-01-01T00:00:00.00Z",
+        "version": vehicle.version.number,
+        "manufacturer": vehicle.identity.manufacturer,
+        "serialNumber": vehicle.serial,
+    }
