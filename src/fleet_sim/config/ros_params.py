@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,6 +22,13 @@ def _read_per_robot(value: object) -> str | list[str]:
     if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
         return list(value)
     raise InvalidValueError(f"must be 'all', 'none' or a list of robot names, got {value!r}")
+
+
+def _read_topic_part(value: object) -> str:
+    """Return a name that can be part of a topic, or ""; raises InvalidValueError."""
+    if isinstance(value, str) and re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)?", value):
+        return value
+    raise InvalidValueError(f"must be letters, digits and _, and begin with no digit, got {value!r}")
 
 
 _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
@@ -95,6 +103,11 @@ class RosParams(UsedSettings):
     cmd_vel_timeout: float = setting(
         0.5, low=0, unit="s", doc="Simulated time after which a velocity command ends; 0 = never."
     )
+    joint_controller: str = setting(
+        "",
+        reader=_read_topic_part,
+        doc="Name of a controller of ros2_control that joint trajectories are offered under; empty: none.",
+    )
     map_frame: str = setting("map", doc="Name of the fixed frame.")
     map_resolution: float = setting(0.05, above=0, unit="m", doc="Cell size of /map.")
     map_height: float | None = setting(
@@ -115,6 +128,10 @@ class RosParams(UsedSettings):
         """Return whether `robot` has the interfaces of `group`."""
         chosen = self.per_robot == "all" or (self.per_robot != "none" and robot in self.per_robot)
         return chosen and group in self.groups
+
+    def in_joint_controller(self, name: str) -> str:
+        """Return the name of a topic or an action of joint trajectories, below a robot."""
+        return f"{self.joint_controller}/{name}" if self.joint_controller else name
 
 
 class RosSection(Section[object]):

@@ -53,7 +53,7 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
         goal = np.where(velocity_mask, bounds, goal)
         speed = np.where(velocity_mask, np.abs(command), limit)
     if curve_mask.any():
-        goal = np.where(curve_mask, _on_curve(world, slots, world.clock.time + dt), goal)
+        goal = np.where(curve_mask, curve_positions(world, slots, world.clock.time + dt), goal)
     left, reach = goal - position, speed * dt
     # With a target a whole number of steps away, the last step may be short by rounding.
     there_mask = np.abs(left) <= reach * (1.0 + 1e-9)
@@ -71,13 +71,22 @@ def _advance(world: World, slots: Ints, dt: float) -> Ints:
     return slots[there_mask & ~velocity_mask]
 
 
-def _on_curve(world: World, slots: Ints, time: float) -> Floats:
+def curve_positions(world: World, slots: Ints, time: float) -> Floats:
     """Return the positions of the curves of the joints in `slots` at a simulation time, within the joint limits."""
     joints = world.joints
     u = np.clip((time - joints.curve_begin[slots]) / joints.curve_span[slots], 0.0, 1.0)
     value = joints.curve_2[slots] + u * joints.curve_3[slots]
     value = joints.curve_0[slots] + u * (joints.curve_1[slots] + u * value)
     return np.clip(value, joints.lower[slots], joints.upper[slots])
+
+
+def curve_velocities(world: World, slots: Ints, time: float) -> Floats:
+    """Return the velocities of the curves of the joints in `slots` at a simulation time; 0 before and after them."""
+    joints = world.joints
+    spans = joints.curve_span[slots]
+    u = (time - joints.curve_begin[slots]) / spans
+    rate = joints.curve_1[slots] + u * (2.0 * joints.curve_2[slots] + u * 3.0 * joints.curve_3[slots])
+    return np.where((u >= 0.0) & (u <= 1.0), rate / spans, 0.0)
 
 
 def _settled(world: World, ended: Ints) -> Rows:

@@ -31,11 +31,17 @@ from fleet_sim.ros.sensors import SENSORS
 from fleet_sim.ros.tf import TfTopic
 
 STANDARD: dict[str, type[Interface]] = {}
-# The package simulation_interfaces is not part of every ROS 2 distribution.
+# The packages simulation_interfaces and control_msgs are not part of every ROS 2.
 with contextlib.suppress(ModuleNotFoundError):
     from fleet_sim.ros.simulation.interface import StandardServices
 
     STANDARD = {"standard_services": StandardServices}
+
+CONTROLLERS: dict[str, type[Interface]] = {}
+with contextlib.suppress(ModuleNotFoundError):
+    from fleet_sim.ros.controller_state import ControllerStateTopic
+
+    CONTROLLERS = {"controller_state": ControllerStateTopic}
 
 BUILT_IN: dict[str, type[Interface]] = {
     "clock": ClockTopic,
@@ -48,6 +54,7 @@ BUILT_IN: dict[str, type[Interface]] = {
     "joint_trajectory": JointTrajectoryTopic,
     "odom": OdomTopic,
     "joint_states": JointStatesTopic,
+    **CONTROLLERS,
     "plan": PlanTopic,
     "robot_description": RobotDescriptionTopic,
     "fleet_command": FleetCommandInterface,

@@ -69,6 +69,10 @@ class JointTrajectoryTopic(RobotCommandTopic):
     message_type = JointTrajectory
     topic = "joint_trajectory"
 
+    def __init__(self, bridge: Bridge) -> None:
+        self.topic = bridge.params.in_joint_controller(self.topic)
+        super().__init__(bridge)
+
     def on_fleet_changed(self, roster: Roster) -> None:
         super().on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 

@@ -114,7 +114,7 @@ class RobotCommandTopic(Interface):
     """Gives each robot the commands that it is sent on <robot>/<topic>."""
 
     message_type: ClassVar[type[Any]]
-    topic: ClassVar[str]
+    topic: str
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

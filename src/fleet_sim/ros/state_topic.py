@@ -34,7 +34,7 @@ class StateTopic(Interface):
     """Publishes a message of `message_type` on <robot>/`topic` for each robot that has topics of its own state."""
 
     message_type: ClassVar[Any] = None
-    topic: ClassVar[str] = ""
+    topic: str = ""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

@@ -74,6 +74,13 @@ def _result(outcome: GoalOutcome) -> Any:
 
 
 FOLLOW_JOINT_TRAJECTORY = ActionKind(
-    "follow_joint_trajectory", FollowJointTrajectory, _build, _result, _feedback, per_fleet=False, serves=has_joints
+    "follow_joint_trajectory",
+    FollowJointTrajectory,
+    _build,
+    _result,
+    _feedback,
+    per_fleet=False,
+    serves=has_joints,
+    of_joints=True,
 )
 """Served for robots that have joints."""

@@ -84,7 +84,7 @@ class ActionInterface(Interface):
 
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:
         return [
-            self._serve(kind, f"{robot}/{kind.name}", robot)
+            self._serve(kind, f"{robot}/{kind.topic(self.bridge.params)}", robot)
             # Asked per robot: what has no joints gets no server for joints.
             for kind in self._kinds
             if kind.serves(self.bridge.sim.world, robot)

@@ -151,6 +151,12 @@ class ActionKind:
     asked_for: Callable[[RosParams], bool] = _always
     navigation: bool = False
     succeeded: Callable[[Bridge, str], None] | None = None
+    of_joints: bool = False
+    """Whether it is offered under the name of a controller of joints, where the settings have one."""
+
+    def topic(self, params: RosParams) -> str:
+        """Return its name below that of a robot."""
+        return params.in_joint_controller(self.name) if self.of_joints else self.name
 
 
 def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -> ActionKind:
