@@ -21,7 +21,7 @@ UP, DOWN = (3.0, 6.0, 4.2), (6.0, 2.0, 0.2)
 @pytest.fixture
 def building() -> Any:
     scenario = {
-        "simulation": {"gui": False, "target_rtf": 0, "monitor": False},
+        "simulation": {"gui": False, "target_rtf": 0, "monitor": False, "timestep": 0.1},
         "building": {"map": str(MAP), "robots": False, "automatic": 1.5},
     }
     with Sim.from_dict(scenario) as sim:
