@@ -167,14 +167,14 @@ def test_robots_that_want_to_go_opposite_ways_get_past_each_other(
 
 
 def test_two_that_meet_on_a_route_go_around_each_other_and_one_in_a_dead_end_waits(building: Sim) -> None:
-    east, west = robot(building, "east", (4.0, 3.0, 0.2)), robot(building, "west", (11.0, 3.0, 0.2))
-    moves = send(east, (11.0, 3.0, 0.2), mode="grid"), send(west, (4.0, 3.0, 0.2), mode="grid")
+    east, west = robot(building, "east", (9.0, 3.0, 0.2)), robot(building, "west", (12.0, 3.0, 0.2))
+    moves = send(east, (12.0, 3.0, 0.2), mode="grid"), send(west, (9.0, 3.0, 0.2), mode="grid")
     run(building, *moves, most=2500)
-    assert (east.get_pose().x, west.get_pose().x) == pytest.approx((11.0, 4.0))
+    assert (east.get_pose().x, west.get_pose().x) == pytest.approx((12.0, 9.0))
     # Its goal is taken: it waits there, however long that takes, and arrives when the other one has left.
-    late = send(west, (11.0, 3.0, 0.2), mode="grid")
+    late = send(west, (12.0, 3.0, 0.2), mode="grid")
     while west.blocked_by is not east:
         building.step_once()
     assert not late.is_complete()
-    run(building, late, send(east, (11.0, 6.0, 0.2), mode="grid"), most=2500)
+    run(building, late, send(east, (12.0, 6.0, 0.2), mode="grid"), most=2500)
     assert late.status is fs.ActionStatus.COMPLETED
