@@ -21,7 +21,7 @@ UP, DOWN = (3.0, 6.0, 4.2), (6.0, 2.0, 0.2)
 @pytest.fixture
 def building() -> Any:
     scenario = {
-        "simulation": {"gui": False, "target_rtf": 0, "monitor": False},
+        "simulation": {"gui": False, "target_rtf": 0, "monitor": False, "timestep": 0.1},
         "building": {"map": str(MAP), "robots": False, "automatic": 1.5},
     }
     with Sim.from_dict(scenario) as sim:
@@ -136,3 +136,45 @@ def test_a_fleet_manager_and_a_route_share_a_lift(building: Sim) -> None:
     assert "taken by 'rider'" in answer.result().rejected["Lift1"]
     run(building, move)
     assert move.status is fs.ActionStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "delay"),
+    [
+        # Who gets out meets who waits beside the doors, on the upper storey.
+        (((12.0, 4.0), (7.0, 2.0)), ((11.0, 4.0), (11.0, 6.5)), 100),
+        # They meet on the lower one: who comes for the lift, and who has left it.
+        (((7.0, 1.5), (12.0, 1.5)), ((10.0, 4.0), (10.0, 1.5)), 100),
+        # One waits for the lift where the other one wants to stay.
+        (((9.0, 6.0), (12.0, 5.0)), ((11.0, 6.0), (12.0, 4.0)), 50),
+        # Both for the lift at once, straight before it.
+        (((10.0, 4.0), (10.0, 4.0)), ((10.0, 4.0), (10.0, 4.0)), 0),
+    ],
+)
+def test_robots_that_want_to_go_opposite_ways_get_past_each_other(
+    building: Sim,
+    up: tuple[tuple[float, float], tuple[float, float]],
+    down: tuple[tuple[float, float], tuple[float, float]],
+    delay: int,
+) -> None:
+    first, second = robot(building, "first", (*up[0], 0.2)), robot(building, "second", (*down[0], 4.2))
+    rises = send(first, (*up[1], 4.2), mode="grid")
+    for _ in range(delay):
+        building.step_once()
+    run(building, rises, send(second, (*down[1], 0.2), mode="grid"), most=2500)
+    assert first.get_pose().position == pytest.approx((*up[1], 4.2), abs=1e-9)
+    assert second.get_pose().position == pytest.approx((*down[1], 0.2), abs=1e-9)
+
+
+def test_two_that_meet_on_a_route_go_around_each_other_and_one_in_a_dead_end_waits(building: Sim) -> None:
+    east, west = robot(building, "east", (9.0, 3.0, 0.2)), robot(building, "west", (12.0, 3.0, 0.2))
+    moves = send(east, (12.0, 3.0, 0.2), mode="grid"), send(west, (9.0, 3.0, 0.2), mode="grid")
+    run(building, *moves, most=2500)
+    assert (east.get_pose().x, west.get_pose().x) == pytest.approx((12.0, 9.0))
+    # Its goal is taken: it waits there, however long that takes, and arrives when the other one has left.
+    late = send(west, (12.0, 3.0, 0.2), mode="grid")
+    while west.blocked_by is not east:
+        building.step_once()
+    assert not late.is_complete()
+    run(building, late, send(east, (12.0, 6.0, 0.2), mode="grid"), most=2500)
+    assert late.status is fs.ActionStatus.COMPLETED

@@ -10,6 +10,7 @@ import pytest
 from depot import depot, orders_of
 
 import fleet_sim as fs
+from fleet_sim.cli.main import main
 
 GOOD = {"id": "first", "pick": "shelf_a", "drop": "dock"}
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -92,3 +93,25 @@ def test_orders_need_a_site(tmp_path: Path) -> None:
 def test_who_cannot_drive_does_not_serve(tmp_path: Path) -> None:
     with depot(tmp_path, {"list": [GOOD]}, motion_mode="omnidirectional", use_fixed_base=True) as sim:
         assert not np.any(sim.features.table("orders").present)
+
+
+STOREYS = Path(fs.__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
+
+
+@pytest.mark.parametrize(
+    ("world", "message"),
+    [
+        (
+            f"site: {{map: {STOREYS}, level: L1}}",
+            "station 'ward' is on 'L2', and orders stay on the storey of the site",
+        ),
+        (f"building: {{map: {STOREYS}}}", "orders stay on one storey, and a building has several"),
+    ],
+)
+def test_orders_to_another_storey_are_refused_with_the_reason_by_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], world: str, message: str
+) -> None:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(f"simulation: {{gui: false}}\n{world}\norders: {{list: [{{pick: pantry, drop: ward}}]}}\n")
+    assert main(["check", str(path)]) == 1
+    assert message in capsys.readouterr().err

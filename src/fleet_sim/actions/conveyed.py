@@ -1,4 +1,4 @@
-"""Driving as a passenger of the traffic: for actions of robots that the traffic drives."""
+"""Who cannot drive by itself, and driving as a passenger of the traffic."""
 
 from __future__ import annotations
 
@@ -49,3 +49,13 @@ def is_there(agent: Agent) -> bool | Failure:
     if conveyance is None or not conveyance.drives(agent.row):
         return Failure("the robot takes part in the traffic no longer", ActionCause.UNREACHABLE)
     return conveyance.has_brought(agent.row)
+
+
+def immovable(agent: Agent) -> Failure | None:
+    """Return why the agent cannot drive, or None."""
+    if not agent.can_move:
+        return Failure("the agent has a fixed base and cannot move", ActionCause.UNREACHABLE)
+    holder = agent.attached_to
+    if holder is None:
+        return None
+    return Failure(f"the agent is carried by {holder!r} and cannot move by itself", ActionCause.UNREACHABLE)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.actions.base import Until
+from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction, Numbers, read_point
-from fleet_sim.actions.move_to import immovable
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.schema import NO_ROW

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fleet_sim.actions.base import Failure, Until
-from fleet_sim.actions.conveyed import is_conveyed, is_there, reason_not_to_drive, set_out
+from fleet_sim.actions.conveyed import immovable, is_conveyed, is_there, reason_not_to_drive, set_out
 from fleet_sim.actions.declared import DeclaredAction
+from fleet_sim.actions.detours import LOOKED_EACH, may_detour, patience
 from fleet_sim.actions.doorways import ASKED_EACH, Leg, ask, is_free, legs_of
-from fleet_sim.actions.routing import brakes, distance_left, follow, routed
+from fleet_sim.actions.routing import brakes, distance_left, follow, lifts_of, routed
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
 from fleet_sim.entities.agent import Agent, checked_approach
 from fleet_sim.errors import InvalidValueError
@@ -72,6 +74,8 @@ class MoveAction(DeclaredAction):
         """Lifts that the robot waits for or rides in, by row, in the order of the route."""
         self._drives = False
         """Whether the robot drives the first of them."""
+        self._held_since = math.inf
+        """From when on it has stood before another robot, in s."""
         self._leg = -1
         """Pose of the path that the traffic brings the robot to; -1: the traffic does not drive it."""
 
@@ -106,7 +110,7 @@ class MoveAction(DeclaredAction):
         if isinstance(parts, Failure):
             self.fail(*parts)
             return None
-        self._lifts = list(dict.fromkeys(part.stop.lift for part in parts if part.stop is not None))
+        self._lifts = lifts_of(parts)
         legs = legs_of(agent, parts)
         if isinstance(legs, Failure):
             self.fail(*legs)
@@ -132,10 +136,24 @@ class MoveAction(DeclaredAction):
 
     def _on_the_way(self, agent: Agent) -> Until:
         """Wait for the end of the piece; meanwhile doors that it leads through are asked to stay open."""
-        leg = self._legs[0]
-        if not len(leg.passages) or not len(ask(agent, leg, distance_left(agent, leg.way))):
-            return Until(arrival=True)
-        return Until(arrival=True, time=agent.world.clock.time + ASKED_EACH)
+        leg, time = self._legs[0], None
+        if may_detour(agent):
+            time = agent.world.clock.time + LOOKED_EACH
+        if len(leg.passages) and len(ask(agent, leg, distance_left(agent, leg.way))):
+            time = agent.world.clock.time + ASKED_EACH
+        return Until(arrival=True, time=time)
+
+    def _detour(self, agent: Agent) -> Until | None:
+        """Drive around the robots that stand on the route; where there is no way they are waited for."""
+        self._held_since = math.inf
+        path, mode = Path(self._path(agent)[-self._poses_left(agent) :]), RouteMode.parse(self.route)
+        parts = routed(agent, path, mode, detour=True)
+        legs = parts if isinstance(parts, Failure) else legs_of(agent, parts)
+        if isinstance(parts, Failure) or isinstance(legs, Failure):
+            return self._on_the_way(agent) if self._drives else None
+        self._leave_lifts(agent, lifts := lifts_of(parts))
+        self._legs, self._lifts, self._drives = legs, lifts, False
+        return self._set_out(agent)
 
     def _ride(self, agent: Agent, leg: int) -> Until | None:
         """Let the traffic bring the robot to a pose of the path."""
@@ -188,8 +206,10 @@ class MoveAction(DeclaredAction):
             return self._ride_on(agent)
         if not self._routed and self.route is not RouteMode.NONE:
             return self._depart(agent)
-        if self._legs and not self._drives:
-            return self._set_out(agent)
+        if self._legs:
+            self._held_since, detours = patience(agent, self._legs[0], self._drives, self._held_since)
+            if detours or not self._drives:
+                return self._detour(agent) if detours else self._set_out(agent)
         if agent.is_goal_reached():
             if len(self._legs) > 1:
                 # A new list: the old one may be part of a saved state.
@@ -278,13 +298,3 @@ class MoveTo(MoveAction):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.path = Path([self.target_pose])
-
-
-def immovable(agent: Agent) -> Failure | None:
-    """Return why the agent cannot drive, or None."""
-    if not agent.can_move:
-        return Failure("the agent has a fixed base and cannot move", ActionCause.UNREACHABLE)
-    holder = agent.attached_to
-    if holder is None:
-        return None
-    return Failure(f"the agent is carried by {holder!r} and cannot move by itself", ActionCause.UNREACHABLE)

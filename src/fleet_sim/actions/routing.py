@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,11 +60,11 @@ class RoutedPart(NamedTuple):
     stop: LiftStop | None
 
 
-def routed(agent: Agent, path: Path, mode: RouteMode) -> list[RoutedPart] | Failure:
+def routed(agent: Agent, path: Path, mode: RouteMode, *, detour: bool = False) -> list[RoutedPart] | Failure:
     """Return the way from the robot's place through the poses of `path` to the last, or why there is none.
 
     Between them the robot's footprint, with all that it carries, stays off walls. It is one part, and two more for each
-    ride with a lift.
+    ride with a lift. A `detour` leads around robots that stand near, on the way to the first pose.
     """
     world, row = agent.world, agent.row
     if drive.is_steered(world, row):
@@ -74,9 +75,10 @@ def routed(agent: Agent, path: Path, mode: RouteMode) -> list[RoutedPart] | Fail
     at = world.position[row].copy()
     radius, speed = footprint_radius(world, row), _fastest(world, row)
     parts: list[_PartUnderWay] = [_PartUnderWay(at, None)]
-    for goal in goals:
+    for number, goal in enumerate(goals):
         try:
-            found = world.routes.source.journey(row, at, goal, radius, speed=speed, mode=mode)
+            here = detour and number == 0
+            found = world.routes.source.journey(row, at, goal, radius, speed=speed, mode=mode, detour=here)
         except FleetSimError as error:
             return Failure(str(error), ActionCause.INVALID_GOAL)
         if isinstance(found, NoRoute):
@@ -92,6 +94,11 @@ def routed(agent: Agent, path: Path, mode: RouteMode) -> list[RoutedPart] | Fail
     # Without the first where the robot stands in a cabin.
     driven = [part for part in parts if part.pieces]
     return [part.finished(turns[-1] if part is driven[-1] else None) for part in driven]
+
+
+def lifts_of(parts: Sequence[RoutedPart]) -> list[int]:
+    """Return the lifts on a way, by row, in its order."""
+    return list(dict.fromkeys(part.stop.lift for part in parts if part.stop is not None))
 
 
 class _PartUnderWay:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from fleet_sim.actions.arm import ArmMove, ArmTarget
 from fleet_sim.actions.base import Action, Failure, Until
+from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction
-from fleet_sim.actions.move_to import immovable
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.entities.agent import Agent

@@ -66,7 +66,9 @@ class Stretch:
 
 
 class RouteSource(Protocol):
-    """Knows ways around walls."""
+    """Knows ways around walls; with `detours` around robots that stand in the way, too."""
+
+    detours: ClassVar[bool]
 
     def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
         """Return a route from `start` (3,) to `goal` (3,) in m for a robot whose footprint is a disc of `radius` m.
@@ -76,11 +78,20 @@ class RouteSource(Protocol):
         """
 
     def journey(
-        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode
+        self,
+        row: int,
+        start: Floats,
+        goal: Floats,
+        radius: float,
+        *,
+        speed: float,
+        mode: RouteMode,
+        detour: bool = False,
     ) -> Sequence[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be.
 
-        Where it has to wait for one, its place to wait is kept for it until it leaves the line of that lift.
+        Where it has to wait for one, its place to wait is kept for it until it leaves the line of that lift. A `detour`
+        leads around the robots that stand near it; only a source with `detours` is asked for one.
         """
 
     def rise(self, start: float, goal: float) -> float:

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Bools, Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import LiftStop, NoRoute, Route, Stretch
 from fleet_sim.core.world import World
 from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, distances_to, outside
 from fleet_sim.equipment.lift_plan import Entrance
 from fleet_sim.equipment.lifts import STEP, Lifts
+from fleet_sim.equipment.shafts import without_shafts
+from fleet_sim.equipment.standing import around, clear_place, standing_discs
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building
-from fleet_sim.sites.site import Site
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.router import Router
 
 WALL = 0.05
 """Thickness of the walls and doors of a cabin in m, with which robots must not collide."""
-AROUND = 0.1
-"""Room for the doors of a lift around its cabin in m, where no route leads."""
-RINGS, ANGLES = 10, 16
-"""Places around the doors of a lift that are looked at to wait there."""
-APART = 0.1
-"""Between robots that wait, in m."""
+RINGS, ANGLES, APART = 10, 16, 0.1
+"""Places around the doors of a lift that are looked at to wait there, and how far they are apart at least, in m."""
 
 
 class _Ride(NamedTuple):
@@ -49,6 +45,8 @@ class StoreyRouter:
     room for the robot; of several the one with the shortest way. No route leads through the shaft of a lift.
     """
 
+    detours: ClassVar[bool] = True
+
     def __init__(self, world: World, building: Building, lifts: Lifts | None, lines: LiftLines | None, room: float):
         """Routes keep `room` m to walls; `lifts` and `lines` are None for a building without lifts."""
         self._world, self._building = world, building
@@ -56,6 +54,8 @@ class StoreyRouter:
         self._room = room
         self._heights = np.array([level.elevation for level in building.levels])
         self._routers: dict[tuple[int, tuple[int, ...]], Router] = {}
+        self._passing: tuple[int, Router] | None = None
+        """The storey of a detour, and ways around who stands there."""
 
     def storey(self, height: float) -> int:
         """Return the number of the level that what is at `height` m is on."""
@@ -74,12 +74,46 @@ class StoreyRouter:
             return NoRoute(f"{reason}: only a robot that drives takes a lift", ActionCause.UNREACHABLE)
         if self._lift_at(goal) is not None:
             return NoRoute(f"the goal ({goal[0]:g}, {goal[1]:g}) is in a lift", ActionCause.INVALID_GOAL)
-        return self._router(begin).find(start, goal, radius, speed=speed, mode=mode)
+        return self._router_now(begin).find(start, goal, radius, speed=speed, mode=mode)
 
     def journey(
-        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode
+        self,
+        row: int,
+        start: Floats,
+        goal: Floats,
+        radius: float,
+        *,
+        speed: float,
+        mode: RouteMode,
+        detour: bool = False,
     ) -> list[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be."""
+        if detour and self._lift_at(start) is None:
+            return self._detour(row, start, goal, radius, speed, mode)
+        return self._journey(row, start, goal, radius, speed, mode)
+
+    def _detour(
+        self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
+    ) -> list[Stretch] | NoRoute:
+        """Return the way around robots that stand near; first straight away from those that are in touch."""
+        plain, floor = self._router(storey := self.storey(start[2])), self._heights[self.storey(start[2])]
+        highest = float(self._heights[self._heights > floor + STEP].min(initial=np.inf)) - STEP
+        discs = standing_discs(self._world, row, floor - STEP, highest)
+        self._passing = storey, Router(around(plain.site, discs), self._room)
+        try:
+            place = clear_place(plain, self._passing[1], start[:2], discs, radius)
+            if place is None:
+                return NoRoute("robots stand all around", ActionCause.UNREACHABLE)
+            found = self._journey(row, np.array([*place, start[2]]), goal, radius, speed, mode)
+        finally:
+            self._passing = None
+        if isinstance(found, NoRoute) or np.array_equal(place, start[:2]):
+            return found
+        return [Stretch(_line(start[:2], place), found[0].rise), *found]
+
+    def _journey(
+        self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
+    ) -> list[Stretch] | NoRoute:
         begin, end = self.storey(start[2]), self.storey(goal[2])
         inside = self._lift_at(start)
         if self._lift_at(goal) is not None or (begin == end and inside is None):
@@ -141,11 +175,12 @@ class StoreyRouter:
     ) -> list[Stretch] | NoRoute:
         """Return the whole way: to a place to wait, which is kept, from there into the cabin, and on."""
         assert self._lifts is not None and self._lines is not None
-        level = self._router(self.storey(start[2]))
+        # Who stands before the doors now is gone when it is its turn.
+        level, now = self._router(storey := self.storey(start[2])), self._router_now(storey)
         entrance = self._lifts.plan(ride.lift).entrances[ride.floor]
         for place in self._places_to_wait(row, ride, entrance, start, radius):
             to_door = level.find(place, ride.door, radius, speed=speed, mode=RouteMode.GRID)
-            way = None if isinstance(to_door, NoRoute) else level.find(start, place, radius, speed=speed, mode=mode)
+            way = None if isinstance(to_door, NoRoute) else now.find(start, place, radius, speed=speed, mode=mode)
             if isinstance(to_door, Route) and isinstance(way, Route):
                 kept = WaitingPlace(ride.floor, float(place[0]), float(place[1]), radius)
                 self._lines.keep_place(ride.lift, row, kept)
@@ -168,6 +203,9 @@ class StoreyRouter:
         angles = np.tile(np.arange(ANGLES) * (2.0 * math.pi / ANGLES), 4 * RINGS)
         places = ride.door + reach[:, None] * np.column_stack((trig.cos(angles), trig.sin(angles)))
         mask = ((places - entrance.middle) * entrance.outward).sum(axis=1) >= radius + self._room
+        if self._passing is not None:
+            # Not where it is now, which may be in the way.
+            mask &= _apart(places, start[0], start[1], 2.0 * radius)
         height = self._lifts.plan(ride.lift).heights[ride.floor]
         for lift in self._rows():
             floor = self._floor_on(lift, self.storey(height))
@@ -178,8 +216,7 @@ class StoreyRouter:
             end = outside(other, 0.5 * other.width)
             mask &= distances_to(places, other.middle, end) >= radius + 0.5 * other.width + APART
             for kept in self._lines.places(lift, floor, row):
-                away = places - np.array([kept.x, kept.y])
-                mask &= np.sqrt((away * away).sum(axis=1)) >= radius + kept.radius + APART
+                mask &= _apart(places, kept.x, kept.y, radius + kept.radius)
         places, reach = places[mask], reach[mask]
         # On the side that the robot comes from, or it crosses the way of those who get out.
         ways = reach + np.sqrt(((places - start[:2]) ** 2).sum(axis=1))
@@ -214,32 +251,18 @@ class StoreyRouter:
         heights = self._lifts.plan(lift).heights
         return bool(heights.min() - STEP <= self._heights[storey] <= heights.max() + STEP)
 
+    def _router_now(self, storey: int) -> Router:
+        """Return the router of a storey; on a detour it leads around the robots that stand there."""
+        return self._passing[1] if self._passing and self._passing[0] == storey else self._router(storey)
+
     def _router(self, storey: int) -> Router:
         """Return the router of a storey, in which the shafts of lifts are closed."""
         lifts = tuple(lift for lift in self._rows() if self._passes(lift, storey))
         router = self._routers.get((storey, lifts))
         if router is None:
-            site = self._without_shafts(self._building.levels[storey].site, lifts)
+            site = without_shafts(self._building.levels[storey].site, self._world, self._lifts, lifts)
             router = self._routers[storey, lifts] = Router(site, self._room)
         return router
-
-    def _without_shafts(self, site: Site, lifts: tuple[int, ...]) -> Site:
-        grid = site.grid
-        middles = grid.positions(np.arange(grid.count))[:, :2]
-        free = grid.free_mask.ravel().copy()
-        for lift in lifts:
-            assert self._lifts is not None
-            plan, half = self._lifts.plan(lift), self._lifts.table.half[lift, :2] + AROUND
-            axis = plan.entrances[0].outward
-            # Along the way through its doors, and across: the sides of the cabin.
-            offsets = middles - self._world.position[lift, :2]
-            along, across = offsets @ axis, offsets @ np.array([-axis[1], axis[0]])
-            faces = float(abs((plan.entrances[0].middle - self._world.position[lift, :2]) @ axis))
-            deep = int(np.abs(half - AROUND - faces).argmin())
-            free &= ~((np.abs(along) <= half[deep]) & (np.abs(across) <= half[1 - deep]))
-        closed = grid.with_free(free.reshape(grid.free_mask.shape))
-        none = np.empty(0, np.int64)
-        return replace(site, grid=closed, stations=(), starts=none, goals=none, walls=site.boxes())
 
 
 def offer_building_routes(sim: MultiRobotSimulationCore, building: Building) -> StoreyRouter:
@@ -263,6 +286,11 @@ def offer_building_routes(sim: MultiRobotSimulationCore, building: Building) -> 
 
     sim.events.on("cleared", leave)
     return router
+
+
+def _apart(places: Floats, x: float, y: float, radii: float) -> Bools:
+    """Return which of `places` (K, 2) are far enough from a place for two robots with these `radii` in all."""
+    return np.asarray(trig.hypot(places[:, 0] - x, places[:, 1] - y) >= radii + APART)
 
 
 def _line(*points: Floats) -> Route:

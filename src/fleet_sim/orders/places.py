@@ -59,12 +59,18 @@ class OrderPlaces:
     def number(self, place: Place) -> int:
         """Return the number of a station or point.
 
-        Raises UnknownNameError with the closest station, InvalidValueError for a point that is not on free space.
+        Raises UnknownNameError with the closest station, InvalidValueError for one on another storey, and for a point
+        that is not on free space.
         """
         known = self._numbers.get(place)
         if known is not None:
             return known
         if isinstance(place, str):
+            if place in self.site.elsewhere:
+                storey = self.site.elsewhere[place]
+                raise InvalidValueError(
+                    f"station {place!r} is on {storey!r}, and orders stay on the storey of the site"
+                )
             raise unknown_name("station", place, [station.name for station in self.site.stations])
         grid = self.site.open_grid
         if not grid.is_free(grid.cells_at(np.array([place])))[0]:

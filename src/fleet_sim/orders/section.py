@@ -132,9 +132,12 @@ def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:
     try:
         return sim.get_manager("site"), sim.get_manager("router")
     except UnknownNameError as error:
-        raise InvalidValueError(
-            "orders lead to the stations of a site; add a section 'site' to the scenario"
-        ) from error
+        # Only a building has routes without a site.
+        if sim.world.routes.known:
+            reason = "orders stay on one storey, and a building has several; name one in a section 'site', as its level"
+        else:
+            reason = "orders lead to the stations of a site; add a section 'site' to the scenario"
+        raise InvalidValueError(reason) from error
 
 
 def _traffic(sim: MultiRobotSimulationCore) -> Traffic | None:

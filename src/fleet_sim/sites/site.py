@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
@@ -39,7 +39,7 @@ class Site:
 
     `walls` (K, 5) are boxes: x, y, yaw, and half of their length and width, in m and rad in the frame of the world.
     Without them they are the blocked cells, in few boxes. `starts` and `goals` (S,) are cells, aligned: robot i starts
-    at `starts[i]`; `goals` may be empty.
+    at `starts[i]`; `goals` may be empty. `elsewhere` has the names of places on other storeys, and where they are.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Site:
     walls: Floats | None = None
     starts: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     goals: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, things in (("stations", self.stations), ("zones", self.zones), ("doors", self.doors)):

@@ -13,7 +13,7 @@ from fleet_sim.arrays import Ints
 from fleet_sim.errors import FleetSimError, PlanError
 from fleet_sim.traffic.aside import Aside, Late
 from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.planners.planner import Planner, checked_plan
+from fleet_sim.traffic.planners.planner import Planner, checked_plan, plan_nothing
 from fleet_sim.traffic.planners.registry import make_planner
 from fleet_sim.traffic.problem import Problem
 from fleet_sim.traffic.settings import TrafficSettings
@@ -43,7 +43,9 @@ class Planning:
         """Raises FleetSimError for a planner that there is not, or cannot be made."""
         self._network = network
         self._settings = settings
-        # Compiled before the first plan, whose time would depend on whether it was before.
+        # Compiled before the first plan, whose time would depend on whether it was before: what checks the plans of
+        # planners of the user's own, too, and what they ask of the network.
+        plan_nothing(make_planner("astar", network))
         self._made().prepare()
         self.planner = self._made()
         self._aside: Aside[Ints] = Aside()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -65,14 +66,10 @@ class Router:
         A site is one storey: heights count for nothing.
         """
         start, goal = np.asarray(start)[:2], np.asarray(goal)[:2]
-        room = as_float(radius, "radius in m", low=0.0, high=LARGEST_RADIUS) + self.clearance
         self._check_mode(mode)
         as_float(speed, "speed in m/s", low=SLOWEST)
         begin, end = self._to_cells(start), self._to_cells(goal)
-        # By room: robots of one size share clear cells and fields, which take long to make.
-        across = self._across.get(room)
-        if across is None:
-            across = self._across[room] = Across(self._grid, self._sight, self._rules, room)
+        room, across = self._across_for(radius)
         # Both ends first, as a reason why a place is impossible is worth more than "no way".
         for what, place, point, cause in (
             ("start", start, begin, ActionCause.UNREACHABLE),
@@ -92,12 +89,30 @@ class Router:
             return NoRoute(self._between(start, goal, across, begin, end, room), ActionCause.UNREACHABLE)
         return self._route(start, way, goal)
 
+    detours: ClassVar[bool] = False
+
     def journey(
-        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode
+        self,
+        row: int,
+        start: Floats,
+        goal: Floats,
+        radius: float,
+        *,
+        speed: float,
+        mode: RouteMode,
+        detour: bool = False,
     ) -> list[Stretch] | NoRoute:
-        """Return `find` as a way of one stretch, whoever is in `row`."""
+        """Return `find` as a way of one stretch, whoever is in `row`; a site has no detours."""
         found = self.find(start, goal, radius, speed=speed, mode=mode)
         return found if isinstance(found, NoRoute) else [Stretch(found)]
+
+    def has_room(self, place: Floats, radius: float) -> bool:
+        """Return whether a robot with a footprint of `radius` m can be at `place` (2,) in m."""
+        return self._across_for(radius)[1].is_free(self._to_cells(place))
+
+    def sees(self, begin: Floats, end: Floats, radius: float) -> bool:
+        """Return whether a robot with a footprint of `radius` m can drive straight from `begin` (2,) to `end`."""
+        return self._across_for(radius)[1].line(self._to_cells(begin), self._to_cells(end)) is not None
 
     def rise(self, start: float, goal: float) -> float:
         """Return 0: a site is one storey."""
@@ -108,6 +123,15 @@ class Router:
             raise InvalidValueError("route: expected auto, roadmap or grid, got none, which drives straight")
         if mode is RouteMode.ROADMAP and self.site.roadmap is None:
             raise InvalidValueError(f"route: site {self.site.name!r} has no roadmap; use grid or auto")
+
+    def _across_for(self, radius: float) -> tuple[float, Across]:
+        """Return the room in m that a footprint of `radius` m needs, and what finds ways for it."""
+        room = as_float(radius, "radius in m", low=0.0, high=LARGEST_RADIUS) + self.clearance
+        # By room: robots of one size share clear cells and fields, which take long to make.
+        across = self._across.get(room)
+        if across is None:
+            across = self._across[room] = Across(self._grid, self._sight, self._rules, room)
+        return room, across
 
     def _lanes_for(self, room: float, across: Across) -> Lanes:
         lanes = self._lanes.get(room)

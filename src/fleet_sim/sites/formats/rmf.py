@@ -14,6 +14,7 @@ from fleet_sim.arrays import Floats, is_finite
 from fleet_sim.errors import ConfigError, FleetSimError, brief
 from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.formats.rmf_frames import frame_of
+from fleet_sim.sites.formats.rmf_levels import levels_of, names_elsewhere
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.raster import around, free_space
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
@@ -41,12 +42,6 @@ _KINDS = {
 """What the properties of a vertex make it; the first that holds counts."""
 
 
-def _levels_of(content: Any) -> list[Mapping[str, Any]]:
-    """Return the levels of a file that may be anything; none where there are no mappings."""
-    levels = content.get("levels") if isinstance(content, Mapping) else None
-    return [level for level in levels.values() if isinstance(level, Mapping)] if isinstance(levels, Mapping) else []
-
-
 class BuildingFormat(SiteFormat):
     """A building of Open-RMF's traffic editor."""
 
@@ -56,7 +51,7 @@ class BuildingFormat(SiteFormat):
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with walls or floors, or says how its drawings become metres."""
-        levels = _levels_of(content)
+        levels = levels_of(content)
         # Buildings without walls have the latter; taken for graphs, their degrees or pixels would be metres.
         return any("walls" in level or "floors" in level for level in levels) or (
             bool(levels) and "coordinate_system" in content
@@ -90,6 +85,7 @@ class BuildingFormat(SiteFormat):
                 stations=_on_free(grid, _stations(given, points)),
                 doors=_doors(entry, points, path, where),
                 walls=_boxes(walls),
+                elsewhere=names_elsewhere(content, name),
             )
 
 
@@ -102,7 +98,7 @@ class GraphFormat(SiteFormat):
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with lanes and nothing of a building."""
-        levels = _levels_of(content)
+        levels = levels_of(content)
         # What says how its drawings become metres is a building: its points are degrees or pixels.
         return any("lanes" in level and "walls" not in level for level in levels) and "coordinate_system" not in content
 
@@ -124,6 +120,7 @@ class GraphFormat(SiteFormat):
                 roadmap=roadmap,
                 stations=_stations(given, points),
                 walls=np.empty((0, 5)),
+                elsewhere=names_elsewhere(content, name),
             )
 
 

@@ -6,12 +6,16 @@ import numpy as np
 
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import PlanError
-from fleet_sim.traffic.planners.planner import Planner
+from fleet_sim.traffic.planners.planner import Planner, plan_nothing
 from fleet_sim.traffic.problem import Problem
 
 
 class AStar(Planner):
     """Plans the shortest path of a single robot; it refuses problems with more, since nobody would give way."""
+
+    def prepare(self) -> None:
+        """Compile the kernels."""
+        plan_nothing(self)
 
     def plan(self, problem: Problem) -> Ints:
         """Return the path to the goal, or its first `window` steps, waiting at the goal; of equal ones the first."""

@@ -47,6 +47,8 @@ def guides_of(problem: Problem, goals: Ints) -> Columns:
     paths = np.full((robots, length + 1), UNGUIDED, np.int64)
     crowd = Traces(network, length)
     order = np.random.default_rng((problem.seed, 2)).permutation(np.tile(np.arange(robots), (TURNS, 1)), axis=1)
+    # Row after row for one robot as for many: another layout would be compiled anew, while the time limit runs.
+    order = np.ascontiguousarray(order)
     find_guides(
         *(network.links, problem.blocked, steps, rows, problem.starts, goals, order),
         *(crowd.here, crowd.moving, crowd.met, crowd.came, paths, guides),

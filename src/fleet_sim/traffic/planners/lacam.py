@@ -20,7 +20,7 @@ from fleet_sim.traffic.planners.goals import apart
 from fleet_sim.traffic.planners.guides import guides_of, no_guides
 from fleet_sim.traffic.planners.neighbourhoods import Refinement
 from fleet_sim.traffic.planners.pibt_step import PibtStep, next_places
-from fleet_sim.traffic.planners.planner import Planner, PlannerSettings
+from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, plan_nothing
 from fleet_sim.traffic.problem import Problem
 
 
@@ -74,6 +74,10 @@ class Lacam(Planner):
         super().__init__(network, **settings)
         self._step = PibtStep(network)
         self._figures = {"visited": 0.0, "refinements": 0.0, "refined_steps": 0.0}
+
+    def prepare(self) -> None:
+        """Compile the kernels."""
+        plan_nothing(self)
 
     def figures(self) -> Mapping[str, float]:
         """Return how many places of all robots were visited, rounds of refinement made, and steps saved by them."""

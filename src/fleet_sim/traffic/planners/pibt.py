@@ -17,7 +17,7 @@ from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.guides import no_guides
 from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import PibtStep, run_steps
-from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, checked_plan
+from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, plan_nothing
 from fleet_sim.traffic.planners.queueing import OWN_PLACE, queueing
 from fleet_sim.traffic.problem import Problem
 
@@ -71,8 +71,7 @@ class Pibt(Planner):
 
     def prepare(self) -> None:
         """Compile the kernels."""
-        start = np.zeros(1, np.int64)
-        checked_plan(self, Problem(self.network, start, start, window=1))
+        plan_nothing(self)
 
     def plan(self, problem: Problem) -> Ints:
         """Return `window` steps, or steps until all robots are at their goals at once."""

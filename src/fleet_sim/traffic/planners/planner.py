@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import FleetSimError, InvalidValueError, PlanError
 from fleet_sim.settings import Checked, read
@@ -67,6 +69,12 @@ class Planner(ABC):
     def figures(self) -> Mapping[str, float]:
         """Return what the planner counts, such as how often it had to fall back, since it was made."""
         return {}
+
+
+def plan_nothing(planner: Planner) -> None:
+    """Plan for one robot that is at its goal, so that all kernels are compiled, or loaded."""
+    start = np.zeros(1, np.int64)
+    checked_plan(planner, Problem(planner.network, start, start, window=1, time_limit=1e6))
 
 
 def checked_plan(planner: Planner, problem: Problem) -> Ints:

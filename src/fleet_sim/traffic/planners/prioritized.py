@@ -15,7 +15,7 @@ from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.goals import apart
 from fleet_sim.traffic.planners.in_turn import plan_in_turn
 from fleet_sim.traffic.planners.patience import Patience
-from fleet_sim.traffic.planners.planner import Planner, PlannerSettings
+from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, plan_nothing
 from fleet_sim.traffic.planners.reserved import Reservations
 from fleet_sim.traffic.problem import Problem
 
@@ -51,6 +51,10 @@ class Prioritized(Planner):
         self._patience = Patience()
         self._reservations = Reservations(network, 1)
         self._figures = {"reordered": 0.0, "waited": 0.0}
+
+    def prepare(self) -> None:
+        """Compile the kernels."""
+        plan_nothing(self)
 
     def figures(self) -> Mapping[str, float]:
         """Return how often a robot was put first, and how many had to wait for a whole window."""

@@ -1,0 +1,63 @@
+"""Robots that stand in the way: discs to go around, and how to get clear of them first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
+from fleet_sim.core.world import World
+from fleet_sim.entities.footprint import footprint_radius
+from fleet_sim.sites.site import Site
+from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.traffic.router import Router
+
+NEAR = 4.0
+"""Robots farther away than this in m are left out: they will have moved until one comes there."""
+AT_REST = 0.01
+"""A robot below this speed in m/s stands."""
+RINGS, PITCH, ANGLES = 8, 0.1, 16
+"""Places around a robot that are looked at to get clear of those that it touches."""
+
+
+def standing_discs(world: World, robot: int, lowest: float, highest: float) -> Floats:
+    """Return place and radius (K, 3) in m of the robots near the one in row `robot` that stand between two heights."""
+    rows = world.rows[(world.kind[world.rows] == KIND_AGENT) & (world.parent[world.rows] == NO_ROW)]
+    offsets = world.position[rows, :2] - world.position[robot, :2]
+    velocity, height = world.velocity[rows], world.position[rows, 2]
+    mask = (rows != robot) & (trig.hypot(*offsets.T) < NEAR) & (trig.hypot(*velocity[:, :2].T) < AT_REST)
+    rows = rows[mask & (height >= lowest) & (height < highest)]
+    radii = [footprint_radius(world, row) for row in rows.tolist()]
+    return np.column_stack((world.position[rows, :2], np.array(radii).reshape(-1)))
+
+
+def around(site: Site, discs: Floats) -> Site:
+    """Return a site in which the cells that `discs` (K, 3) in m touch are walls."""
+    grid = site.grid
+    middles = grid.positions(np.arange(grid.count))[:, :2]
+    free = grid.free_mask.ravel().copy()
+    for x, y, radius in discs.tolist():
+        # Half a diagonal more: what a disc touches counts as a whole cell.
+        free &= trig.hypot(middles[:, 0] - x, middles[:, 1] - y) > radius + math.sqrt(0.5) * grid.cell
+    return replace(site, grid=grid.with_free(free.reshape(grid.free_mask.shape)))
+
+
+def clear_place(plain: Router, passing: Router, start: Floats, discs: Floats, radius: float) -> Floats | None:
+    """Return the nearest place (2,) to `start` (2,) from which `passing` has ways, straight away from all `discs`.
+
+    None where there is none; `plain` knows the walls alone.
+    """
+    angles = np.arange(ANGLES) * (2.0 * math.pi / ANGLES)
+    rays = np.column_stack((trig.cos(angles), trig.sin(angles)))
+    places = start + (np.arange(RINGS + 1)[:, None, None] * PITCH * rays).reshape(-1, 2)
+    for place in places[ANGLES - 1 :]:
+        near = discs[trig.hypot(*(discs[:, :2] - start).T) - discs[:, 2] < radius + RINGS * PITCH]
+        # Never nearer to one that it may touch already.
+        if ((near[:, :2] - start) @ (place - start) > 1e-9).any():
+            continue
+        if passing.has_room(place, radius) and plain.sees(start, place, radius):
+            return np.asarray(place)
+    return None
