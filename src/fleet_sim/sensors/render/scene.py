@@ -22,7 +22,7 @@ from fleet_sim.meshes import primitives
 from fleet_sim.meshes.loading import load_mesh, version_of
 from fleet_sim.meshes.mesh import Mesh, Part
 from fleet_sim.spatial import poses
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 log = logging.getLogger("fleet_sim.sensors")
 
@@ -53,7 +53,7 @@ class MeshKey(NamedTuple):
     @property
     def levels(self) -> int:
         """How many levels of detail there are."""
-        return len(primitives.SEGMENTS) if self.kind in _ROUND else 1
+        return len(primitives.SEGMENTS) if self.kind in ROUND_KINDS else 1
 
 
 class MeshStore:
@@ -272,6 +272,3 @@ def _batches(groups: _Groups) -> tuple[MeshInstances, ...]:
         batches.append(MeshInstances(key, start, stop))
         start = stop
     return tuple(batches)
-
-
-_ROUND = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
