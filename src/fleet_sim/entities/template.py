@@ -205,6 +205,7 @@ def _collision_columns(shape: Geometry) -> dict[str, Any]:
     kind = ShapeKind(shape.kind)
     position: Any = shape.position
     orientation: Any = shape.orientation
+    half_extents: Any
     if kind is ShapeKind.MESH:
         position, half_extents = mesh_box(shape)
     else:
