@@ -16,8 +16,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-import numpy as np
-
 from fleet_sim.arrays import AnyArray, Floats, Rows
 
 
