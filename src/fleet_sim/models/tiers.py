@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
 from fleet_sim.models.meshes import folders_in
-from fleet_sim.paths import data_roots, expanded, is_file
+from fleet_sim.paths import data_roots, is_file
 
 Tier = Literal["local", "pybullet_data", "ros", "robot_descriptions", "user"]
 TIERS: tuple[str, ...] = get_args(Tier)
@@ -34,18 +34,19 @@ def locate(tier: str, relative: str, install_hint: str = "") -> Path:
     if tier == "robot_descriptions":
         return _described_file(relative)
     if tier == "user":
-        candidates = [expanded(relative)]
+        candidates = [os.path.expanduser(relative)]
     elif tier == "pybullet_data":
-        candidates = [_pybullet_folder() / relative]
+        candidates = [os.path.join(_pybullet_folder(), relative)]
     else:
-        candidates = [folder / relative for folder in _folders(tier)]
+        candidates = [os.path.join(folder, relative) for folder in _folders(tier)]
+    # As texts: paths cost more than looking, and each spawn looks.
     for candidate in candidates:
         if is_file(candidate):
             return Path(os.path.abspath(candidate))
     hint = f" Install it: {install_hint}" if install_hint else ""
     if tier == "ros" and not candidates:
         raise InvalidValueError(f"no ROS package holds {relative!r}: AMENT_PREFIX_PATH is not set.{hint}")
-    raise InvalidValueError(f"there is no file {relative!r}. Searched: {', '.join(map(str, candidates))}.{hint}")
+    raise InvalidValueError(f"there is no file {relative!r}. Searched: {', '.join(candidates)}.{hint}")
 
 
 def scan(tier: str) -> dict[str, str]:
