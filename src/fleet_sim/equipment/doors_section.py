@@ -9,7 +9,7 @@ from typing import Any
 from fleet_sim.config.sections import SettingsSection
 from fleet_sim.equipment.door_building import build_door, settings_of
 from fleet_sim.equipment.door_settings import DoorSettings, DoorsSettings
-from fleet_sim.errors import ConfigError, FleetSimError, UnknownNameError
+from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 
@@ -33,11 +33,8 @@ class DoorsSection(SettingsSection[MultiRobotSimulationCore]):
 
 def _doors(sim: MultiRobotSimulationCore, settings: DoorsSettings) -> Iterator[tuple[str, Callable[[], DoorSettings]]]:
     """Yield what makes the settings of each door, with the key that describes it."""
-    try:
-        site = sim.get_manager("site") if settings.site else None
-    except UnknownNameError:
-        # A scenario without a site has the doors that it lists.
-        site = None
+    # A scenario without a site has the doors that it lists.
+    site = sim.extensions.find_manager("site") if settings.site else None
     for door in site.doors if site else ():
         time, automatic = settings.time, settings.automatic
         yield "doors.site", partial(settings_of, door, floor=0.0, time=time, automatic=automatic)
