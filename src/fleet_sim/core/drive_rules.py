@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from fleet_sim.arrays import Bools, Rows
-from fleet_sim.core.rules import Rules
+from fleet_sim.core.world_rules import WorldRules
 
 
 class DriveRule(ABC):
@@ -28,5 +28,5 @@ class DriveRule(ABC):
         return
 
 
-DriveRules = Rules[DriveRule]
+DriveRules = WorldRules[DriveRule]
 """The rules of a simulation: `world.drive_rules`."""

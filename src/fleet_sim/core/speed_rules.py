@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fleet_sim.core.rules import Rules
+from fleet_sim.core.world_rules import WorldRules
 
 
 class SpeedRule(ABC):
@@ -21,7 +21,7 @@ class SpeedRule(ABC):
         """Write back what `lower` found, bit for bit."""
 
 
-class SpeedRules(Rules[SpeedRule]):
+class SpeedRules(WorldRules[SpeedRule]):
     """The rules of a simulation: `world.speed_rules`. They are applied from the next step on."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 Rule = TypeVar("Rule")
 
 
-class Rules(Generic[Rule]):
+class WorldRules(Generic[Rule]):
     """The rules of one kind in a simulation, in the order in which they were added."""
 
     def __init__(self) -> None:
