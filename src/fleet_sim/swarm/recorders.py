@@ -20,7 +20,7 @@ from fleet_sim.swarm.pictures import picture, require_pillow
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 COLORS = 64
-"""Colours of a GIF. One palette for all frames avoids flicker."""
+"""Colors of a GIF. One palette for all frames avoids flicker."""
 
 
 class Recorder(Configured, Subscriber):
