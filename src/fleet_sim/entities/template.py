@@ -90,9 +90,16 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     columns.setdefault("body", {}).update(body)
     for name, settings in params.features.items():
         columns[name] = spawn_values(name, settings)
+    if isinstance(params, AgentSpawnParams):
+        return _template_of_agent(world, params, columns, robot)
+    return Template(columns, dict(params.user_data), tuple(params.features), robot=robot)
+
+
+def _template_of_agent(
+    world: World, params: AgentSpawnParams, columns: dict[str, dict[str, Any]], robot: RobotPlan | None
+) -> Template:
+    """Return the template of an agent whose `columns` lack those of its motion."""
     features = tuple(params.features)
-    if not isinstance(params, AgentSpawnParams):
-        return Template(columns, dict(params.user_data), features, robot=robot)
     plan = plan_controllers(world, params.controller)
     plan.make()  # controllers that cannot be made are rejected here, before anything is spawned
     motion = columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
