@@ -42,7 +42,7 @@ def _encoded(pixels: Bytes, what: str, channels: int) -> bytes:
     # In PNG, each row of pixels starts with its filter type; 0 means none.
     lines = np.zeros((height, 1 + channels * width), np.uint8)
     lines[:, 1:] = pixels.reshape(height, channels * width)
-    # Colours are of type 2, with opacity of type 6.
+    # Colors are of type 2, with opacity of type 6.
     header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
     data = zlib.compress(lines.tobytes(), 6)
     return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")

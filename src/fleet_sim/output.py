@@ -61,6 +61,19 @@ def check_target(path: str | Path) -> None:
         part.unlink()
 
 
+TABLES = "writing tables in Parquet"
+"""What Parquet is needed for."""
+
+
+def check_table(path: str | Path) -> None:
+    """Raise InvalidValueError for another ending than .csv and .parquet, MissingDependencyError without pyarrow."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise InvalidValueError(f"tables are written to files that end in .csv or .parquet, got {str(path)!r}")
+    if suffix == ".parquet":
+        load_parquet(TABLES)
+
+
 def load_parquet(purpose: str) -> tuple[Any, Any]:
     """Return pyarrow and pyarrow.parquet; raises MissingDependencyError, which says what `purpose` needs."""
     try:

@@ -97,7 +97,7 @@ def test_a_section_derives_from_the_base() -> None:
         SECTIONS.register("storm", Weather)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("section", ["simulation", "ros"])
+@pytest.mark.parametrize("section", ["simulation", "ros", "battery", "doors", "lifts", "vda5050"])
 def test_a_section_may_be_empty_and_nothing_else_than_a_mapping(
     section: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from things import run, thing
 
 from fleet_sim import (
     InvalidValueError,
@@ -14,7 +15,6 @@ from fleet_sim import (
     Pose,
     ShapeParams,
     SimObject,
-    SimObjectSpawnParams,
     SimulationParams,
 )
 
@@ -34,22 +34,11 @@ THINGS = {
 """Shapes, and how high their centres rest."""
 
 
-def spawn(sim: MultiRobotSimulationCore, shape: ShapeParams, place: tuple[float, ...], **settings: object) -> SimObject:
-    params = SimObjectSpawnParams(shape, shape, Pose.from_xyz(*place), **settings)  # type: ignore[arg-type]
-    spawned: SimObject = sim.spawn(params)
-    return spawned
-
-
-def run(sim: MultiRobotSimulationCore, steps: int) -> None:
-    for _ in range(steps):
-        sim.step_once()
-
-
 def fill(sim: MultiRobotSimulationCore) -> SimObject:
     """Put things above the floor of a room that stands 1 m high; return the room."""
-    room = spawn(sim, ROOM, (0.0, 0.0, 1.0), pickable=False, name="room")
+    room = thing(sim, ROOM, 0.0, 0.0, 1.0, pickable=False, name="room")
     for index, (name, (shape, height)) in enumerate(THINGS.items()):
-        spawn(sim, shape, (0.4 * (index - 2), 0.05, 1.05 + height), mass=0.5, name=name)
+        thing(sim, shape, 0.4 * (index - 2), 0.05, 1.05 + height, mass=0.5, name=name)
     return room
 
 
@@ -64,7 +53,7 @@ def resting(floor: float) -> list[object]:
 def test_things_rest_on_the_floor_of_a_room_and_its_walls_hold_them(make_sim: MakeSim) -> None:
     sim = make_sim(physics=True, timestep=0.02)
     room = fill(sim)
-    thrown = spawn(sim, THINGS["ball"][0], (0.0, -0.5, 1.2), mass=0.5, name="thrown")
+    thrown = thing(sim, THINGS["ball"][0], 0.0, -0.5, 1.2, mass=0.5, name="thrown")
     thrown.apply_force((150.0, -75.0, 0.0))
     run(sim, 100)
     assert heights(sim) == resting(1.0)
@@ -73,7 +62,7 @@ def test_things_rest_on_the_floor_of_a_room_and_its_walls_hold_them(make_sim: Ma
     assert {contact.other for contact in thrown.get_contacts()} >= {room}
     # Pulled away from under them: they fall to the ground, and the room is met where it is now.
     room.set_pose(Pose.from_xyz(0.0, 5.0, 0.3))
-    under = spawn(sim, THINGS["box"][0], (0.0, 5.0, 0.5), mass=0.5)
+    under = thing(sim, THINGS["box"][0], 0.0, 5.0, 0.5, mass=0.5)
     run(sim, 60)
     assert heights(sim) == resting(0.0)
     assert under.get_pose().z == pytest.approx(0.4, abs=2e-3)
@@ -109,10 +98,10 @@ def test_a_terrain_carries_what_lies_on_it(make_sim: MakeSim) -> None:
     rows = np.repeat(line[None], 24, axis=0)
     rows[8:16, 18:22] -= 0.1
     field = ShapeParams("heightfield", heights=rows.tolist(), field_size=(1.95, 1.15))
-    spawn(sim, field, (0.0, 0.0, 0.5), pickable=False)
+    thing(sim, field, 0.0, 0.0, 0.5, pickable=False)
     die = THINGS["die"][0]
-    on_steps = [spawn(sim, die, (-0.8 + 0.4 * step, 0.4, 0.6 + 0.1 * step), mass=0.1) for step in range(5)]
-    hollow = spawn(sim, die, (0.0, 0.0, 0.8), mass=0.1)
+    on_steps = [thing(sim, die, -0.8 + 0.4 * step, 0.4, 0.6 + 0.1 * step, mass=0.1) for step in range(5)]
+    hollow = thing(sim, die, 0.0, 0.0, 0.8, mass=0.1)
     run(sim, 100)
     found = [thing.get_pose().z - 0.02 for thing in (*on_steps, hollow)]
     assert found == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9, 0.6], abs=2e-3)
@@ -123,7 +112,7 @@ def test_a_surface_of_too_many_parts_names_the_engine_that_takes_it() -> None:
     x = np.linspace(0.0, 20.0, 105)
     field = ShapeParams("heightfield", heights=(0.1 * np.sin(x)[None] * np.cos(x)[:, None]).tolist())
     with MultiRobotSimulationCore(SimulationParams(gui=False, physics=True, engine="mujoco")) as sim:
-        spawn(sim, field, (0.0, 0.0, 0.0), pickable=False)
-        spawn(sim, THINGS["box"][0], (0.0, 0.0, 2.0), mass=1.0)
+        thing(sim, field, 0.0, 0.0, 0.0, pickable=False)
+        thing(sim, THINGS["box"][0], 0.0, 0.0, 2.0, mass=1.0)
         with pytest.raises(InvalidValueError, match=r"21632 flat parts, and MuJoCo takes 20000.*engine: bullet"):
             sim.step_once()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from things import run, thing
 
 from fleet_sim import (
     AgentSpawnParams,
@@ -15,7 +16,6 @@ from fleet_sim import (
     Pose,
     ShapeParams,
     SimObject,
-    SimObjectSpawnParams,
     SimulationParams,
     StateError,
     StateFileError,
@@ -26,17 +26,6 @@ MakeSim = Callable[..., MultiRobotSimulationCore]
 CUBE = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 PLATE = ShapeParams("box", half_extents=(0.5, 0.5, 0.05))
 BALL = ShapeParams("sphere", radius=0.1)
-
-
-def thing(sim: MultiRobotSimulationCore, shape: ShapeParams, *place: float, **settings: object) -> SimObject:
-    params = SimObjectSpawnParams(shape, shape, Pose.from_xyz(*place), **settings)  # type: ignore[arg-type]
-    spawned: SimObject = sim.spawn(params)
-    return spawned
-
-
-def run(sim: MultiRobotSimulationCore, steps: int) -> None:
-    for _ in range(steps):
-        sim.step_once()
 
 
 def busy(make_sim: MakeSim) -> MultiRobotSimulationCore:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from small_world import MakeSim
+from things import run
 
 from fleet_sim import (
     ActionStatus,
@@ -24,11 +25,6 @@ def spawn(sim: MultiRobotSimulationCore, name: str = "robot", pose: Pose | None 
     settings = {"max_linear_vel": 1.0, "max_linear_accel": 1.0, **settings}
     agent: Agent = Agent.from_urdf("diff_base", pose or Pose.from_xyz(0, 0, 0), sim_core=sim, name=name, **settings)  # type: ignore[arg-type]
     return agent
-
-
-def run(sim: MultiRobotSimulationCore, steps: int) -> None:
-    for _ in range(steps):
-        sim.step_once()
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
+import ray_cluster
 from gymnasium.vector import AutoresetMode
 
 from fleet_sim import FleetSimError, InvalidValueError
@@ -18,19 +18,14 @@ from fleet_sim.envs import NavigationVectorEnv, SpreadVectorEnv
 
 WORLDS: dict[str, Any] = {"num_robots": 2, "num_obstacles": 2, "max_steps": 12}
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
-RAY = pytest.param(
-    "cluster", marks=[pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")]
-)
+RAY = pytest.param("cluster", marks=ray_cluster.MARKS)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     """A Ray with two processors, whatever the machine has; where it is."""
-    import ray
-
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield "auto"
-    ray.shutdown()
+    with ray_cluster.local_ray() as address:
+        yield address
 
 
 def bits(returned: Any) -> Any:
@@ -88,7 +83,7 @@ def test_without_copies_what_was_returned_is_written_over() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
+@ray_cluster.NEEDS_RAY
 def test_more_actors_than_processors_are_refused(cluster: str) -> None:
     with pytest.raises(InvalidValueError, match="2 processors, fewer than processes: 3"):
         SpreadVectorEnv(6, 3, cluster, **WORLDS)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
+import ray_cluster
 
 from fleet_sim.parallel import Executor, JobLimits, LocalExecutor, RayExecutor
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     scope="session",
     params=[
         "local",
-        pytest.param(
-            "ray", marks=[pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")]
-        ),
+        pytest.param("ray", marks=ray_cluster.MARKS),
     ],
 )
 def make_executor(request: pytest.FixtureRequest) -> Iterator[MakeExecutor]:
@@ -28,9 +26,5 @@ def make_executor(request: pytest.FixtureRequest) -> Iterator[MakeExecutor]:
     if request.param == "local":
         yield lambda limits: LocalExecutor(2, limits)
         return
-    import ray
-
-    # A cluster of its own, whatever else runs here; two, as workers of Ray wait for a processor of their own.
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield lambda limits: RayExecutor("auto", 2, limits)
-    ray.shutdown()
+    with ray_cluster.local_ray() as address:
+        yield lambda limits: RayExecutor(address, 2, limits)

@@ -8,31 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet_sim.arrays import Floats
+from fleet_sim.core.shapes import Geometry, half_extents_of
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.aabbs import world_aabbs
-from fleet_sim.spatial.shapes import (
-    ShapeArrays,
-    ShapeKind,
-    box_half_extents,
-    capsule_half_extents,
-    cylinder_half_extents,
-    sphere_half_extents,
-)
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 KINDS = [ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE, ShapeKind.MESH]
+
+
+def half_of(kind: int, box: Floats, radius: float, height: float) -> tuple[float, ...]:
+    if kind == ShapeKind.MESH:
+        return tuple(box.tolist())
+    x, y, z = box.tolist()
+    return half_extents_of(Geometry(int(kind), (x, y, z), radius, height))
 
 
 def random_shapes(seed: int, count: int, *, turned: str) -> ShapeArrays:
     rng = np.random.default_rng(seed)
     kinds = rng.choice(np.array(KINDS), count)
     radii, heights = rng.uniform(0.1, 0.9, count), rng.uniform(0.1, 2.0, count)
-    half = box_half_extents(rng.uniform(0.1, 2.0, (count, 3)))
-    for kind, other in (
-        (ShapeKind.SPHERE, sphere_half_extents(radii)),
-        (ShapeKind.CYLINDER, cylinder_half_extents(radii, heights)),
-        (ShapeKind.CAPSULE, capsule_half_extents(radii, heights)),
-    ):
-        half[kinds == kind] = other[kinds == kind]
+    boxes = rng.uniform(0.05, 1.0, (count, 3))
+    half = np.array([half_of(*shape) for shape in zip(kinds, boxes, radii, heights, strict=True)])
     orientations = np.tile(quaternions.IDENTITY, (count, 1))
     if turned == "yaw":
         orientations = quaternions.from_yaws(rng.uniform(-4.0, 4.0, count))

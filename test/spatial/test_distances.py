@@ -14,16 +14,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fleet_sim.core.shapes import Geometry, half_extents_of
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.distances import distances_between, pair_distances, upright_mask
-from fleet_sim.spatial.shapes import (
-    ShapeArrays,
-    ShapeKind,
-    box_half_extents,
-    capsule_half_extents,
-    cylinder_half_extents,
-    sphere_half_extents,
-)
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 BULLET_ROUNDING = 1.5e-3
 EDGED = (ShapeKind.BOX, ShapeKind.CYLINDER)
@@ -32,13 +26,8 @@ EDGED = (ShapeKind.BOX, ShapeKind.CYLINDER)
 def one_shape(kind: ShapeKind, sizes: list[float], position: list[float], orientation: list[float]) -> ShapeArrays:
     size = np.array([sizes])
     radius, height = size[:, 0] if kind not in (ShapeKind.BOX, ShapeKind.PLANE) else np.zeros(1), size[:, 1]
-    half = {
-        ShapeKind.BOX: box_half_extents(size),
-        ShapeKind.SPHERE: sphere_half_extents(radius),
-        ShapeKind.CYLINDER: cylinder_half_extents(radius, height),
-        ShapeKind.CAPSULE: capsule_half_extents(radius, height),
-        ShapeKind.PLANE: np.zeros((1, 3)),
-    }[kind]
+    x, y, z = (0.5 * size[0]).tolist()
+    half = np.array([half_extents_of(Geometry(int(kind), (x, y, z), float(radius[0]), float(height[0])))])
     unit = quaternions.normalized(np.array([orientation]))
     return ShapeArrays(np.array([kind]), np.array([position]), unit, half, radius)
 

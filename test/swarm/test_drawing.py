@@ -201,3 +201,38 @@ def test_wrong_endings_and_folders_are_said(tmp_path: Path) -> None:
         recorder_for(tmp_path / "a.avi", 1)
     with pytest.raises(ConfigError, match=r"subscribers\[0\]: .*: cannot be written: there is no folder"):
         red_world(subscribers=[{"type": "gif", "path": str(tmp_path / "no" / "a.gif")}])
+
+
+def test_what_is_written_to_is_told_before_it_is_used(tmp_path: Path) -> None:
+    table, gif = MetricTable(tmp_path / "a.csv"), GifRecorder(tmp_path / "a.gif", None, 1)
+    plot = MetricPlot(tmp_path / "a.svg", ["MeanX"])
+    world = red_world(subscribers=[table, gif, plot])
+    gif.width, plot.metrics = 60, None
+    with pytest.raises(InvalidValueError, match="MetricTable: `path` cannot be set any more"):
+        table.path = tmp_path / "b.csv"
+    world.step()
+    table.every, gif.path = 2, tmp_path / "b.gif"
+    for part, name, value in ((gif, "width", 80), (plot, "metrics", ["MeanX"])):
+        with pytest.raises(InvalidValueError, match=f"`{name}` cannot be set any more"):
+            setattr(part, name, value)
+    for _ in range(4):
+        world.step()
+    world.close()
+    with pytest.raises(InvalidValueError, match="`every` cannot be set any more"):
+        table.every = 1
+    # The first line, and of the others every second one.
+    assert [line.split(",")[0] for line in (tmp_path / "a.csv").read_text().splitlines()] == ["step", "1", "2", "4"]
+    assert {path.name for path in tmp_path.iterdir()} == {"a.csv", "b.gif", "a.svg"}
+
+
+def test_a_film_keeps_the_size_it_began_with(tmp_path: Path) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    film = VideoRecorder(tmp_path / "a.mp4", None, 1)
+    world = red_world(subscribers=[film])
+    film.fps, film.width, film.path = 10.0, 64, tmp_path / "b.mp4"
+    world.step()
+    for name, value in {"fps": 20.0, "width": 80, "path": tmp_path / "c.mp4"}.items():
+        with pytest.raises(InvalidValueError, match=f"`{name}` cannot be set any more"):
+            setattr(film, name, value)
+    world.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["b.mp4"]

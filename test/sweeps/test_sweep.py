@@ -137,7 +137,7 @@ def test_a_killed_sweep_goes_on_where_it_was(sweep: Path) -> None:
 
 
 def test_mistakes_are_reported_before_anything_runs(sweep: Path) -> None:
-    with pytest.raises(InvalidValueError, match=r"\.parquet or \.csv"):
+    with pytest.raises(InvalidValueError, match=r"\.csv or \.parquet"):
         run_sweep(load_sweep(sweep), "t.txt", LocalExecutor(1))
     sweep.write_text(SWEEP + "measure: [collision]\n")
     with pytest.raises(ConfigError, match="Did you mean 'collisions'"):

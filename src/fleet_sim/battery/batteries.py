@@ -10,6 +10,7 @@ from fleet_sim.battery.commands import SetCharging
 from fleet_sim.battery.settings import BatterySectionSettings
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.feature_rows import FeatureRows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import IDLE
 from fleet_sim.core.world import World
@@ -33,13 +34,12 @@ class EmptyBattery(DriveRule):
         return refused
 
 
-class Batteries:
+class Batteries(FeatureRows[BatteryColumns]):
     """Drains and charges all batteries in each step. `section` holds the scenario's settings for all of them."""
 
     def __init__(self, world: World, table: BatteryColumns) -> None:
+        super().__init__(world, table)
         self.section = BatterySectionSettings()
-        self._world = world
-        self._table = table
         self._rule = EmptyBattery(table)
         self._events = StepEvents(world)
         world.drive_rules.add(self._rule)
@@ -51,7 +51,7 @@ class Batteries:
         """
         world = self._world
         # Few robots have batteries; the others are not looked at.
-        rows = self._table.among(world.rows)
+        rows = self.rows
         rows = rows[self._rule.refuses(rows)]
         # Who stands already has nothing to stop, and would lose actions of its arm.
         rows = rows[world.motion.control[rows] != IDLE]

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from fleet_sim.arrays import as_float
 from fleet_sim.battery.columns import BatteryColumns
+from fleet_sim.entities.feature_handle import FeatureHandle
 from fleet_sim.entities.sim_object import SimObject
 
 
-class Battery:
+class Battery(FeatureHandle):
     """A handle of the battery of one entity. Raises StaleHandleError once the entity was removed."""
+
+    feature = "battery"
 
     def __init__(self, owner: SimObject, table: BatteryColumns) -> None:
         self._owner = owner
         self._table = table
-
-    @classmethod
-    def of(cls, owner: SimObject) -> Battery:
-        """Return the battery of `owner`; raises StateError where it has none."""
-        battery: Battery = owner.feature("battery")
-        return battery
 
     @property
     def battery_soc(self) -> float:

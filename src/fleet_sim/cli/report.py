@@ -26,8 +26,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.run.lower().endswith((".parquet", ".csv")):
         return of_sweep(args)
     # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.output import check_table
     from fleet_sim.reports import page_of, write_table
-    from fleet_sim.reports.tables import check_table
     from fleet_sim.reports.text import lines_of
     from fleet_sim.traffic.figures import read_run
 

@@ -10,7 +10,7 @@ from fleet_sim.config.sections import SECTIONS
 from fleet_sim.core.features import FEATURES
 from fleet_sim.entities.entries import ENTRIES
 from fleet_sim.sensors.registry import sensors_schema
-from fleet_sim.settings import json_schema, object_schema
+from fleet_sim.settings import json_schema, nullable, object_schema
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -19,9 +19,7 @@ def scenario_schema() -> dict[str, Any]:
         name: {**object_schema(feature.settings), "description": feature.doc}
         for name, feature in FEATURES.all().items()
     }
-    settings = object_schema(SimulationParams)
-    # An empty section is null in YAML.
-    schemas: dict[str, Any] = {"simulation": {**settings, "type": [settings["type"], "null"]}}
+    schemas: dict[str, Any] = {"simulation": nullable(object_schema(SimulationParams))}
     for section, (_, entry) in ENTRIES.items():
         items = object_schema(entry)
         # At the top of an entry, as scenarios have them; `features` is how entries are kept after reading.
@@ -30,7 +28,7 @@ def scenario_schema() -> dict[str, Any]:
         # In a file a name is mandatory; in code it is not.
         items["properties"]["name"] = {**items["properties"]["name"], "type": "string", "minLength": 1}
         items["required"] = ["name", *items.get("required", [])]
-        schemas[section] = {"type": ["array", "null"], "items": items}
+        schemas[section] = nullable({"type": "array", "items": items})
     schemas["sensors"] = schemas["robots"]["items"]["properties"]["sensors"] = sensors_schema()
     return {
         **json_schema(SimulationParams, title="A fleet_sim scenario"),

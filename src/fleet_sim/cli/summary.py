@@ -7,7 +7,6 @@ from typing import Any
 
 from fleet_sim.actions.base import FINAL
 from fleet_sim.config.modes import ActionStatus
-from fleet_sim.errors import UnknownNameError
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 MOST_NAMED = 5
@@ -82,10 +81,10 @@ class RunSummary:
         return f"{text}, {found.static_count} of them with walls and other static bodies"
 
     def _orders(self) -> list[str]:
-        try:
-            told = self._sim.get_manager("orders").figures()
-        except UnknownNameError:
+        orders = self._sim.extensions.find_manager("orders")
+        if orders is None:
             return []
+        told = orders.figures()
         counts, rate, flow = told["orders"], told["throughput_per_hour"]["mean"], told["flow_time_s"]["p50"]
         parts = ", ".join(f"{number} {name}" for name, number in counts.items() if number and name != "submitted")
         lines = [f"{counted(counts['submitted'], 'order')}: {parts}" if parts else "no orders"]

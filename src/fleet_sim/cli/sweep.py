@@ -76,7 +76,7 @@ def described(plan: SweepPlan) -> str:
 
 def default_table(path: Path) -> str:
     """Return the table of the sweep in the file `path`: Parquet where that can be written."""
-    from fleet_sim.sweeps.table import check_table
+    from fleet_sim.output import check_table
 
     try:
         check_table("sweep.parquet")

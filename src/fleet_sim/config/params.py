@@ -153,7 +153,7 @@ class SimulationParams(UsedSettings):
     enable_structure_transparency: bool = setting(False, live=True, doc="Draw static bodies transparent.")
     enable_shadows: bool = setting(True, live=True, doc="Draw shadows.")
     enable_gui_panel: bool = setting(False, live=True, doc="Show the panels of the engine's window.")
-    enable_collision_color_change: bool = setting(False, live=True, doc="Colour bodies while they collide.")
+    enable_collision_color_change: bool = setting(False, live=True, doc="Color bodies while they collide.")
 
     # Monitor, logging, profiling
     monitor: bool = setting(True, doc="Show figures of the run; needs gui and enable_monitor_gui.")

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fleet_sim.config.sections import Section
+from fleet_sim.config.sections import SettingsSection
 from fleet_sim.errors import ConfigError, InvalidValueError, unknown_name
-from fleet_sim.settings import UsedSettings, object_schema, read, setting
+from fleet_sim.settings import UsedSettings, setting
 
 Group = Literal["commands", "state", "description", "actions", "sensors"]
 RATE = "Hz"
@@ -121,8 +121,7 @@ class RosParams(UsedSettings):
     @classmethod
     def from_scenario(cls, config: Mapping[str, Any], *, source: str = "") -> RosParams:
         """Return the `ros:` section of a scenario, or the defaults; raises ConfigError."""
-        section = config.get("ros")
-        return read(cls, {} if section is None else section, source=source, path="ros")
+        return RosSection().read(config.get("ros"), source)
 
     def has_own(self, robot: str, group: str) -> bool:
         """Return whether `robot` has the interfaces of `group`."""
@@ -134,20 +133,12 @@ class RosParams(UsedSettings):
         return f"{self.joint_controller}/{name}" if self.joint_controller else name
 
 
-class RosSection(Section[object]):
+class RosSection(SettingsSection[object]):
     """The section `ros`. The node opens it, as interfaces need a simulation that is already built."""
 
     doc = "The ROS 2 interfaces of the simulation."
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of RosParams."""
-        schema = object_schema(RosParams)
-        # An empty section is null in YAML.
-        return {**schema, "type": [schema["type"], "null"]}
-
-    def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError if the settings are invalid."""
-        RosParams.from_scenario({"ros": entry}, source=source)
+    name = "ros"
+    settings_class = RosParams
 
     def prepare(self, sim: Any, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid, also where nobody uses them."""
@@ -155,7 +146,7 @@ class RosSection(Section[object]):
 
     def open(self, sim: Any, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError for a robot in `per_robot` that is not there, unless all robots are spawned later."""
-        names, scenario = RosParams.from_scenario({"ros": entry}, source=source).per_robot, sim.population.scenario
+        names, scenario = self.read(entry, source).per_robot, sim.population.scenario
         if isinstance(names, str) or not scenario.get("robots"):
             return
         index = sim.world.index

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar
 
 from fleet_sim.registry import Registry, instances_of
-from fleet_sim.settings import object_schema, read
+from fleet_sim.settings import nullable, object_schema, read
 
 Sim = TypeVar("Sim")
 
@@ -47,7 +47,7 @@ class Section(ABC, Generic[Sim]):
 
 
 class SettingsSection(Section[Sim]):
-    """Base of sections whose entry is the settings of one class."""
+    """Base of sections whose entry is the settings of one class; an empty section stands for their defaults."""
 
     name: ClassVar[str]
     """The name of the section."""
@@ -55,7 +55,7 @@ class SettingsSection(Section[Sim]):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the settings."""
-        return object_schema(self.settings_class)
+        return nullable(object_schema(self.settings_class))
 
     def check(self, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError where the settings are wrong."""
@@ -63,7 +63,7 @@ class SettingsSection(Section[Sim]):
 
     def read(self, entry: Any, source: str) -> Any:
         """Return the settings in `entry`; raises ConfigError."""
-        return read(self.settings_class, entry, source=source, path=self.name)
+        return read(self.settings_class, {} if entry is None else entry, source=source, path=self.name)
 
 
 SECTIONS: Registry[Section[Any]] = Registry("section", instances_of(Section), group="fleet_sim.section")

@@ -30,15 +30,15 @@ class Appearance:
     shapes: Sequence[BodyShape]
     models: Sequence[RobotModel]
     rgba: Floats
-    """(N, 4) the colour given to each as a whole; -1: that of its shapes."""
+    """(N, 4) the color given to each as a whole; -1: that of its shapes."""
     link_rgba: AnyArray
-    """(N,) None, or a mapping of links to the colours given to them, which come before `rgba`."""
+    """(N,) None, or a mapping of links to the colors given to them, which come before `rgba`."""
 
     def __len__(self) -> int:
         return len(self.object_ids)
 
     def colors(self, indices: Ints, links: Ints) -> Floats:
-        """Return the colour (K, 4) given to each of `links` (K,) of the entities `indices` (K,); -1 where none was."""
+        """Return the color (K, 4) given to each of `links` (K,) of the entities `indices` (K,); -1 where none was."""
         return colors_given(self.rgba, self.link_rgba, indices, links)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import ClassVar
 
 from fleet_sim.arrays import Bools, Rows
+from fleet_sim.core.world_rules import WorldRules
 
 
 class DriveRule(ABC):
@@ -28,19 +28,5 @@ class DriveRule(ABC):
         return
 
 
-class DriveRules:
-    """The rules of a simulation: `world.drive_rules`."""
-
-    def __init__(self) -> None:
-        self._rules: list[DriveRule] = []
-
-    def add(self, rule: DriveRule) -> None:
-        """Apply `rule` from now on."""
-        self._rules.append(rule)
-
-    def remove(self, rule: DriveRule) -> None:
-        """Apply `rule` no longer."""
-        self._rules.remove(rule)
-
-    def __iter__(self) -> Iterator[DriveRule]:
-        return iter(self._rules)
+DriveRules = WorldRules[DriveRule]
+"""The rules of a simulation: `world.drive_rules`."""

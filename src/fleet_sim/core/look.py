@@ -1,4 +1,4 @@
-"""The colours given to entities at run time, over those of their shapes."""
+"""The colors given to entities at run time, over those of their shapes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Rgba = tuple[float, float, float, float]
 
 
 class LookColumns(ColumnTable):
-    """Colours given at run time, red, green, blue and opacity from 0 to 1; -1: as the shape or description says."""
+    """Colors given at run time, red, green, blue and opacity from 0 to 1; -1: as the shape or description says."""
 
     rgba: Floats = column(float, (4,), default=-1.0, writer="set_color", doc="of the whole entity", hashed=False)
     links: AnyArray = column(
-        object, default=None, writer="set_color", doc="a mapping of link to colour, before `rgba`", hashed=False
+        object, default=None, writer="set_color", doc="a mapping of link to color, before `rgba`", hashed=False
     )
-    behind: Bools = column(bool, writer="set_color", doc="PyBullet has older colours", hashed=False)
+    behind: Bools = column(bool, writer="set_color", doc="PyBullet has older colors", hashed=False)
 
     def __init__(self, capacity: int = 64) -> None:
         super().__init__(capacity)
         self.version = 0
-        """Increases with every change of a colour; caches of pictures compare it."""
+        """Increases with every change of a color; caches of pictures compare it."""
 
     def paint(self, row: int, rgba: Rgba | None, link: int | None) -> None:
-        """Give `row`, or one link of it, a colour; None takes back what was given.
+        """Give `row`, or one link of it, a color; None takes back what was given.
 
-        A colour of the whole replaces those of its links.
+        A color of the whole replaces those of its links.
         """
         if link is None:
             self.rgba[row] = -1.0 if rgba is None else rgba
@@ -44,11 +44,11 @@ class LookColumns(ColumnTable):
         self.version += 1
 
     def colors(self, rows: Rows, links: Ints) -> Floats:
-        """Return the colour (N, 4) given to each of `links` (N,) of `rows` (N,); -1 where none was given."""
+        """Return the color (N, 4) given to each of `links` (N,) of `rows` (N,); -1 where none was given."""
         return colors_given(self.rgba, self.links, rows, links)
 
     def painted_mask(self, rows: Rows) -> Bools:
-        """Return which of `rows` have a colour given, or a link with one."""
+        """Return which of `rows` have a color given, or a link with one."""
         mask: Bools = (self.rgba[rows, 0] >= 0.0) | _given_mask(self.links[rows])
         return mask
 
@@ -60,7 +60,7 @@ class LookColumns(ColumnTable):
 
 
 def colors_given(rgba: Floats, link_rgba: AnyArray, rows: Rows, links: Ints) -> Floats:
-    """Return the colour (N, 4) of each of `links` (N,) of `rows` (N,), from columns of LookColumns; -1: none given."""
+    """Return the color (N, 4) of each of `links` (N,) of `rows` (N,), from columns of LookColumns; -1: none given."""
     found = rgba[rows]
     special = link_rgba[rows]
     for index in np.flatnonzero(_given_mask(special)).tolist():

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import NO_ROWS, Floats, Ints
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.world import World
+from fleet_sim.spatial.lines import distances_to_lines
 
 NEAR = 0.3
 """How far from the line between two waypoints a robot is taken to be on it, in m."""
@@ -56,19 +57,10 @@ def recorded_paths_ahead(snapshot: Snapshot) -> PathsAhead:
     robots = np.repeat(np.arange(len(lengths)), lengths)
     number = np.arange(len(robots)) - snapshot.path_starts[robots]
     inner = np.flatnonzero(number > 0)
-    away = _distances(snapshot.positions[robots[inner]], waypoints[inner - 1], waypoints[inner])
+    away = distances_to_lines(snapshot.positions[robots[inner]], waypoints[inner - 1], waypoints[inner])
     near = inner[away < NEAR]
     # Nearest last, and of two that are as near the later one, so that it is what remains.
     order = near[np.lexsort((number[near], -np.round(away[away < NEAR], 3), robots[near]))]
     nexts = np.zeros(len(lengths), np.int64)
     nexts[robots[order]] = number[order]
     return lines_ahead(lengths, nexts, waypoints, snapshot.positions)
-
-
-def _distances(points: Floats, begins: Floats, ends: Floats) -> Floats:
-    """Return the distances (K,) of points (K, 3) from the lines between `begins` and `ends`, seen from above."""
-    along, off = (ends - begins)[:, :2], (points - begins)[:, :2]
-    squares = np.square(along).sum(axis=1)
-    shares = np.clip((along * off).sum(axis=1) / np.where(squares > 0.0, squares, 1.0), 0.0, 1.0)
-    distances: Floats = np.linalg.norm(off - shares[:, None] * along, axis=1)
-    return distances

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from fleet_sim.saved_classes import saved
+from fleet_sim.spatial.shapes import ShapeKind
 
 Vector = tuple[float, float, float]
 
@@ -29,6 +30,18 @@ class Geometry:
     position: tuple[float, ...] = (0.0, 0.0, 0.0)
     orientation: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
     concave: bool = False
+
+
+def half_extents_of(shape: Geometry) -> Vector:
+    """Return the half extents of a shape that is no mesh, as `spatial.shapes` defines them."""
+    radius = shape.radius
+    if shape.kind == ShapeKind.SPHERE:
+        return radius, radius, radius
+    if shape.kind == ShapeKind.CYLINDER:
+        return radius, radius, 0.5 * shape.height
+    if shape.kind == ShapeKind.CAPSULE:
+        return radius, radius, 0.5 * shape.height + radius
+    return shape.half_extents if shape.kind == ShapeKind.BOX else (0.0, 0.0, 0.0)
 
 
 def seen_as(visual: Geometry, collisions: Iterable[Geometry]) -> Geometry:

@@ -77,9 +77,9 @@ class Snapshot:
     collisions: Ints
     """(M, 2) indices of the pairs that collided at the last check."""
     colors: Floats
-    """(N, 4) the colour given to each by `set_color`; -1: that of its shapes."""
+    """(N, 4) the color given to each by `set_color`; -1: that of its shapes."""
     link_colors: LinkColors
-    """By index, the colours given to single links; they come before the one given to the whole."""
+    """By index, the colors given to single links; they come before the one given to the whole."""
     features: Mapping[str, Mapping[str, AnyArray]]
     """The columns (N, ...) of each feature in use, by the names of both; `present` tells which entities have it."""
     bodies: EntityBodies

@@ -176,7 +176,7 @@ class SnapshotBoard:
     def look(self) -> tuple[dict[str, AnyArray], EntityRoster, GivenColors]:
         """Return what a snapshot of this moment is made of; the arrays change with the world.
 
-        EntityRoster and colours are the same objects as before while nothing of them has changed.
+        EntityRoster and colors are the same objects as before while nothing of them has changed.
         """
         world = self._world
         if self._roster is None or self._names_version != world.version:

@@ -104,7 +104,7 @@ def _take_bodies(world: World) -> EntityBodies:
 
 
 def take_colors(world: World) -> GivenColors:
-    """Return the colours given to entities and to single links."""
+    """Return the colors given to entities and to single links."""
     given = world.look.links[world.rows]
     links = {index: given[index] for index in range(len(given)) if given[index]}
     return GivenColors(_frozen(world.look.rgba[world.rows]), links)

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from fleet_sim.core.world_rules import WorldRules
+
 
 class SpeedRule(ABC):
     """A reason to drive slower for a step. Outside of the laws of motion robots have their own limits."""
@@ -19,24 +21,13 @@ class SpeedRule(ABC):
         """Write back what `lower` found, bit for bit."""
 
 
-class SpeedRules:
-    """The rules of a simulation: `world.speed_rules`."""
+class SpeedRules(WorldRules[SpeedRule]):
+    """The rules of a simulation: `world.speed_rules`. They are applied from the next step on."""
 
     def __init__(self) -> None:
-        self._rules: list[SpeedRule] = []
+        super().__init__()
         self.asking: Callable[[], int] = self._rules.__len__
         """Returns how many there are, for who asks in every step."""
-
-    def add(self, rule: SpeedRule) -> None:
-        """Apply `rule` from the next step on."""
-        self._rules.append(rule)
-
-    def remove(self, rule: SpeedRule) -> None:
-        """Apply `rule` no longer."""
-        self._rules.remove(rule)
-
-    def __iter__(self) -> Iterator[SpeedRule]:
-        return iter(self._rules)
 
     def __bool__(self) -> bool:
         return bool(self._rules)

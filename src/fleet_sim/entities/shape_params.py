@@ -148,7 +148,7 @@ class ShapeParams(Checked):
         unit="m",
         doc="Of a cylinder; of a capsule between its half spheres; of white in a height_image.",
     )
-    rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Colour.")
+    rgba_color: tuple[float, float, float, float] = setting((0.8, 0.8, 0.8, 1.0), low=0, high=1, doc="Color.")
     frame_pose: Pose | None = pose_setting(doc="Pose of the shape in the body frame.")
     vertices: Vertices | None = setting(
         None, reader=read_vertices, schema=_TRIPLES, doc="Of a mesh without a file, in m: triples, or one flat list."

@@ -240,15 +240,15 @@ class SimObject(CollisionHandle):
         set_material(self._world, self.row, values)
 
     def set_color(self, rgba: Sequence[float] | None, link: int | str | None = None) -> None:
-        """Colour the entity, or the `link` given by index or name, in red, green, blue and opacity from 0 to 1.
+        """Color the entity, or the `link` given by index or name, in red, green, blue and opacity from 0 to 1.
 
         Cameras, windows and snapshots show it from now on, also after `sim.rebuild_engine()`; `sim.reset()` restores
-        the colours of then. None takes back what was given. Raises InvalidValueError where there is nothing to see.
+        the colors of then. None takes back what was given. Raises InvalidValueError where there is nothing to see.
         """
         set_color(self._world, self.row, rgba, link)
 
     def get_color(self, link: int | str = BASE) -> Rgba | None:
-        """Return the colour in which a link is shown, of its first shape; None where there is nothing to see."""
+        """Return the color in which a link is shown, of its first shape; None where there is nothing to see."""
         return color_of(self._world, self.row, link)
 
     def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:

@@ -14,7 +14,7 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.template import Template, pose_arrays
-from fleet_sim.entities.templates import all_but_place, sameness, template_for
+from fleet_sim.entities.templates import all_but_place, said_by, template_for
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import check_extent
 from fleet_sim.spatial import quaternions
@@ -124,11 +124,11 @@ def spawn_each_row(world: World, cls: type[SimObject] | None, params_list: Seque
             runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
             continue
         last = values
-        key = sameness(params, [])
+        said = said_by(values)
         # Checking params costs more than writing rows, so equal ones are checked once.
-        template = templates.get(key)
+        template = templates.get(said.key)
         if template is None:
-            template = templates[key] = template_for(world, params)
+            template = templates[said.key] = template_for(world, params, said)
         if runs and runs[-1].template is template:
             runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
         else:

@@ -15,7 +15,7 @@ from fleet_sim.core.features import read_features, spawn_values
 from fleet_sim.core.plugins import AGENT_PLUGINS, AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
-from fleet_sim.core.shapes import BodyShape, Geometry, seen_as
+from fleet_sim.core.shapes import BodyShape, Geometry, half_extents_of, seen_as
 from fleet_sim.core.world import World
 from fleet_sim.entities.compound import Geometries, compound_model
 from fleet_sim.entities.concave import check_concave
@@ -31,7 +31,7 @@ from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
 from fleet_sim.models.scaling import scaled_model
 from fleet_sim.settings import Checked, check_fields
 from fleet_sim.settings.fields import fields_of
-from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,16 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
     columns.setdefault("body", {}).update(body)
     for name, settings in params.features.items():
         columns[name] = spawn_values(name, settings)
+    if isinstance(params, AgentSpawnParams):
+        return _template_of_agent(world, params, columns, robot)
+    return Template(columns, dict(params.user_data), tuple(params.features), robot=robot)
+
+
+def _template_of_agent(
+    world: World, params: AgentSpawnParams, columns: dict[str, dict[str, Any]], robot: RobotPlan | None
+) -> Template:
+    """Return the template of an agent whose `columns` lack those of its motion."""
     features = tuple(params.features)
-    if not isinstance(params, AgentSpawnParams):
-        return Template(columns, dict(params.user_data), features, robot=robot)
     plan = plan_controllers(world, params.controller)
     plan.make()  # controllers that cannot be made are rejected here, before anything is spawned
     motion = columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
@@ -205,30 +212,19 @@ def _collision_columns(shape: Geometry) -> dict[str, Any]:
     kind = ShapeKind(shape.kind)
     position: Any = shape.position
     orientation: Any = shape.orientation
+    half_extents: Any
     if kind is ShapeKind.MESH:
         position, half_extents = mesh_box(shape)
     else:
-        half_extents = _half_extents(kind, shape)
+        half_extents = half_extents_of(shape)
     return {
         "shape_kind": int(kind),
         "half_extents": half_extents,
-        "radius": shape.radius if kind in _ROUND else 0.0,
+        "radius": shape.radius if kind in ROUND_KINDS else 0.0,
         "shape_position": position,
         "shape_orientation": orientation,
         "shape_centred": not np.any(position) and tuple(orientation) == (0.0, 0.0, 0.0, 1.0),
     }
-
-
-def _half_extents(kind: ShapeKind, shape: Geometry) -> Any:
-    """Return half extents (3,) of a primitive, as `spatial.shapes` defines them."""
-    radius, height = np.array([shape.radius]), np.array([shape.height])
-    if kind is ShapeKind.SPHERE:
-        return sphere_half_extents(radius)[0]
-    if kind is ShapeKind.CYLINDER:
-        return cylinder_half_extents(radius, height)[0]
-    if kind is ShapeKind.CAPSULE:
-        return capsule_half_extents(radius, height)[0]
-    return shape.half_extents if kind is ShapeKind.BOX else (0.0, 0.0, 0.0)
 
 
 def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
@@ -288,9 +284,6 @@ _FLAGLESS = (".sdf", ".xml", ".mjcf")
 
 WHEELS = "wheels"
 """The motion law of robots that drive by the motors of their wheels."""
-
-_ROUND = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
-
 _LIMITS = (
     ("max_linear_vel", "linear_limits", "linear_limit"),
     ("max_linear_accel", "linear_accels", "linear_accel"),

@@ -6,7 +6,7 @@ Checking params costs more than writing rows, and programs that spawn one by one
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from fleet_sim.core.world import World
@@ -37,16 +37,22 @@ class Identity:
         return id(self.value)
 
 
-def template_for(world: World, params: SimObjectSpawnParams) -> Template:
-    """Return the template of `params`, see `make_template`; params that differ in pose and name only share it."""
+class Said(NamedTuple):
+    """What params say but pose and name: a key that is equal where that is the same."""
+
+    key: tuple[Hashable, ...]
+    by_value: bool
+    """Whether all of it was compared by value. What is compared by identity may change and stay the same object."""
+
+
+def template_for(world: World, params: SimObjectSpawnParams, said: Said | None = None) -> Template:
+    """Return the template of `params`, see `make_template`; those that say the same share it. `said` is `said_by`."""
+    said = said_by(all_but_place(params)) if said is None else said
     # Each time, as it looks whether the file may be read and has changed.
     model = model_of(world, params)
-    by_identity: list[Identity] = []
-    key = (id(model), *sameness(params, by_identity))
-    # What a value that is compared by identity holds may have changed since.
-    if by_identity or not _says_all(params):
+    if not said.by_value or not _says_all(params):
         return make_template(world, params, model)
-    known = _KNOWN.setdefault(world, {})
+    known, key = _KNOWN.setdefault(world, {}), (id(model), said.key)
     template = known.get(key)
     if template is None:
         if len(known) >= _LIMIT:
@@ -63,16 +69,15 @@ def all_but_place(params: SimObjectSpawnParams) -> tuple[object, ...]:
     return type(params), *values.values()
 
 
-def sameness(params: SimObjectSpawnParams, by_identity: list[Identity]) -> tuple[Hashable, ...]:
-    """Return a key that is equal only for params that differ at most in pose and name.
+def said_by(values: tuple[object, ...]) -> Said:
+    """Return what params say whose class and values are `values`, see `all_but_place`.
 
-    Values that cannot be compared are equal only to themselves, and are appended to `by_identity`.
+    Values that cannot be compared are equal only to themselves.
     """
-    return type(params), *(
-        value if isinstance(value, _PLAIN) else _content(value, by_identity)
-        for key, value in vars(params).items()
-        if key not in ("name", "initial_pose")
-    )
+    by_identity: list[Identity] = []
+    cls, *others = values
+    key = (cls, *[value if isinstance(value, _PLAIN) else _content(value, by_identity) for value in others])
+    return Said(key, not by_identity)
 
 
 def _says_all(params: SimObjectSpawnParams) -> bool:

@@ -14,7 +14,7 @@ from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.kinematics.wheel_places import find_places
 from fleet_sim.models.structure import Structure
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.shapes import ROUND_KINDS
 
 TURNING = "wheels"
 """The feature that turns the wheels of robots without motors."""
@@ -66,8 +66,7 @@ def find_wheels(model: RobotModel, radius: float | None = None, separation: floa
 
 def _radius(model: RobotModel, link: int) -> float:
     """Return the radius of a wheel's collision shape, 0 if it is not round."""
-    round_kinds = (ShapeKind.CYLINDER, ShapeKind.SPHERE, ShapeKind.CAPSULE)
-    shapes = [part.geometry for part in model.collisions if part.link == link and part.geometry.kind in round_kinds]
+    shapes = [part.geometry for part in model.collisions if part.link == link and part.geometry.kind in ROUND_KINDS]
     return max((shape.radius for shape in shapes), default=0.0)
 
 

@@ -183,7 +183,7 @@ class BaseGymEnv(Attentive, gym.Env[Any, Any]):
         return begun(self.camera)
 
     def render(self, mode: str | None = None, get_depth_data: bool = False) -> Any:
-        """Return the camera's picture in the render mode (or `mode`): colours, or colours and depth in m.
+        """Return the camera's picture in the render mode (or `mode`): colors, or colors and depth in m.
 
         Return None in the mode "human", where the window shows the scene, and without a render mode. The mode "rgb" is
         another name of "rgb_array". Raises InvalidValueError for others.
@@ -205,7 +205,7 @@ class BaseGymEnv(Attentive, gym.Env[Any, Any]):
 
 
 def picture_spaces(config: BinPickingConfig) -> tuple[Any, Any]:
-    """Return the spaces of the camera's colours and depth."""
+    """Return the spaces of the camera's colors and depth."""
     camera = config.camera
     size = (camera.height_resolution, camera.width_resolution)
     # Scaled depth is a grey picture.

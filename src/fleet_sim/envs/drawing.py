@@ -24,7 +24,7 @@ ROBOTS: tuple[Color, ...] = (
     (186, 52, 66),
     (94, 104, 20),
 )
-"""Colours of the robots, reused in this order."""
+"""Colors of the robots, reused in this order."""
 
 
 class ArenaCanvas:

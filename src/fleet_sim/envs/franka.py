@@ -24,7 +24,7 @@ class JointsEnv(FrankaBaseEnv):
     """Base class of environments whose actions are one number for each of the nine joints.
 
     With `normalized_actions` each number is in [-1, 1], scaled to the range of its joint; the registered Gymnasium ids
-    use it. Observations are colours (H, W, 3) and depth (H, W) in m.
+    use it. Observations are colors (H, W, 3) and depth (H, W) in m.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Franka1Env(JointsEnv):
 class Franka2Env(FrankaBaseEnv):
     """Actions are gripper displacements: dx, dy, dz up to `dv` m, a rotation up to `da` rad, and open (> 0) or close.
 
-    Observations are a dictionary: `gripper_position` (3,) in m, world frame; `image`, colours of `downsample_height` x
+    Observations are a dictionary: `gripper_position` (3,) in m, world frame; `image`, colors of `downsample_height` x
     `downsample_width`; `gripper_open`, 1 or 0.
     """
 

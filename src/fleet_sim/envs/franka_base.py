@@ -86,7 +86,7 @@ class FrankaBaseEnv(BaseGymEnv):
         return {"grabs": self.completed_grabs, "objects": self.get_current_number_of_objects()}
 
     def get_state(self) -> Any:
-        """Return the camera's colours (H, W, 3) and depth (H, W) in m."""
+        """Return the camera's colors (H, W, 3) and depth (H, W) in m."""
         return self._camera().get_image(get_depth_data=True)
 
     def get_reward(self, info: dict[str, Any] | None = None) -> float:

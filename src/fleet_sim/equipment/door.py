@@ -5,24 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.core.schema import NO_ROW
+from fleet_sim.entities.feature_handle import FeatureHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.equipment.door_columns import DoorColumns
 from fleet_sim.equipment.door_settings import DoorMode
 from fleet_sim.equipment.doors import command, modes_of
 
 
-class DoorHandle:
+class DoorHandle(FeatureHandle):
     """A handle of one door, by its leaf. Raises StaleHandleError once the leaf was removed."""
+
+    feature = "door"
 
     def __init__(self, leaf: SimObject, table: DoorColumns) -> None:
         self._leaf = leaf
         self._table = table
-
-    @classmethod
-    def of(cls, leaf: SimObject) -> DoorHandle:
-        """Return the door that `leaf` is part of; raises StateError where it is none."""
-        door: DoorHandle = leaf.feature("door")
-        return door
 
     @property
     def _row(self) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.collision.bounds import shape_arrays
 from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.feature_rows import FeatureRows
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.recipients import Recipients
@@ -37,28 +38,17 @@ def command(table: DoorColumns, doors: Rows, is_open: bool) -> None:
     table.open_until[doors] = 0.0
 
 
-class Doors:
+class Doors(FeatureRows[DoorColumns]):
     """Moves all leaves in each step. A door is named after its leading leaf."""
 
     def __init__(self, world: World, table: DoorColumns) -> None:
-        self._world = world
-        self._table = table
+        super().__init__(world, table)
         world.collision_rules.add(InFrame(world))
-
-    @property
-    def world(self) -> World:
-        """Where the doors are."""
-        return self._world
-
-    @property
-    def table(self) -> DoorColumns:
-        """The columns of the leaves."""
-        return self._table
 
     @property
     def rows(self) -> Rows:
         """The leading leaves of all doors."""
-        leaves = self._table.among(self._world.rows)
+        leaves = super().rows
         return leaves[self._table.leader[leaves] == NO_ROW]
 
     def modes(self, doors: Rows) -> list[DoorMode]:

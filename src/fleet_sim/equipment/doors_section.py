@@ -6,50 +6,35 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from fleet_sim.config.sections import Section
+from fleet_sim.config.sections import SettingsSection
 from fleet_sim.equipment.door_building import build_door, settings_of
 from fleet_sim.equipment.door_settings import DoorSettings, DoorsSettings
-from fleet_sim.errors import ConfigError, FleetSimError, UnknownNameError
-from fleet_sim.settings import object_schema, read
+from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 
-class DoorsSection(Section[MultiRobotSimulationCore]):
+class DoorsSection(SettingsSection[MultiRobotSimulationCore]):
     """Builds the doors of a scenario; `sim.features.use("door")` returns the Doors."""
 
     doc = "Doors: those of the site, and others."
     of_building = True
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of DoorsSettings."""
-        schema = object_schema(DoorsSettings)
-        # An empty section is null in YAML.
-        return {**schema, "type": [schema["type"], "null"]}
-
-    def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError where the settings are wrong."""
-        self._read(entry, source)
+    name = "doors"
+    settings_class = DoorsSettings
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Build the doors; raises ConfigError."""
-        settings = self._read(entry, source)
+        settings: DoorsSettings = self.read(entry, source)
         for where, make in _doors(sim, settings):
             try:
                 build_door(sim, make())
             except FleetSimError as error:
                 raise ConfigError.of(error).within(where, source=source) from error
 
-    def _read(self, entry: Any, source: str) -> DoorsSettings:
-        return read(DoorsSettings, {} if entry is None else entry, source=source, path="doors")
-
 
 def _doors(sim: MultiRobotSimulationCore, settings: DoorsSettings) -> Iterator[tuple[str, Callable[[], DoorSettings]]]:
     """Yield what makes the settings of each door, with the key that describes it."""
-    try:
-        site = sim.get_manager("site") if settings.site else None
-    except UnknownNameError:
-        # A scenario without a site has the doors that it lists.
-        site = None
+    # A scenario without a site has the doors that it lists.
+    site = sim.extensions.find_manager("site") if settings.site else None
     for door in site.doors if site else ():
         time, automatic = settings.time, settings.automatic
         yield "doors.site", partial(settings_of, door, floor=0.0, time=time, automatic=automatic)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from fleet_sim.entities.feature_handle import FeatureHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.equipment.lifts import Lifts
 
 
-class LiftHandle:
+class LiftHandle(FeatureHandle):
     """A handle of one lift, by its cabin. Raises StaleHandleError once that was removed."""
+
+    feature = "lift"
 
     def __init__(self, cabin: SimObject, lifts: Lifts) -> None:
         self._cabin = cabin
         self._lifts = lifts
-
-    @classmethod
-    def of(cls, cabin: SimObject) -> LiftHandle:
-        """Return the lift that `cabin` is of; raises StateError where it is of none."""
-        lift: LiftHandle = cabin.feature("lift")
-        return lift
 
     @property
     def name(self) -> str:

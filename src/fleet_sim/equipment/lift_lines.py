@@ -16,6 +16,7 @@ from fleet_sim.equipment.lift_plan import Entrance
 from fleet_sim.equipment.lifts import STEP, Lifts
 from fleet_sim.errors import InvalidValueError, StateFileError
 from fleet_sim.saved_classes import saved
+from fleet_sim.spatial.lines import distances_to_lines
 
 ROOM = 0.1
 """Between a robot in front of a lift and the leaves of its doors, in m."""
@@ -124,7 +125,7 @@ class LiftLines:
         rows = rows[(above >= -STEP) & (above <= 2.0 * self._lifts.table.half[lift, 2])]
         radius = footprint_radius(world, robot)
         begin, end = world.position[lift, :2], outside(plan.entrances[floor], radius)
-        away = distances_to(world.position[rows, :2], begin, end) - radius
+        away = distances_to_lines(world.position[rows, :2], begin, end) - radius
         near = rows[away < WIDEST]
         return all(
             float(gap) > footprint_radius(world, row)
@@ -171,11 +172,3 @@ class LiftLines:
 def outside(entrance: Entrance, radius: float) -> Floats:
     """Return the place (2,) of a robot with a footprint of `radius` m in front of the doors of a floor."""
     return entrance.middle + (radius + 2.0 * ROOM) * entrance.outward
-
-
-def distances_to(points: Floats, begin: Floats, end: Floats) -> Floats:
-    """Return the distances (K,) in m of `points` (K, 2) from the line between `begin` (2,) and `end` (2,)."""
-    along = end - begin
-    shares = np.clip(((points - begin) * along).sum(axis=1) / max(float((along * along).sum()), 1e-12), 0.0, 1.0)
-    offsets = points - begin - shares[:, None] * along
-    return np.asarray(np.sqrt((offsets * offsets).sum(axis=1)))

@@ -11,6 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.feature_rows import FeatureRows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
@@ -39,32 +40,26 @@ class LiftSession:
         self.calls: deque[int] = deque()
 
 
-class Lifts:
+class Lifts(FeatureRows[LiftColumns]):
     """Moves all cabins in each step, before doors and robots move."""
 
     def __init__(self, world: World, table: LiftColumns, doors: Doors) -> None:
+        super().__init__(world, table)
         self.building = False
         """Whether `build_lift` is spawning one; nobody else can."""
         self.riders: dict[int, int] = {}
         """Robots that have a lift to themselves on their routes, by the row of the lift, see LiftLines."""
         self.refused = 0
         """Requests for what is unknown, or while the lift did something else."""
-        self._world = world
-        self._table = table
         self._doors = doors
         self._plans: dict[int, LiftPlan] = {}
         self._sessions: dict[int, LiftSession] = {}
         world.on_remove.append(self._removed)
 
     @property
-    def table(self) -> LiftColumns:
-        """The columns of lifts."""
-        return self._table
-
-    @property
     def rows(self) -> Rows:
         """The rows of the cabins."""
-        rows = self._table.among(self._world.rows)
+        rows = super().rows
         return rows[self._table.cabin[rows] == NO_ROW]
 
     def own(self, row: int, leaves: Sequence[SimObject], plan: LiftPlan, floor: int) -> None:

@@ -12,7 +12,7 @@ from fleet_sim.arrays import Bools, Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import LiftStop, NoRoute, Route, Stretch
 from fleet_sim.core.world import World
-from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, distances_to, outside
+from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, outside
 from fleet_sim.equipment.lift_plan import Entrance
 from fleet_sim.equipment.lifts import STEP, Lifts
 from fleet_sim.equipment.shafts import without_shafts
@@ -20,6 +20,7 @@ from fleet_sim.equipment.standing import around, clear_place, standing_discs
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building
 from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.spatial.lines import distances_to_lines
 from fleet_sim.traffic.router import Router
 
 WALL = 0.05
@@ -214,7 +215,7 @@ class StoreyRouter:
             # Wide enough for whoever fits through the doors, and stands before them.
             other = self._lifts.plan(lift).entrances[floor]
             end = outside(other, 0.5 * other.width)
-            mask &= distances_to(places, other.middle, end) >= radius + 0.5 * other.width + APART
+            mask &= distances_to_lines(places, other.middle, end) >= radius + 0.5 * other.width + APART
             for kept in self._lines.places(lift, floor, row):
                 mask &= _apart(places, kept.x, kept.y, radius + kept.radius)
         places, reach = places[mask], reach[mask]

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Rows
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.feature_rows import FeatureRows
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.equipment.fittings import fittings_mask
@@ -22,25 +23,14 @@ MOST_REMEMBERED = 10_000
 """Requests whose outcome a cell remembers."""
 
 
-class Workcells:
+class Workcells(FeatureRows[WorkcellColumns]):
     """Serves robots when it is asked to. Each outcome is the event `robot_served`, also of a request that is repeated:
     `cell`, `request`, `success` and `reason`."""
 
     def __init__(self, world: World, table: WorkcellColumns) -> None:
-        self._world = world
-        self._table = table
+        super().__init__(world, table)
         self._outcomes: dict[int, dict[str, str]] = {}
         world.on_remove.append(self._removed)
-
-    @property
-    def table(self) -> WorkcellColumns:
-        """The columns of the cells."""
-        return self._table
-
-    @property
-    def rows(self) -> Rows:
-        """The rows of all cells."""
-        return self._table.among(self._world.rows)
 
     # ---- the step ----------------------------------------------------------------------------------------------------
 

@@ -46,9 +46,9 @@ class ViewNames:
     def take_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Picture:
-        """Return an image of the world (colours, depth in m, rows); needs no window and no GPU.
+        """Return an image of the world (colors, depth in m, rows); needs no window and no GPU.
 
-        `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves the colours.
+        `camera_config` is as in `setup_camera`. `fleet_sim.images.write_png` saves the colors.
         """
         return self.view.take_picture(width, height, camera_config)
 

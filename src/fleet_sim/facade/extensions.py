@@ -98,6 +98,10 @@ class Extensions:
             raise unknown_name("manager", name, self._managers)
         return self._managers[name]
 
+    def find_manager(self, name: str) -> Any:
+        """Return the manager called `name`, None where there is none."""
+        return self._managers.get(name)
+
     # ---- the step ----------------------------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:

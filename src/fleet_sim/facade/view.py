@@ -93,7 +93,7 @@ class View:
     def take_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Picture:
-        """Return an image of the world (colours, depth in m, rows); needs no window and no GPU."""
+        """Return an image of the world (colors, depth in m, rows); needs no window and no GPU."""
         view = view_from_config(self._camera_settings(camera_config), self._scene_bounds())
         # TinyRenderer's shadow map covers the middle of a scene only: all beyond its edge would be dark.
         return render(self._mirror, width, height, view, shadow=False)
@@ -101,7 +101,7 @@ class View:
     def draw_picture(
         self, width: int = 640, height: int = 480, camera_config: Mapping[str, Any] | CameraParams | None = None
     ) -> Bytes:
-        """Return colours (height, width, 3) of a smooth picture with shadows, see `drawing.Painter`."""
+        """Return colors (height, width, 3) of a smooth picture with shadows, see `drawing.Painter`."""
         with self.painter(width, height) as painter:
             return painter.draw(self.framed(width, height, camera_config))
 
@@ -162,11 +162,11 @@ class View:
         return self._mirror.client.quiet()
 
     def colors_collisions(self) -> bool:
-        """Return whether bodies that collide are coloured, or some still are."""
+        """Return whether bodies that collide are colored, or some still are."""
         return self._params.enable_collision_color_change or self._highlight.is_shown
 
     def show_collisions(self) -> None:
-        """Colour bodies while they collide, if the settings enable it; else give back the colours of coloured ones."""
+        """Color bodies while they collide, if the settings enable it; else give back the colors of colored ones."""
         if self._params.enable_collision_color_change:
             self._highlight.show(np.unique(self._collisions.pairs).tolist())
         elif self._highlight.is_shown:

@@ -9,13 +9,13 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.robot_model import BASE, REVOLUTE, RobotModel
-from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.shapes import Geometry, half_extents_of
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.forward import ORIGIN, Forward
 from fleet_sim.kinematics.tree import Tree, tree_of
 from fleet_sim.meshes.loading import mesh_extents
 from fleet_sim.spatial import poses, quaternions
-from fleet_sim.spatial.shapes import ShapeKind, capsule_half_extents, cylinder_half_extents, sphere_half_extents
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 CHUNK = 256
 """Robots computed at once, few enough that the temporary arrays stay in the processor's cache."""
@@ -110,7 +110,7 @@ def round_mask(model: RobotModel) -> Bools:
 def _is_round(tree: Tree, link: int, geometry: Geometry) -> bool:
     """Return whether a shape is round about the axis of the joint that moves its body, which is not the base."""
     body = int(tree.link_body[link])
-    if geometry.kind not in (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE) or not tree.turning[body, 0]:
+    if geometry.kind not in ROUND_KINDS or not tree.turning[body, 0]:
         return False
     position, orientation = poses.compose(
         tree.link_position[[link]],
@@ -142,16 +142,8 @@ def _mesh_box(geometry: Geometry) -> tuple[Floats, Floats]:
 
 def _box(geometry: Geometry) -> tuple[Floats, Floats]:
     """Return centre and half extents of the box around a geometry, in its own frame."""
-    kind, radius, height = geometry.kind, np.array([geometry.radius]), np.array([geometry.height])
-    centre = np.zeros(3)
-    if kind == ShapeKind.BOX:
-        return centre, np.array(geometry.half_extents)
-    if kind == ShapeKind.SPHERE:
-        return centre, sphere_half_extents(radius)[0]
-    if kind == ShapeKind.CYLINDER:
-        return centre, cylinder_half_extents(radius, height)[0]
-    if kind == ShapeKind.CAPSULE:
-        return centre, capsule_half_extents(radius, height)[0]
-    if kind == ShapeKind.MESH:
+    if geometry.kind == ShapeKind.MESH:
         return _mesh_box(geometry)
-    raise InvalidValueError("a plane is unbounded and has no box; robots collide with finite shapes")
+    if geometry.kind == ShapeKind.PLANE:
+        raise InvalidValueError("a plane is unbounded and has no box; robots collide with finite shapes")
+    return np.zeros(3), np.array(half_extents_of(geometry))

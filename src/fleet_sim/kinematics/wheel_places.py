@@ -19,7 +19,7 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.kinematics.bounds import mesh_box, round_mask
 from fleet_sim.models.structure import Structure
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ def _of(pieces: tuple[LinkGeometry, ...], link: int) -> list[LinkGeometry]:
 
 def _radius_of(shape: Geometry, axis: Floats) -> float:
     """Return the radius of a round shape, or of a mesh that is as wide as high across `axis` (3,), else 0."""
-    if shape.kind in (ShapeKind.CYLINDER, ShapeKind.SPHERE, ShapeKind.CAPSULE):
+    if shape.kind in ROUND_KINDS:
         return shape.radius
     if shape.kind != ShapeKind.MESH:
         return 0.0

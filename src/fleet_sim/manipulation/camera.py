@@ -40,7 +40,7 @@ def opengl_is_there() -> bool:
 
 
 class Camera(Attentive):
-    """A camera with colours and depth; depth is in m along the optical axis, at most the distance of the far plane."""
+    """A camera with colors and depth; depth is in m along the optical axis, at most the distance of the far plane."""
 
     render_modes = RENDER_MODES
 
@@ -151,7 +151,7 @@ class Camera(Attentive):
         return self.sensor.read()
 
     def get_image(self, sim_mode: str | None = None, get_depth_data: bool = False) -> Bytes | tuple[Bytes, Depth]:
-        """Return colours (H, W, 3), and with `get_depth_data` also depth (H, W) in m.
+        """Return colors (H, W, 3), and with `get_depth_data` also depth (H, W) in m.
 
         With the setting `scale_depth_data` depth is a grey picture instead: 0 at the near plane, 255 at the far one.
         """

@@ -11,7 +11,7 @@ from fleet_sim.paths import is_file
 def read_mtl(file: Path, notes: list[str]) -> dict[str, Material]:
     """Return the materials of an MTL file by name; missing files are appended to `notes`."""
     if not is_file(file):
-        notes.append(f"materials {file} are missing; the mesh is drawn in one colour")
+        notes.append(f"materials {file} are missing; the mesh is drawn in one color")
         return {}
     materials: dict[str, Material] = {}
     name = ""
@@ -40,5 +40,5 @@ def texture_file(folder: Path, name: str, notes: list[str]) -> str:
 
 
 def textured(material: Material) -> Material:
-    """Return the material, white if it has a texture, so that only the texture colours it, as in PyBullet's view."""
+    """Return the material, white if it has a texture, so that only the texture colors it, as in PyBullet's view."""
     return Material((1.0, 1.0, 1.0, 1.0), material.texture) if material.texture else material

@@ -15,7 +15,7 @@ from fleet_sim.meshes.normals import corner_normals
 
 @dataclass(frozen=True)
 class Material:
-    """A surface: its colour, multiplied with the instance's, and its texture file ("": none)."""
+    """A surface: its color, multiplied with the instance's, and its texture file ("": none)."""
 
     rgba: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
     texture: str = ""

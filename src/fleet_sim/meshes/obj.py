@@ -1,4 +1,4 @@
-"""Wavefront OBJ files, with the colours and textures of their MTL files."""
+"""Wavefront OBJ files, with the colors and textures of their MTL files."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
     ]
     if tag == "visual":
         color = _text(*geometry.rgba)
-        # Named by its colour: materials of one name must be one colour, as others refer to them by name.
+        # Named by its color: materials of one name must be one color, as others refer to them by name.
         lines.append(f'      <material name="{color}"><color rgba="{color}"/></material>')
     return [*lines, f"    </{tag}>"]
 

@@ -46,7 +46,7 @@ def image_heights(path: str, white: float) -> Heights:
             mode, pixels = str(image.mode), np.asarray(image, np.float64)
     except (OSError, ValueError) as error:
         raise InvalidValueError(f"height_image: {path!r} cannot be read: {error}") from error
-    # Colours would have to be weighed into heights, and nobody said how.
+    # Colors would have to be weighed into heights, and nobody said how.
     if mode != "L" and mode not in _SIXTEEN_BITS:
         raise InvalidValueError(f"height_image: {path!r} is no grayscale picture of 8 or 16 bits, but of mode {mode!r}")
     _check_grid(pixels, "height_image")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
 from fleet_sim.models.meshes import folders_in
-from fleet_sim.paths import data_roots, expanded, is_file
+from fleet_sim.paths import data_roots, is_file
 
 Tier = Literal["local", "pybullet_data", "ros", "robot_descriptions", "user"]
 TIERS: tuple[str, ...] = get_args(Tier)
@@ -34,18 +34,20 @@ def locate(tier: str, relative: str, install_hint: str = "") -> Path:
     if tier == "robot_descriptions":
         return _described_file(relative)
     if tier == "user":
-        candidates = [expanded(relative)]
-    elif tier == "pybullet_data":
-        candidates = [_pybullet_folder() / relative]
+        folders: Sequence[str | Path] = ("",)
+        relative = os.path.expanduser(relative)
     else:
-        candidates = [folder / relative for folder in _folders(tier)]
-    for candidate in candidates:
+        folders = [_pybullet_folder()] if tier == "pybullet_data" else _folders(tier)
+    for folder in folders:
+        # One by one and as texts: paths cost more than looking, and each spawn looks.
+        candidate = os.path.join(folder, relative)
         if is_file(candidate):
             return Path(os.path.abspath(candidate))
     hint = f" Install it: {install_hint}" if install_hint else ""
-    if tier == "ros" and not candidates:
+    if tier == "ros" and not folders:
         raise InvalidValueError(f"no ROS package holds {relative!r}: AMENT_PREFIX_PATH is not set.{hint}")
-    raise InvalidValueError(f"there is no file {relative!r}. Searched: {', '.join(map(str, candidates))}.{hint}")
+    searched = ", ".join(os.path.join(folder, relative) for folder in folders)
+    raise InvalidValueError(f"there is no file {relative!r}. Searched: {searched}.{hint}")
 
 
 def scan(tier: str) -> dict[str, str]:

@@ -76,7 +76,7 @@ class _Reader:
         return geometry_of(shape_in(element), position, orientation, color, self._meshes)
 
     def _color(self, element: Element) -> Color:
-        """Return the colour of a <material>; if it defines one, later materials can refer to it by name."""
+        """Return the color of a <material>; if it defines one, later materials can refer to it by name."""
         name, color = element.attributes.get("name", ""), element.child("color")
         if color is None:
             return self._colors.get(name, DEFAULT_COLOR)

@@ -16,13 +16,12 @@ from fleet_sim.motion.limits import linear_any_way
 from fleet_sim.motion.unicycles import CLEARANCE, AvoidanceScene, unicycle_speeds
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 POSE, VELOCITY = ControllerMode.POSE.code, ControllerMode.VELOCITY.code
 MAX_SPEED = 1e3
 """Speed limit assumed for robots without one, in m/s."""
 
-_ROUND = (int(ShapeKind.SPHERE), int(ShapeKind.CYLINDER), int(ShapeKind.CAPSULE))
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
 
 
@@ -152,7 +151,7 @@ def _scene(world: World, movers: Bools) -> AvoidanceScene:
     solid &= ~np.isin(kinds, _SHAPELESS)
     rows = np.flatnonzero(movers | solid)
     extents, offsets = world.half_extents[rows], world.shape_position[rows]
-    round_mask = np.isin(kinds[rows], _ROUND)
+    round_mask = np.isin(kinds[rows], ROUND_KINDS)
     radii = np.where(round_mask, world.radius[rows], np.sqrt(extents[:, 0] ** 2 + extents[:, 1] ** 2))
     radii += np.sqrt(offsets[:, 0] ** 2 + offsets[:, 1] ** 2)
     yields = movers[rows]

@@ -98,10 +98,7 @@ def _drive_omni(
             steering.waypoint[row] += 1
         elif not steering.turning[row]:
             # Who still turns stays at the goal and arrives when both are done.
-            if not steering.align_final[row] or is_aligned(bodies, points, row, goal):
-                _list(lists.ended, lists, _ENDED, row)
-            else:
-                steering.turning[row] = True
+            _end_or_turn(row, goal, bodies, steering, points, lists)
     return True
 
 
@@ -130,11 +127,18 @@ def _drive_differential(
         if steering.waypoint[row] != steering.path_length[row] - 1:
             steering.waypoint[row] += 1
             _list(lists.onward, lists, _ONWARD, row)
-        elif not steering.align_final[row] or is_aligned(bodies, points, row, goal):
-            _list(lists.ended, lists, _ENDED, row)
         else:
-            steering.turning[row] = True
+            _end_or_turn(row, goal, bodies, steering, points, lists)
     return True
+
+
+@inlined
+def _end_or_turn(row: int, goal: int, bodies: BodyArrays, steering: Steering, points: PathPoints, lists: Lists) -> None:
+    """Let a robot that came to its goal arrive, or begin to turn there."""
+    if not steering.align_final[row] or is_aligned(bodies, points, row, goal):
+        _list(lists.ended, lists, _ENDED, row)
+    else:
+        steering.turning[row] = True
 
 
 @inlined

@@ -10,7 +10,6 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Ints, Rows
 from fleet_sim.core.pipeline import Phase, System
-from fleet_sim.errors import UnknownNameError
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.odometer import STANDS, batteries_of
 from fleet_sim.orders.orders import Orders
@@ -194,10 +193,7 @@ class OrderRun:
         return {} if traffic is None else planning_of(traffic)
 
     def _traffic(self) -> Traffic | None:
-        try:
-            traffic: Traffic = self._sim.get_manager("traffic")
-        except UnknownNameError:
-            return None
+        traffic: Traffic | None = self._sim.extensions.find_manager("traffic")
         return traffic
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
@@ -216,12 +212,8 @@ class OrderRun:
 
 def figure_source(sim: MultiRobotSimulationCore) -> RunSource | None:
     """Return what gathers the figures of `sim` from now on: of its tasks or its orders; None where it has neither."""
-    source: RunSource
-    try:
-        source = sim.get_manager("tasks")
-    except UnknownNameError:
-        try:
-            source = OrderRun(sim, sim.get_manager("orders"))
-        except UnknownNameError:
-            return None
-    return source
+    tasks: RunSource | None = sim.extensions.find_manager("tasks")
+    if tasks is not None:
+        return tasks
+    orders = sim.extensions.find_manager("orders")
+    return None if orders is None else OrderRun(sim, orders)

@@ -141,10 +141,7 @@ def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:
 
 
 def _traffic(sim: MultiRobotSimulationCore) -> Traffic | None:
-    try:
-        traffic: Traffic = sim.get_manager("traffic")
-    except UnknownNameError:
-        return None
+    traffic: Traffic | None = sim.extensions.find_manager("traffic")
     return traffic
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -17,6 +16,7 @@ from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.snapshot import EntityBodies
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_SIZE
+from fleet_sim.gate.json_values import json_in, number_of, text_of
 from fleet_sim.gate.remote import may_read, remote_input
 from fleet_sim.models.generated import cache_folder
 from fleet_sim.models.loading import load_robot_model
@@ -25,7 +25,6 @@ from fleet_sim.models.scaling import scaled_model
 from fleet_sim.spatial.shapes import ShapeKind
 
 MOST_ENTITIES = 1_000_000
-LONGEST_NAME = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +47,18 @@ def read_roster(text: str, folders: Sequence[str | Path] = ()) -> RecordedRoster
     Files of models and meshes are read from `folders` and the folders of models only. What is elsewhere, or is not
     there any more, is shown as a box, and a note says so.
     """
-    content = _json(text)
+    content = json_in(text, "the list of entities")
     entries, notes = _list(content, "entities"), dict[str, None]()
     if len(entries) > MOST_ENTITIES:
         raise InvalidValueError(f"{len(entries)} entities; at most {MOST_ENTITIES} are read")
     with remote_input([*model_folders(), cache_folder(), *folders]):
         shapes = [_shape(entry, notes) for entry in _list(content, "shapes")]
-        paths = [_text(path) for path in _list(content, "models")]
+        paths = [text_of(path) for path in _list(content, "models")]
         made = [_entity(entry, shapes, paths, notes) for entry in entries]
-    names = tuple(_text(entry.get("name")) for entry in entries)
+    names = tuple(text_of(entry.get("name")) for entry in entries)
     if len(set(names)) != len(names):
         raise InvalidValueError("two entities have one name")
-    joint_names = tuple(tuple(_text(name) for name in _list(entry, "joints")) for entry in entries)
+    joint_names = tuple(tuple(text_of(name) for name in _list(entry, "joints")) for entry in entries)
     joint_counts = np.array([len(joints) for joints in joint_names], np.int64)
     bodies = EntityBodies(
         models=tuple(model for model, _ in made),
@@ -115,7 +114,7 @@ def _shape(entry: Any, notes: dict[str, None]) -> BodyShape:
     return BodyShape(
         visual=_geometry(entry["visual"], notes),
         collision=_geometry(entry["collision"], notes),
-        model_path=_text(entry["model_path"]),
+        model_path=text_of(entry["model_path"]),
         fixed_base=entry["fixed_base"] is True,
         scale=_number(entry["scale"], 1e-9),
     )
@@ -126,7 +125,7 @@ def _geometry(entry: Any, notes: dict[str, None]) -> Geometry | None:
         return None
     if not isinstance(entry, dict) or set(entry) != {item.name for item in fields(Geometry)}:
         raise InvalidValueError(f"expected a geometry, got {brief(entry)}")
-    kind, mesh = _count(entry["kind"], max(ShapeKind)), _text(entry["mesh_path"])
+    kind, mesh = _count(entry["kind"], max(ShapeKind)), text_of(entry["mesh_path"])
     if kind == ShapeKind.MESH and not may_read(mesh):
         notes[f"{mesh} is in no folder of models: a box is shown for it; name its folder"] = None
         kind, mesh = int(ShapeKind.BOX), ""
@@ -147,24 +146,11 @@ def _geometry(entry: Any, notes: dict[str, None]) -> Geometry | None:
 # ---- plain values ----------------------------------------------------------------------------------------------------
 
 
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidValueError(f"not JSON: {str(error)[:200]}") from error
-
-
 def _list(content: Any, key: str) -> list[Any]:
     if not isinstance(content, dict) or not isinstance(content.get(key), list):
         raise InvalidValueError(f"expected a list {key!r} in {brief(content)}")
     found: list[Any] = content[key]
     return found
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_NAME or "\0" in value:
-        raise InvalidValueError(f"expected a text of at most {LONGEST_NAME} letters, got {brief(value)}")
-    return value
 
 
 def _count(value: object, most: int) -> int:
@@ -174,9 +160,7 @@ def _count(value: object, most: int) -> int:
 
 
 def _number(value: object, low: float = -LARGEST_SIZE) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= LARGEST_SIZE:
-        raise InvalidValueError(f"expected a number from {low:g} to {LARGEST_SIZE:g}, got {brief(value)}")
-    return float(value)
+    return number_of(value, low, LARGEST_SIZE)
 
 
 def _numbers(value: object, count: int) -> tuple[float, ...]:

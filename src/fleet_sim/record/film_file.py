@@ -42,7 +42,7 @@ class FilmFile:
         encoding = ENCODINGS.get(self.path.suffix.lower())
         if encoding is None:
             raise InvalidValueError(f"{path}: the ending says the kind of film; known: {', '.join(ENCODINGS)}")
-        # Halves of colours are shared by two pixels in videos.
+        # Halves of colors are shared by two pixels in videos.
         if width % 2 or height % 2:
             raise InvalidValueError(f"size: expected even numbers, got {width}x{height}")
         check_target(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.json_values import mapping_in
 from fleet_sim.record.entities import RecordedRoster, read_roster
 from fleet_sim.record.mcap_index import McapIndex, Place, Topic, count_until
 from fleet_sim.record.message_types import NS_PER_S
@@ -79,13 +79,7 @@ class Recording:
         text = self.index.attachments.get(SCENARIO)
         if text is None:
             return {}
-        try:
-            content = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InvalidValueError(f"{self.path}: {SCENARIO} in it is no JSON: {str(error)[:200]}") from error
-        if not isinstance(content, dict):
-            raise InvalidValueError(f"{self.path}: {SCENARIO} in it is no mapping")
-        return content
+        return mapping_in(text, f"{self.path}: {SCENARIO} in it")
 
     @property
     def floor_plans(self) -> tuple[FloorPlan, ...]:

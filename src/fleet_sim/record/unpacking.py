@@ -30,7 +30,7 @@ def string_of(data: bytes) -> str:
 
 
 def read_details(data: bytes) -> dict[str, Any]:
-    """Return who carries what, and colours, by name."""
+    """Return who carries what, and colors, by name."""
     content = json.loads(string_of(data))
     if not isinstance(content, dict) or not all(isinstance(value, dict) for value in content.values()):
         raise InvalidValueError("expected mappings by name")

@@ -65,7 +65,7 @@ def _line(row: Row, pair: bool) -> str:
 
 
 def _change(row: Row) -> str:
-    """Return the change from the first run to the second, coloured where one of them is better."""
+    """Return the change from the first run to the second, colored where one of them is better."""
     change, (first, second) = row.change, row.values
     if first is None or second is None:
         return f'<span class="same">{NONE}</span>'

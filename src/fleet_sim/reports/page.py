@@ -80,7 +80,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
 def _about(runs: Sequence[Run], names: Sequence[str]) -> str:
     """Return a line about each run: how many robots for how long."""
     lines = []
-    # `strict=False`: there are two colours, and one run or two.
+    # `strict=False`: there are two colors, and one run or two.
     for run, name, color in zip(runs, names, plots.RUNS, strict=False):
         robots, seconds = run.figures.get("robots"), run.figures.get("simulated_s")
         said = f"{number(robots)} robots for {number(seconds)} s of simulated time"

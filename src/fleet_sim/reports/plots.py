@@ -12,7 +12,7 @@ from fleet_sim.reports.svg import Plot, legend
 from fleet_sim.traffic.figures import Run
 
 RUNS = ("var(--first)", "var(--second)")
-"""Colours of the two runs."""
+"""Colors of the two runs."""
 
 STATES = {
     "driving": "var(--blue)",
@@ -34,9 +34,9 @@ TASKS_OF_A_POINT = 20
 
 
 def colors_of(states: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each state: its own where it is known, else one that is left over."""
+    """Return a color for each state: its own where it is known, else one that is left over."""
     free = [color for color in OTHERS if color not in {STATES.get(name) for name in states}] or list(OTHERS)
-    # In order of appearance, so that one state has one colour in both plots.
+    # In order of appearance, so that one state has one color in both plots.
     unknown = [name for name in states if name not in STATES]
     return {name: STATES.get(name) or free[unknown.index(name) % len(free)] for name in states}
 

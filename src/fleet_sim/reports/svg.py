@@ -1,4 +1,4 @@
-"""Plots as SVG: a frame with axes, and shapes in it. Colours are CSS variables, so that they fit light and dark."""
+"""Plots as SVG: a frame with axes, and shapes in it. Colors are CSS variables, so that they fit light and dark."""
 
 from __future__ import annotations
 
@@ -82,6 +82,6 @@ class Plot:
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
-    """Return the names with their colours; both are (name, CSS colour)."""
+    """Return the names with their colors; both are (name, CSS color)."""
     items = "".join(f'<li><i style="background:{color}"></i>{escape(name)}</li>' for name, color in entries)
     return f'<ul class="legend">{items}</ul>'

@@ -15,7 +15,7 @@ from fleet_sim.reports.svg import Plot, legend
 from fleet_sim.sweeps import RunGroup, Spread, SweepTable, groups_of
 
 LINES = ("var(--blue)", "var(--orange)", "var(--green)", "var(--violet)", "var(--yellow)", "var(--pink)")
-"""Colours of the lines of a plot; with more lines there is no plot, as nobody could tell them apart."""
+"""Colors of the lines of a plot; with more lines there is no plot, as nobody could tell them apart."""
 
 PLOTS = 12
 """At most so many measures are drawn; the table has all of them."""

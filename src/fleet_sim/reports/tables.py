@@ -7,20 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.output import load_parquet, replacing
+from fleet_sim.output import TABLES, check_table, load_parquet, replacing
 from fleet_sim.traffic.figures import Run
-
-PURPOSE = "writing tables in Parquet"
-
-
-def check_table(path: str | Path) -> None:
-    """Raise InvalidValueError for another ending than .csv and .parquet, MissingDependencyError without pyarrow."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise InvalidValueError(f"tables are written to files that end in .csv or .parquet, got {str(path)!r}")
-    if suffix == ".parquet":
-        load_parquet(PURPOSE)
 
 
 def write_table(path: str | Path, runs: Sequence[Run]) -> None:
@@ -38,7 +26,7 @@ def write_table(path: str | Path, runs: Sequence[Run]) -> None:
         return
     columns: dict[str, list[Any]] = {"run": [run.title for run in runs]}
     columns.update({key: [run.figures.get(key) for run in runs] for key in keys})
-    pyarrow, parquet = load_parquet(PURPOSE)
+    pyarrow, parquet = load_parquet(TABLES)
     with replacing(path) as part:
         parquet.write_table(pyarrow.table(columns), part)
 

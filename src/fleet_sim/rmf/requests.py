@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
@@ -29,41 +30,47 @@ class SlotcarRequests:
 
     def follow(self, order: FollowWaypoints) -> CommandAck:
         """Carry out a FollowWaypoints; a task that is known already goes on as before."""
-        try:
-            row = self._row(order.robot)
+
+        def start(row: int) -> None:
             self._short("task_id", order.task)
             if order.task != self._slotcars.tasks(row).task:
                 self._slotcars.start_path(row, order.task, self._checked(order.path))
-        except FleetSimError as error:
-            return self._refused(order, order.robot, error)
-        return self._done(order, order.robot)
+
+        return self._answer(order, order.robot, start)
 
     def set_mode(self, order: SetSlotcarMode) -> CommandAck:
         """Carry out a SetSlotcarMode."""
-        try:
-            row = self._row(order.robot)
+
+        def take(row: int) -> None:
             if order.mode not in list(SlotcarMode):
                 raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(SlotcarMode)}")
             self._short("performing_action", order.action)
             table = self._slotcars.table
             table.mode[row], table.mode_request[row] = order.mode, self._number(order.request)
             self._slotcars.tasks(row).action = order.action
-        except FleetSimError as error:
-            return self._refused(order, order.robot, error)
-        return self._done(order, order.robot)
+
+        return self._answer(order, order.robot, take)
 
     def pause(self, order: PauseSlotcar) -> CommandAck:
         """Carry out a PauseSlotcar."""
-        try:
-            row = self._row(order.robot)
+
+        def hold(row: int) -> None:
             if order.pause not in list(Pause):
                 raise InvalidValueError(f"there is no pause {order.pause!r}; pauses are 0, 1 and 2")
             table = self._slotcars.table
             table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
             table.checkpoint[row] = order.checkpoint
+
+        return self._answer(order, order.robot, hold)
+
+    def _answer(self, order: Command, name: str, carry_out: Callable[[int], None]) -> CommandAck:
+        """Carry out a command to the slotcar `name`, given its row, unless that raises a FleetSimError."""
+        try:
+            carry_out(self._row(name))
         except FleetSimError as error:
-            return self._refused(order, order.robot, error)
-        return self._done(order, order.robot)
+            self._slotcars.refused += 1
+            return CommandAck(order.command_id, order.source, self._world.clock.time, (), {name: str(error)})
+        return CommandAck(order.command_id, order.source, self._world.clock.time, (name,))
 
     def _row(self, name: str) -> int:
         row = int(self._world.index.rows_named([name])[0])
@@ -95,10 +102,3 @@ class SlotcarRequests:
             if not 0 <= one.number <= LARGEST_NUMBER:
                 raise InvalidValueError(f"path[{number}].index: expected 0 to {LARGEST_NUMBER}, got {one.number!r}")
         return path
-
-    def _done(self, order: Command, name: str) -> CommandAck:
-        return CommandAck(order.command_id, order.source, self._world.clock.time, (name,))
-
-    def _refused(self, order: Command, name: str, error: FleetSimError) -> CommandAck:
-        self._slotcars.refused += 1
-        return CommandAck(order.command_id, order.source, self._world.clock.time, (), {name: str(error)})

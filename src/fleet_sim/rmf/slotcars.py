@@ -12,6 +12,7 @@ from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core import steering
 from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.core.drive_rules import DriveRule
+from fleet_sim.core.feature_rows import FeatureRows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.equipment.fittings import fittings_mask
@@ -54,34 +55,18 @@ class OnPath(DriveRule):
         self._slotcars.forget_paths(rows)
 
 
-class Slotcars:
+class Slotcars(FeatureRows[SlotcarColumns]):
     """Drives slotcars in each step. `levels` are the heights of levels in m, `chargers` (K, 3) places in m."""
 
     def __init__(self, world: World, table: SlotcarColumns) -> None:
+        super().__init__(world, table)
         self.levels: dict[str, float] = {}
         self.chargers: Floats = np.empty((0, 3))
         self.refused = 0
         """Requests that were refused, or were for nobody here."""
-        self._world = world
-        self._table = table
         self._tasks: dict[int, SlotcarTask] = {}
         world.drive_rules.add(OnPath(self))
         world.on_remove.append(self._removed)
-
-    @property
-    def world(self) -> World:
-        """Where the slotcars are."""
-        return self._world
-
-    @property
-    def table(self) -> SlotcarColumns:
-        """The columns of slotcars."""
-        return self._table
-
-    @property
-    def rows(self) -> Rows:
-        """The rows of all slotcars."""
-        return self._table.among(self._world.rows)
 
     def tasks(self, row: int) -> SlotcarTask:
         """Return the task and the path of the slotcar in `row`."""

@@ -1,4 +1,4 @@
-"""Cameras: colours, depth and ids, rendered one by one in the steps in which they are due."""
+"""Cameras: colors, depth and ids, rendered one by one in the steps in which they are due."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CameraSensorParams(SensorParams):
     )
     shadows: bool = setting(False, doc="Draw shadows on the floor; slower, and with opengl only.")
     rgb_noise: float = setting(
-        0.0, low=0, high=1, doc="Standard deviation of colours, as a fraction of full brightness."
+        0.0, low=0, high=1, doc="Standard deviation of colors, as a fraction of full brightness."
     )
     depth_noise: float = setting(0.0, low=0, unit="m", doc="Standard deviation of depth.")
     renderer: str = setting(

@@ -23,7 +23,7 @@ _SAMPLES = 2
 def draw_scans(grid: OccupancyGrid, lidars: Sequence[Sensor], *, width: int = 800) -> Bytes:
     """Return a picture (H, `width`, 3) of the map, seen from above, x to the right and y up, with scans over it.
 
-    Of each lidar its latest reading is drawn, in a colour of its own: what it sees over, and where its rays end. One
+    Of each lidar its latest reading is drawn, in a color of its own: what it sees over, and where its rays end. One
     that was never read is read now. Raises InvalidValueError for another kind of sensor.
     """
     for lidar in lidars:
@@ -37,7 +37,7 @@ def draw_scans(grid: OccupancyGrid, lidars: Sequence[Sensor], *, width: int = 80
 
 
 class _Canvas:
-    """Colours (H, W, 3) as floats, and the places of the pixels in the world: x (1, W) and y (H, 1), north up."""
+    """Colors (H, W, 3) as floats, and the places of the pixels in the world: x (1, W) and y (H, 1), north up."""
 
     def __init__(self, grid: OccupancyGrid, width: int) -> None:
         lines, columns = grid.cells.shape

@@ -9,16 +9,11 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bytes, Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE, LinkGeometry
-from fleet_sim.core.shapes import Geometry
+from fleet_sim.core.shapes import Geometry, half_extents_of
 from fleet_sim.core.world import World
 from fleet_sim.meshes.hulls import Hull, hull_of
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.shapes import (
-    ShapeKind,
-    capsule_half_extents,
-    cylinder_half_extents,
-    sphere_half_extents,
-)
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 _NONE, _MESH = int(ShapeKind.NONE), int(ShapeKind.MESH)
 
@@ -146,14 +141,7 @@ def _size(shape: Geometry) -> tuple[Floats, float, Hull | None]:
     if shape.kind == ShapeKind.MESH:
         hull = hull_of(shape)
         return hull.half_extents, 0.0, hull
-    radius, height = np.array([shape.radius]), np.array([shape.height])
-    if shape.kind == ShapeKind.SPHERE:
-        return sphere_half_extents(radius)[0], shape.radius, None
-    if shape.kind == ShapeKind.CYLINDER:
-        return cylinder_half_extents(radius, height)[0], shape.radius, None
-    if shape.kind == ShapeKind.CAPSULE:
-        return capsule_half_extents(radius, height)[0], shape.radius, None
-    return np.array(shape.half_extents), 0.0, None
+    return np.array(half_extents_of(shape)), shape.radius if shape.kind in ROUND_KINDS else 0.0, None
 
 
 def nearest_points(solids: Solids, rows: Rows, points: Floats) -> Floats:

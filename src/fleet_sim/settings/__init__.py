@@ -5,11 +5,11 @@ A settings class is a dataclass whose fields are made with `setting()`. `read()`
 """
 
 from fleet_sim.settings.fields import Setting, names_of, setting
-from fleet_sim.settings.files import load_documents, load_mapping, parse_remote, parse_value
+from fleet_sim.settings.files import load_documents, load_mapping, parse_remote, parse_value, read_either
 from fleet_sim.settings.in_use import UsedSettings
 from fleet_sim.settings.key_paths import set_key
 from fleet_sim.settings.reader import Checked, check_fields, read, read_list
-from fleet_sim.settings.schema import json_schema, object_schema
+from fleet_sim.settings.schema import json_schema, nullable, object_schema
 from fleet_sim.settings.templates import Variables
 
 __all__ = [
@@ -22,10 +22,12 @@ __all__ = [
     "load_documents",
     "load_mapping",
     "names_of",
+    "nullable",
     "object_schema",
     "parse_remote",
     "parse_value",
     "read",
+    "read_either",
     "read_list",
     "set_key",
     "setting",

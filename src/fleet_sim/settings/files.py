@@ -15,6 +15,7 @@ import yaml
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.gate.data import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
 from fleet_sim.settings import templates
+from fleet_sim.settings.reader import read
 from fleet_sim.settings.tags import with_tags
 from fleet_sim.settings.templates import Variables
 from fleet_sim.settings.types import shown
@@ -35,6 +36,17 @@ _LIST_ARITHMETIC = re.compile(
 )
 
 Parsed = TypeVar("Parsed")
+
+
+def read_either(cls: type[Parsed], config: str | Path | Mapping[str, Any]) -> tuple[Parsed, str]:
+    """Return the settings class `cls` read from a YAML file or a mapping, and the name of the file, else "".
+
+    Raises ConfigError naming what is wrong.
+    """
+    source = ""
+    if isinstance(config, (str, Path)):
+        source, config = str(config), load_mapping(config)
+    return read(cls, config, source=source), source
 
 
 class _Loader(yaml.SafeLoader):

@@ -69,7 +69,8 @@ class Checked:
 
     def __setattr__(self, name: str, value: object) -> None:
         cls = type(self)
-        check = _checks_of(cls).get(name)
+        # Asked for here first: spawn params have forty fields, and a call for each is dear.
+        check = (cls.__dict__.get("_checks") or _checks_of(cls)).get(name)
         if check is not None:
             given, checked, field = check
             value = checked if value is given else convert(field.hint, value, field.rules, Where(path=name))
@@ -85,7 +86,7 @@ Checks = dict[str, tuple[object, Any, Field]]
 
 def _checks_of(cls: type) -> Checks:
     """Return how the fields of `cls` are checked."""
-    # Kept in the class itself, but not inherited: spawn params have forty fields, each looked up here when it is set.
+    # Kept in the class itself, but not inherited.
     known: Checks | None = cls.__dict__.get("_checks")
     if known is None:
         known = {name: (*_checked_default(cls, field), field) for name, field in fields_of(cls).items()}

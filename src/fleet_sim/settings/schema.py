@@ -49,6 +49,11 @@ def object_schema(cls: type) -> dict[str, Any]:
     return schema
 
 
+def nullable(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `schema` of a section so that it accepts null as well: what YAML reads where a section is empty."""
+    return {**schema, "type": [schema["type"], "null"]}
+
+
 def _field_schema(field: Field) -> dict[str, Any]:
     rules = field.rules
     schema = dict(rules.schema or {}) if rules.reader is not None else type_schema(field.hint, rules)

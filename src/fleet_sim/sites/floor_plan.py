@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fleet_sim.errors import InvalidValueError, UnknownNameError, brief
+from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_EXTENT
+from fleet_sim.gate.json_values import mapping_in, number_of, text_of
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building, Level
 from fleet_sim.sites.site import Door, Site
@@ -19,7 +20,6 @@ from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
 MOST_THINGS = 100_000
 """Stations, zones and doors that are read, of each."""
 MOST_LEVELS = 1000
-LONGEST_NAME = 1000
 
 Thing = TypeVar("Thing")
 
@@ -47,17 +47,9 @@ def plan_of(site: Site) -> FloorPlan:
 
 def floor_plans_of(sim: MultiRobotSimulationCore) -> tuple[FloorPlan, ...]:
     """Return the floor plans of the building that a simulation is in, one for each storey; none without one."""
-    site, building = _manager(sim, "site"), _manager(sim, "building")
+    site, building = sim.extensions.find_manager("site"), sim.extensions.find_manager("building")
     plans = (plan_of(site),) if isinstance(site, Site) else ()
     return plans + (tuple(map(_plan_of_level, building.levels)) if isinstance(building, Building) else ())
-
-
-def _manager(sim: MultiRobotSimulationCore, name: str) -> object:
-    try:
-        manager: object = sim.get_manager(name)
-    except UnknownNameError:
-        return None
-    return manager
 
 
 def _plan_of_level(level: Level) -> FloorPlan:
@@ -99,12 +91,7 @@ def _plan_content(plan: FloorPlan) -> dict[str, object]:
 
 def plans_from_json(text: bytes) -> tuple[FloorPlan, ...]:
     """Return the floor plans in JSON, whoever wrote that; raises InvalidValueError for anything else."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidValueError(f"a floor plan is no JSON: {str(error)[:200]}") from error
-    if not isinstance(content, dict):
-        raise InvalidValueError(f"expected a floor plan, got {brief(content)}")
+    content = mapping_in(text, "a floor plan")
     # Before storeys were recorded, there was one.
     levels = content.get("levels", [content])
     if not isinstance(levels, list) or len(levels) > MOST_LEVELS:
@@ -124,7 +111,7 @@ def _plan(content: object) -> FloorPlan:
         _things(content, "stations", _station),
         _things(content, "zones", _zone),
         _things(content, "doors", _door),
-        _text(content.get("name", "")),
+        text_of(content.get("name", "")),
         _number(content.get("height", 0.0)),
         None if corners is None else (left, bottom, right, top),
     )
@@ -142,7 +129,7 @@ def _things(content: Mapping[str, Any], what: str, read: Callable[..., Thing]) -
 
 
 def _station(name: object, kind: object, x: object, y: object, yaw: object) -> Station:
-    return Station(_text(name), StationKind.parse(_text(kind)), _number(x), _number(y), _number(yaw))
+    return Station(text_of(name), StationKind.parse(text_of(kind)), _number(x), _number(y), _number(yaw))
 
 
 def _zone(name: object, kind: object, corners: object) -> Zone:
@@ -150,21 +137,13 @@ def _zone(name: object, kind: object, corners: object) -> Zone:
         raise InvalidValueError(f"expected the corners of a zone, got {brief(corners)}")
     places = np.array([(_number(x), _number(y)) for x, y in corners])
     # A zone with a limit needs one; it is not shown.
-    return Zone(_text(name), ZoneKind.parse(_text(kind)), places, speed=1.0)
+    return Zone(text_of(name), ZoneKind.parse(text_of(kind)), places, speed=1.0)
 
 
 def _door(name: object, kind: object, *ends: object) -> Door:
     left, bottom, right, top = map(_number, ends)
-    return Door(_text(name), _text(kind), (left, bottom), (right, top))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_NAME:
-        raise InvalidValueError(f"expected a text of at most {LONGEST_NAME} letters, got {brief(value)}")
-    return value
+    return Door(text_of(name), text_of(kind), (left, bottom), (right, top))
 
 
 def _number(value: object, low: float = -LARGEST_EXTENT) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= LARGEST_EXTENT:
-        raise InvalidValueError(f"expected a number up to {LARGEST_EXTENT:g}, got {brief(value)}")
-    return float(value)
+    return number_of(value, low, LARGEST_EXTENT)

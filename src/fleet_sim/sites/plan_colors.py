@@ -1,4 +1,4 @@
-"""Colours of what is on floors, in views and films alike."""
+"""Colors of what is on floors, in views and films alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALLEST_STATION, LARGEST_STATION = 0.25, 0.6
 
 
 def zone_color(kind: ZoneKind) -> tuple[int, int, int]:
-    """Return the colour of zones of a kind."""
+    """Return the color of zones of a kind."""
     return NO_GO_COLOR if kind is ZoneKind.NO_GO else OTHER_ZONE_COLOR
 
 

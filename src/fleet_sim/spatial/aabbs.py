@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Rows
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 _BOX = np.uint8(ShapeKind.BOX)
 _PLANE = np.uint8(ShapeKind.PLANE)
-_ROUND_KINDS = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE, ShapeKind.PLANE)
 
 
 def world_aabbs(
@@ -30,7 +29,7 @@ def world_aabbs(
     x, y, z, w = np.ascontiguousarray(orientations.T)
     reach = _yaw_reach(z, w, half_extents) if not (x.any() or y.any()) else _box_reach(x, y, z, w, half_extents)
     if count and (kinds != _BOX).any():
-        for kind in _ROUND_KINDS:
+        for kind in (*ROUND_KINDS, ShapeKind.PLANE):
             rows = np.flatnonzero(kinds == kind)
             if len(rows):
                 _round_reach(kind, rows, (x, y, z, w), half_extents, radii, reach)

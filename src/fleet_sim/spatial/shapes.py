@@ -16,8 +16,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-import numpy as np
-
 from fleet_sim.arrays import AnyArray, Floats, Rows
 
 
@@ -32,6 +30,10 @@ class ShapeKind(IntEnum):
     PLANE = 5
     MESH = 6
     COMPOUND = 7
+
+
+ROUND_KINDS = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
+"""Shapes that have a radius, and are round about z."""
 
 
 class ShapeArrays(NamedTuple):
@@ -54,31 +56,3 @@ class ShapeArrays(NamedTuple):
     def at(self, positions: Floats, orientations: Floats) -> ShapeArrays:
         """Return the same shapes at other poses."""
         return self._replace(positions=positions, orientations=orientations)
-
-
-def box_half_extents(sizes: Floats) -> Floats:
-    """Return half extents (N, 3) of boxes with full `sizes` (N, 3)."""
-    return 0.5 * sizes
-
-
-def sphere_half_extents(radii: Floats) -> Floats:
-    """Return half extents (N, 3) of spheres with `radii` (N,)."""
-    return _round_half_extents(radii, radii)
-
-
-def cylinder_half_extents(radii: Floats, heights: Floats) -> Floats:
-    """Return half extents (N, 3) of cylinders along z with `radii` and full `heights` (N,)."""
-    return _round_half_extents(radii, 0.5 * heights)
-
-
-def capsule_half_extents(radii: Floats, heights: Floats) -> Floats:
-    """Return half extents (N, 3) of capsules along z; `heights` (N,) are without the two round ends."""
-    return _round_half_extents(radii, 0.5 * heights + radii)
-
-
-def _round_half_extents(radii: Floats, half_heights: Floats) -> Floats:
-    out = np.empty((len(radii), 3))
-    out[:, 0] = radii
-    out[:, 1] = radii
-    out[:, 2] = half_heights
-    return out

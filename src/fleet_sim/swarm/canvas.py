@@ -38,15 +38,15 @@ def contrast(color: Color) -> Color:
 
 
 RANDOM_COLOR = "Random"
-"""Stands for a colour of its own for each agent."""
+"""Stands for a color of its own for each agent."""
 
 NO_COLOR = np.full(3, -1.0)
 BRIGHTEST = 600
-"""Largest sum of the three parts of a drawn colour, so that it shows on white."""
+"""Largest sum of the three parts of a drawn color, so that it shows on white."""
 
 
 def read_color(value: object) -> Color | str:
-    """Return a colour, or `RANDOM_COLOR`; raises ValueError for anything else."""
+    """Return a color, or `RANDOM_COLOR`; raises ValueError for anything else."""
     if isinstance(value, str) and value == RANDOM_COLOR:
         return RANDOM_COLOR
     try:
@@ -60,7 +60,7 @@ def read_color(value: object) -> Color | str:
 
 
 def drawn_color(rng: np.random.Generator) -> Color:
-    """Return a colour that shows on white."""
+    """Return a color that shows on white."""
     parts = [255, 255, 255]
     while sum(parts) > BRIGHTEST:
         parts = rng.integers(0, 256, 3).tolist()

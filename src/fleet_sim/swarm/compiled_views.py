@@ -84,6 +84,25 @@ def _sees(ahead: float, aside: float, radius: float, agent: int, views: Views) -
     return miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius
 
 
+@inlined
+def _sees_other(
+    row: int,
+    other: int,
+    away_x: float,
+    away_y: float,
+    sine: float,
+    cosine: float,
+    agent: int,
+    views: Views,
+    seen: Seen,
+) -> bool:
+    """Return whether an agent that looks along an angle sees another one of the team it looks for."""
+    if other == row or (seen.team >= 0 and seen.teams[other] != seen.team):
+        return False
+    ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
+    return bool(_sees(ahead, aside, seen.radius[other], agent, views))
+
+
 @compiled_step
 def _look_at_all(rows: Rows, others: Rows, squares: int, views: Views, seen: Seen, hit_mask: Bools) -> None:
     """Set `hit_mask` for `rows` that see one of `others`, both square by square and as many in each."""
@@ -95,11 +114,8 @@ def _look_at_all(rows: Rows, others: Rows, squares: int, views: Views, seen: See
         begin = agent // count * each
         for place in range(begin, begin + each):
             other = others[place]
-            if other == row or (seen.team >= 0 and seen.teams[other] != seen.team):
-                continue
             away_x, away_y = seen.position[other, 0] - x, seen.position[other, 1] - y
-            ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
-            if _sees(ahead, aside, seen.radius[other], agent, views):
+            if _sees_other(row, other, away_x, away_y, sine, cosine, agent, views, seen):
                 hit = True
                 break
         hit_mask[agent] = hit
@@ -124,11 +140,8 @@ def _look_near(rows: Rows, others: Rows, cells: FlockCells, views: Views, seen: 
             end = cells.begins[strip * columns + min(column + 1, columns - 1) + 1]
             for place in range(begin, end):
                 other = others[cells.order[place]]
-                if other == row or (seen.team >= 0 and seen.teams[other] != seen.team):
-                    continue
                 away_x, away_y = cells.places[place, 0] - x, cells.places[place, 1] - y
-                ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
-                if _sees(ahead, aside, seen.radius[other], agent, views):
+                if _sees_other(row, other, away_x, away_y, sine, cosine, agent, views, seen):
                     hit = True
                     break
         hit_mask[agent] = hit

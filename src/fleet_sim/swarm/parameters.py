@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -41,7 +41,7 @@ class Configured:
     """Base of parts that declare their parameters as settings.
 
     A parameter that is set later is checked as in the constructor: where that would refuse it, together with the
-    others as they are, InvalidValueError is raised and nothing changes.
+    others as they are, InvalidValueError is raised and nothing changes. The same where it would have no effect.
     """
 
     follows: ClassVar[tuple[str, ...]] = ()
@@ -68,8 +68,14 @@ class Configured:
         else:
             super().__setattr__(name, value)
 
+    def settled(self) -> Collection[str]:
+        """Return the parameters that would have no effect any more; to set one of them is refused."""
+        return ()
+
     def _set_later(self, name: str, value: Any) -> None:
         """Set a parameter of a part that is made, and what follows from it."""
+        if name in self.settled():
+            raise self.refuse(f"`{name}` cannot be set any more: it has been used already; make another one")
         if not hasattr(type(self).__init__, _MADE) or not isinstance(self, Component):
             # Only the range is known of a part whose constructor takes other things too.
             field = fields_of(type(self))[name]

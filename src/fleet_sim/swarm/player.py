@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -90,7 +91,11 @@ class Player:
         )
         self._recorder: GifRecorder | None = None
         self._counted_from = 0
-        self._keys = {
+        self._keys = self._shortcuts()
+
+    def _shortcuts(self) -> dict[str, Callable[[], object]]:
+        """Return what keys do, by their names."""
+        return {
             **dict.fromkeys(("space", "k"), self._toggle),
             **dict.fromkeys(("right", "l"), self._step_once),
             "shift_r": self._faster,

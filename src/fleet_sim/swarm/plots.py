@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,10 @@ class MetricPlot(Configured, Subscriber):
         self._written = -1
         self.times: list[float] = []
         self.values: dict[str, list[float]] = {}
+
+    def settled(self) -> Collection[str]:
+        """Return `metrics` from the first step on, which chooses what is noted."""
+        return ("metrics",) if self.values else ()
 
     def step(self, world: SwarmWorld) -> None:
         """Note the metrics of this step."""

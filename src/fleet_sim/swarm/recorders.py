@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from fleet_sim.swarm.pictures import picture, require_pillow
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 COLORS = 64
-"""Colours of a GIF. One palette for all frames avoids flicker."""
+"""Colors of a GIF. One palette for all frames avoids flicker."""
 
 
 class Recorder(Configured, Subscriber):
@@ -42,6 +43,10 @@ class Recorder(Configured, Subscriber):
         self.closed = False
         # Now, not at the end: a folder that is missing would be noticed after the whole run.
         check_target(self.path)
+
+    def settled(self) -> Collection[str]:
+        """Return all parameters, once it is closed."""
+        return self._given if self.closed else ()
 
     def step(self, world: SwarmWorld) -> None:
         """Draw the world where that is due."""
@@ -83,6 +88,10 @@ class GifRecorder(Recorder):
         super().__post_init__()
         self._palette: Any = None
         self._frames: list[bytes] = []
+
+    def settled(self) -> Collection[str]:
+        """Return `width` too, from the first picture on: all are as wide."""
+        return super().settled() or (("width",) if self._frames else ())
 
     def add(self, rgb: Bytes) -> None:
         """Take one picture; it is kept compressed, some kilobytes each."""
@@ -129,6 +138,10 @@ class VideoRecorder(Recorder):
             raise missing_extra("imageio_ffmpeg", "video", "recording a film") from error
         self._ffmpeg: Any = imageio_ffmpeg
         self._writer: Any = None
+
+    def settled(self) -> Collection[str]:
+        """Return what the encoder was opened with, too, from the first picture on."""
+        return super().settled() or (("path", "fps", "width") if self._writer is not None else ())
 
     def add(self, rgb: Bytes) -> None:
         """Take one picture."""

@@ -13,7 +13,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import ConfigError, unknown_name
 from fleet_sim.paths import beside, resolve_config
-from fleet_sim.settings import Checked, load_mapping, read, set_key, setting
+from fleet_sim.settings import Checked, read, read_either, set_key, setting
 from fleet_sim.swarm.world import World_from_config
 from fleet_sim.swarm.world_source import load_world, world_in
 
@@ -104,10 +104,7 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
 
     The file of the world is beside the search's, or a shipped one.
     """
-    source = ""
-    if isinstance(config, (str, Path)):
-        source, config = str(config), load_mapping(config)
-    settings = read(EvolveConfig, config, source=source)
+    settings, source = read_either(EvolveConfig, config)
     world = settings.world
     if isinstance(world, str):
         # Beside the search first: own files win over shipped ones of the same name.

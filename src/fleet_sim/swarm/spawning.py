@@ -39,7 +39,7 @@ Made = TypeVar("Made", bound=Component)
 
 WALL_THICKNESS = 0.02
 UNKNOWN: Color = (128, 128, 128)
-"""Of bodies whose colours are drawn, until they are."""
+"""Of bodies whose colors are drawn, until they are."""
 LEAST_HEIGHT = 0.05
 """Of bodies in the core, in m; a disc is as high as its radius."""
 

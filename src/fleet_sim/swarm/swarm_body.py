@@ -238,7 +238,7 @@ class SwarmBody(metaclass=BodyType):
 
     @body_color.setter
     def body_color(self, color: object) -> None:
-        # Through the settings, which know all that a colour may be.
+        # Through the settings, which know all that a color may be.
         checked = read(type(self.config), {"body_color": color}).body_color
         if checked == RANDOM_COLOR:
             checked = drawn_color(self.columns.random.stream("swarm colours"))

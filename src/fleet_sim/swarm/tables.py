@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Collection
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,10 @@ class MetricTable(Configured, Subscriber):
         self._sink = _sink_for(self.path)
         self._names: list[str] = []
         self._lines: list[list[Any]] = []
+
+    def settled(self) -> Collection[str]:
+        """Return `path`, whose file is open from the beginning; and all, once it is closed."""
+        return ("path", "every") if self.closed else ("path",)
 
     def step(self, world: SwarmWorld) -> None:
         """Note the metrics of this step."""

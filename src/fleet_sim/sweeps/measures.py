@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.actions.base import FINAL
 from fleet_sim.config.modes import ActionStatus
-from fleet_sim.errors import InvalidValueError, UnknownNameError, unknown_name
+from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.orders.run_figures import figure_source
 from fleet_sim.registry import Fit, Registry
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -74,9 +74,8 @@ class RunMeasures:
 
 def _of_swarm(sim: MultiRobotSimulationCore) -> dict[str, Any]:
     """Return the metrics of a swarm world: the last value of each, and its average."""
-    try:
-        world = sim.get_manager("swarm")
-    except UnknownNameError:
+    world = sim.extensions.find_manager("swarm")
+    if world is None:
         return {}
     found: dict[str, Any] = {}
     for metric in world.metrics:

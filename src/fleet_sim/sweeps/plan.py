@@ -13,7 +13,7 @@ from typing import Any
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import beside, resolve_config
-from fleet_sim.settings import load_mapping, read, set_key
+from fleet_sim.settings import load_mapping, read_either, set_key
 from fleet_sim.sweeps.settings import Distribution, SweepConfig, Values, values_of
 
 MOST_RUNS = 10_000_000
@@ -101,10 +101,7 @@ def load_sweep(config: str | Path | Mapping[str, Any]) -> SweepPlan:
 
     The file of the scenario is beside the sweep's, or a shipped one.
     """
-    source = ""
-    if isinstance(config, (str, Path)):
-        source, config = str(config), load_mapping(config)
-    settings = read(SweepConfig, config, source=source)
+    settings, source = read_either(SweepConfig, config)
     scenario, origin = settings.scenario, source
     if isinstance(scenario, str):
         # Beside the sweep first: own files win over shipped ones of the same name.

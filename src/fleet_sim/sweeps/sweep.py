@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import ConfigError
-from fleet_sim.output import check_target
+from fleet_sim.output import check_table, check_target
 from fleet_sim.parallel import Executor, Job, JobLimits
 from fleet_sim.sweeps.job import SweepRuns, simulation_of
 from fleet_sim.sweeps.journal import SweepJournal
 from fleet_sim.sweeps.measures import RunMeasures
 from fleet_sim.sweeps.plan import SweepPlan
-from fleet_sim.sweeps.table import check_table, write_table
+from fleet_sim.sweeps.table import write_table
 
 BETWEEN_TABLES = 30.0
 """How often the table is written while runs go on, in s; the journal has each run at once."""

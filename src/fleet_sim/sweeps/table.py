@@ -10,26 +10,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.errors import ConfigError, InvalidValueError
-from fleet_sim.output import load_parquet, replacing
+from fleet_sim.errors import ConfigError
+from fleet_sim.output import TABLES, check_table, load_parquet, replacing
 from fleet_sim.sweeps.journal import SweepJournal
 from fleet_sim.sweeps.plan import SweepPlan
 
-PURPOSE = "writing tables in Parquet"
 OWN = ("run", "seed", "status", "error")
 DONE, FAILED = "done", "failed"
 FORMAT = "fleet_sim sweep 1"
 AT_ONCE = 5000
 """Rows that are in memory at the same time while a table is written."""
-
-
-def check_table(path: str | Path) -> None:
-    """Raise InvalidValueError for another ending than .parquet and .csv, MissingDependencyError without pyarrow."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise InvalidValueError(f"the table of a sweep is a file that ends in .parquet or .csv, got {str(path)!r}")
-    if suffix == ".parquet":
-        load_parquet(PURPOSE)
 
 
 def write_table(path: str | Path, plan: SweepPlan, journal: SweepJournal) -> None:
@@ -101,7 +91,7 @@ def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str,
 
 
 def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]], plan: SweepPlan) -> None:
-    pyarrow, parquet = load_parquet(PURPOSE)
+    pyarrow, parquet = load_parquet(TABLES)
     kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
     about = {"format": FORMAT, "parameters": plan.names, "source": plan.source}
     schema = pyarrow.schema(
@@ -152,7 +142,7 @@ def read_table(path: str | Path) -> SweepTable:
 
 
 def _read_parquet(path: Path) -> dict[str, list[Any]]:
-    pyarrow, parquet = load_parquet(PURPOSE)
+    pyarrow, parquet = load_parquet(TABLES)
     try:
         found: dict[str, list[Any]] = parquet.read_table(path).to_pydict()
     except (OSError, pyarrow.ArrowException) as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fleet_sim.config.sections import Section
+from fleet_sim.config.sections import SettingsSection
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
-from fleet_sim.settings import Checked, object_schema, read, setting
+from fleet_sim.settings import Checked, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.runs.work import Work
 from fleet_sim.traffic.traffic import Traffic
@@ -31,25 +31,16 @@ class TasksSettings(Checked):
     )
 
 
-class TasksSection(Section[MultiRobotSimulationCore]):
+class TasksSection(SettingsSection[MultiRobotSimulationCore]):
     """Lets the robots of the traffic work; `sim.get_manager("tasks")` returns the Work with its figures."""
 
     doc = "Endless tasks for the robots of the traffic: they go from goal to goal, and stay a while at each."
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of TasksSettings."""
-        schema = object_schema(TasksSettings)
-        # An empty section is null in YAML.
-        return {**schema, "type": [schema["type"], "null"]}
-
-    def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError where the settings are wrong."""
-        # An empty section is null in YAML, and means the defaults.
-        read(TasksSettings, {} if entry is None else entry, source=source, path=NAME)
+    name = NAME
+    settings_class = TasksSettings
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Give the robots their first goals; raises ConfigError."""
-        settings = read(TasksSettings, {} if entry is None else entry, source=source, path=NAME)
+        settings: TasksSettings = self.read(entry, source)
         try:
             traffic = sim.get_manager("traffic")
         except FleetSimError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleet_sim.config.sections import Section
+from fleet_sim.config.sections import SettingsSection
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import ConfigError, FleetSimError, StateError, unknown_name
-from fleet_sim.settings import object_schema, read
+from fleet_sim.settings import read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.columns import TrafficColumns
@@ -20,20 +20,12 @@ from fleet_sim.traffic.settings import TrafficSettings
 from fleet_sim.traffic.traffic import Traffic
 
 
-class TrafficSection(Section[MultiRobotSimulationCore]):
+class TrafficSection(SettingsSection[MultiRobotSimulationCore]):
     """Offers traffic in the site of the scenario; `sim.get_manager("traffic")` returns it."""
 
     doc = "How the robots of the scenario drive in its site: planned for together, without touching each other."
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of TrafficSettings."""
-        schema = object_schema(TrafficSettings)
-        # An empty section is null in YAML.
-        return {**schema, "type": [schema["type"], "null"]}
-
-    def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError where the settings are wrong."""
-        self._read(entry, source)
+    name = NAME
+    settings_class = TrafficSettings
 
     def prepare(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Let robots of the scenario say that they take part in what is opened when they are spawned."""
@@ -41,7 +33,7 @@ class TrafficSection(Section[MultiRobotSimulationCore]):
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Offer the traffic and enrol the robots; raises ConfigError."""
-        settings = self._read(entry, source)
+        settings = self.read(entry, source)
         try:
             site = sim.get_manager("site")
         except FleetSimError as error:
@@ -54,8 +46,9 @@ class TrafficSection(Section[MultiRobotSimulationCore]):
         except FleetSimError as error:
             raise ConfigError.of(error).within(NAME, source=source) from error
 
-    def _read(self, entry: Any, source: str) -> TrafficSettings:
-        settings = read(TrafficSettings, {} if entry is None else entry, source=source, path=NAME)
+    def read(self, entry: Any, source: str) -> TrafficSettings:
+        """Return the settings in `entry`, with a planner and a policy that there are; raises ConfigError."""
+        settings: TrafficSettings = super().read(entry, source)
         try:
             PLANNERS.find(settings.planner)
             POLICIES.find(settings.policy)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.core.world import World
-from fleet_sim.errors import FleetSimError, UnknownNameError
+from fleet_sim.errors import FleetSimError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind
@@ -37,10 +37,7 @@ class VehicleContext:
     @property
     def site(self) -> Site | None:
         """The building; None where there is none."""
-        try:
-            site: Site = self._sim.get_manager("site")
-        except UnknownNameError:
-            return None
+        site: Site | None = self._sim.extensions.find_manager("site")
         return site
 
     def traffic_of(self, row: int) -> Traffic | None:

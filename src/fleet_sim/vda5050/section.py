@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleet_sim.config.sections import Section
+from fleet_sim.config.sections import SettingsSection
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.errors import ConfigError, FleetSimError, StateError
-from fleet_sim.settings import object_schema, read
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.vda5050.columns import VehicleColumns
 from fleet_sim.vda5050.desk import VehicleDesk
@@ -15,30 +14,19 @@ from fleet_sim.vda5050.feature import NAME, VehicleBooth
 from fleet_sim.vda5050.settings import Vda5050Settings
 
 
-class Vda5050Section(Section[MultiRobotSimulationCore]):
+class Vda5050Section(SettingsSection[MultiRobotSimulationCore]):
     """Lets a master control drive robots; `sim.get_manager("vda5050")` returns the VehicleDesk."""
 
     doc = "Which robots a master control drives by VDA 5050, and what they tell it. `--vda5050` names the broker."
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of Vda5050Settings."""
-        schema = object_schema(Vda5050Settings)
-        # An empty section is null in YAML.
-        return {**schema, "type": [schema["type"], "null"]}
-
-    def check(self, entry: Any, *, source: str = "") -> None:
-        """Raise ConfigError where the settings are wrong."""
-        self._read(entry, source)
+    name = NAME
+    settings_class = Vda5050Settings
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Take in the robots; raises ConfigError."""
         try:
-            offer_vehicles(sim, self._read(entry, source))
+            offer_vehicles(sim, self.read(entry, source))
         except FleetSimError as error:
             raise ConfigError.of(error).within(NAME, source=source) from error
-
-    def _read(self, entry: Any, source: str) -> Vda5050Settings:
-        return read(Vda5050Settings, {} if entry is None else entry, source=source, path=NAME)
 
 
 def offer_vehicles(sim: MultiRobotSimulationCore, settings: Vda5050Settings | None = None) -> VehicleDesk:

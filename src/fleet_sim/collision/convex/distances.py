@@ -74,20 +74,17 @@ class ExactDistances:
 
         Faster than `distances`, and infinite for the others.
         """
-        rows, local = _local(pairs)
-        open_mask = self._place(rows, self._world.position[rows], self._world.orientation[rows])[local].any(axis=1)
-        out = np.empty(len(pairs))
-        kernels().pairs(self._book.pieces, self._placed, local, limit, True, self._work, out)
-        if open_mask.any():
-            out[open_mask] = self._unknown(pairs[open_mask], limit)
-        return out
+        return self._measured(pairs, limit, within=True)
 
     def distances(self, pairs: Ints, limit: float) -> Floats:
         """Return the signed distances (M,) of `pairs` (M, 2) of rows, infinite above `limit` and without shapes."""
+        return self._measured(pairs, limit, within=False)
+
+    def _measured(self, pairs: Ints, limit: float, *, within: bool) -> Floats:
         rows, local = _local(pairs)
         open_mask = self._place(rows, self._world.position[rows], self._world.orientation[rows])[local].any(axis=1)
         out = np.empty(len(pairs))
-        kernels().pairs(self._book.pieces, self._placed, local, limit, False, self._work, out)
+        kernels().pairs(self._book.pieces, self._placed, local, limit, within, self._work, out)
         if open_mask.any():
             out[open_mask] = self._unknown(pairs[open_mask], limit)
         return out

@@ -1,4 +1,4 @@
-"""/fleet/entities and /fleet/details: what there is, who carries what and given colours, as JSON, for `Recording`."""
+"""/fleet/entities and /fleet/details: what there is, who carries what and given colors, as JSON, for `Recording`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def entities_to_json(snapshot: Snapshot) -> str:
 
 
 def details_to_json(snapshot: Snapshot) -> str:
-    """Return who carries what, and the colours given at run time, by name."""
+    """Return who carries what, and the colors given at run time, by name."""
     names = snapshot.names
     carried = {names[index]: names[snapshot.carriers[index]] for index in np.flatnonzero(snapshot.carriers >= 0)}
     painted = np.flatnonzero(snapshot.colors[:, 0] >= 0.0).tolist()

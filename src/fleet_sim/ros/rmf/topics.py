@@ -8,7 +8,6 @@ from rmf_building_map_msgs.msg import BuildingMap
 from rmf_building_map_msgs.srv import GetBuildingMap
 
 from fleet_sim.config.ros_params import RmfParams
-from fleet_sim.errors import UnknownNameError
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.rmf.building_map import building_map
@@ -36,9 +35,8 @@ class RmfTopics:
         self._door_times = clock.schedule(params.door_states)
         self._cell_times = clock.schedule(params.workcell_states)
         self._lift_times = clock.schedule(params.lift_states)
-        try:
-            building = sim.get_manager("building")
-        except UnknownNameError:
+        building = sim.extensions.find_manager("building")
+        if building is None:
             return
         self._map = building_map(building)
         bridge.robots.create_publisher(BuildingMap, "map", qos.LATCHED).publish(self._map)

@@ -45,10 +45,7 @@ class PlaceServices:
         return await gateway.wait(gateway.between_steps(self._find))
 
     def _find(self) -> Site | None:
-        try:
-            site: Site = self._bridge.sim.get_manager("site")
-        except UnknownNameError:
-            return None
+        site: Site | None = self._bridge.sim.extensions.find_manager("site")
         return site
 
 

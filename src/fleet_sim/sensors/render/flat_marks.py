@@ -14,7 +14,7 @@ Rgb = tuple[int, int, int]
 
 
 class FlatMarks(NamedTuple):
-    """Level boxes: middles (K, 3) and half extents (K, 3) in m, headings (K,) in rad, and colours (K, 3)."""
+    """Level boxes: middles (K, 3) and half extents (K, 3) in m, headings (K,) in rad, and colors (K, 3)."""
 
     positions: Floats
     yaws: Floats

@@ -22,7 +22,7 @@ from fleet_sim.meshes import primitives
 from fleet_sim.meshes.loading import load_mesh, version_of
 from fleet_sim.meshes.mesh import Mesh, Part
 from fleet_sim.spatial import poses
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 log = logging.getLogger("fleet_sim.sensors")
 
@@ -53,7 +53,7 @@ class MeshKey(NamedTuple):
     @property
     def levels(self) -> int:
         """How many levels of detail there are."""
-        return len(primitives.SEGMENTS) if self.kind in _ROUND else 1
+        return len(primitives.SEGMENTS) if self.kind in ROUND_KINDS else 1
 
 
 class MeshStore:
@@ -127,7 +127,7 @@ class InstanceTable:
 
 
 class Scene:
-    """The instances of a world, kept while nothing is spawned, removed or coloured."""
+    """The instances of a world, kept while nothing is spawned, removed or colored."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -138,7 +138,7 @@ class Scene:
     def table(self) -> InstanceTable:
         """Return the instances there are now."""
         world = self.world
-        # The versions count spawns, removals and new colours. What moves changes poses only, which are read for each
+        # The versions count spawns, removals and new colors. What moves changes poses only, which are read for each
         # picture.
         versions = (world.version, world.look.version)
         if self._versions != versions:
@@ -193,7 +193,7 @@ def _visible(looks: Appearance) -> _Groups:
 def _enter(looks: Appearance, groups: _Groups, indices: Ints, link: int, geometry: Geometry | None) -> None:
     if geometry is None or geometry.kind == ShapeKind.NONE:
         return
-    # What has no opacity is left out, be it by its shape or by a colour given since: -1 is none given.
+    # What has no opacity is left out, be it by its shape or by a color given since: -1 is none given.
     opacities = looks.colors(indices, np.full(len(indices), link))[:, 3]
     shown = indices[np.where(opacities < 0.0, geometry.rgba[3], opacities) > 0.0]
     if len(shown):
@@ -272,6 +272,3 @@ def _batches(groups: _Groups) -> tuple[MeshInstances, ...]:
         batches.append(MeshInstances(key, start, stop))
         start = stop
     return tuple(batches)
-
-
-_ROUND = (ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)

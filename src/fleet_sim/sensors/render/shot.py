@@ -18,7 +18,7 @@ Color = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Lighting:
-    """How the rasteriser lights the world. Colours are red, green, blue in [0, 1].
+    """How the rasteriser lights the world. Colors are red, green, blue in [0, 1].
 
     `sun` points to the sun. What faces it gets `sun_color` and the ambient light; what faces away gets the ambient
     light only, which goes from `ground_color` on undersides to `sky_color` on tops.

@@ -61,7 +61,7 @@ class MapServerFormat(SiteFormat):
 
 
 def _free(pixels: AnyArray, config: MapServerConfig) -> Bools:
-    """Return which pixels (H, W) are free, of (H, W) grey levels or (H, W, C) colours with or without opacity."""
+    """Return which pixels (H, W) are free, of (H, W) grey levels or (H, W, C) colors with or without opacity."""
     layers = pixels[..., None] if pixels.ndim == 2 else pixels
     # An even number of layers means that the last one is opacity.
     opaque = layers[..., -1] == 255 if layers.shape[-1] in (2, 4) else np.ones(layers.shape[:2], bool)
@@ -137,7 +137,7 @@ def _picture(path: Path) -> AnyArray:
         with Image.open(path) as picture:
             if picture.width * picture.height > MOST_CELLS:
                 fail(path, f"{picture.width} x {picture.height} pixels are too many; at most {MOST_CELLS} are read")
-            # Palettes and others become plain colours; those with opacity keep it.
+            # Palettes and others become plain colors; those with opacity keep it.
             whole = picture if picture.mode in ("L", "LA", "RGB", "RGBA") else picture.convert("RGBA")
             return np.asarray(whole, np.uint8)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
@@ -149,7 +149,7 @@ def write_map(grid: Grid, path: str | Path) -> None:
     target = Path(path)
     picture = target.with_suffix(".png")
     grey = np.where(grid.free_mask, FREE_GREY, BLOCKED_GREY).astype(np.uint8)
-    # Three equal layers: the writer of PNG files knows colours only.
+    # Three equal layers: the writer of PNG files knows colors only.
     write_png(picture, np.repeat(grey[..., None], 3, axis=2))
     text = yaml.safe_dump(
         {

@@ -10,7 +10,7 @@ from typing import Any
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Reset
 from fleet_sim.core.paths_ahead import PathsAhead, paths_ahead
-from fleet_sim.errors import StateError, UnknownNameError
+from fleet_sim.errors import StateError
 from fleet_sim.orders.states import OrderState
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.floor_plan import FloorPlan, floor_plans_of
@@ -96,11 +96,9 @@ class LiveSource:
         """Return the deliveries per hour since the beginning, of orders or of tasks; None where there are none."""
         time = self._sim.sim_time
         for name, count in _DELIVERED.items():
-            try:
-                manager = self._sim.get_manager(name)
-            except UnknownNameError:
-                continue
-            return 3600.0 * count(manager) / time if time > 0.0 else 0.0
+            manager = self._sim.extensions.find_manager(name)
+            if manager is not None:
+                return 3600.0 * count(manager) / time if time > 0.0 else 0.0
         return None
 
     # ---- acting ------------------------------------------------------------------------------------------------------

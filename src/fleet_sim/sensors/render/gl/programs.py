@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import moderngl
 
 _DARK, _BRIGHT = (0.64, 0.73, 0.88), (0.94, 0.94, 0.94)
-"""Colours of the floor's squares."""
+"""Colors of the floor's squares."""
 
 
 class Programs:

@@ -39,7 +39,7 @@ class GlRenderer:
         self.lighting = lighting or Lighting()
         self.floor = floor
         self.marks: FlatMarks | None = None
-        """What is shown besides the world, in colours only; without shadows."""
+        """What is shown besides the world, in colors only; without shadows."""
         self._scene = Scene(world)
         self._context = take_context()
         # Whoever made the renderer may forget to close it: a simulation that is dropped does.
@@ -87,7 +87,7 @@ class GlRenderer:
     # ---- what is there -----------------------------------------------------------------------------------------------
 
     def _shaded(self, shot: Shot) -> bool:
-        """Return whether shadows can be seen: from above the floor, in colours."""
+        """Return whether shadows can be seen: from above the floor, in colors."""
         return shot.shadows and self.floor and "rgb" in shot.channels and bool(shot.position[2] > 0.0)
 
     def _target(self, shot: Shot) -> Target:
@@ -149,7 +149,7 @@ class GlRenderer:
 
     def _templates(self, table: InstanceTable) -> npt.NDArray[np.void]:
         """Return all instances of a table as uploaded, without their poses."""
-        # The table is made anew when something is spawned, removed or coloured; until then only poses change.
+        # The table is made anew when something is spawned, removed or colored; until then only poses change.
         if self._templates_of is not table:
             instances = np.zeros(len(table.rows), INSTANCE)
             instances["scale"] = table.scales

@@ -24,7 +24,7 @@ _OUTPUTS = {
     "ids": ("float", "id.x + 1.0"),
     "links": ("float", "id.y + 1.0"),
 }
-"""Type and value of each channel. All but colours are 0 where nothing is: `gl_FragCoord.w` is one over the depth."""
+"""Type and value of each channel. All but colors are 0 where nothing is: `gl_FragCoord.w` is one over the depth."""
 
 _LIGHT = """
 uniform vec3 sun; uniform vec3 sun_color; uniform vec3 sky_color; uniform vec3 ground_color;
@@ -54,7 +54,7 @@ flat out vec2 id; out vec3 lit; out vec2 coordinates;
 void main() {{
     gl_Position = clip * vec4(in_position + turned(in_orientation, in_scale * in_vertex), 1.0);
     id = in_id;
-#ifdef COLOURED
+#ifdef COLORED
     lit = in_color.rgb * material * light(normalize(turned(in_orientation, in_normal / in_scale)));
 #ifdef TEXTURED
     coordinates = in_coordinates;
@@ -77,7 +77,7 @@ void main() {
 
 def solid(channels: frozenset[str], *, textured: bool) -> tuple[str, str]:
     """Return the programs that draw instances, lit at their vertices."""
-    defines = ["#define COLOURED"] if "rgb" in channels else []
+    defines = ["#define COLORED"] if "rgb" in channels else []
     if defines and textured:
         defines.append("#define TEXTURED")
     head = "\n".join(defines)
@@ -115,7 +115,7 @@ _SQUARES = (
 """
     + """
 in vec2 place;
-#ifdef COLOURED
+#ifdef COLORED
 uniform vec3 dark; uniform vec3 bright;
 vec3 squares() {
     vec2 sides = abs(fract(CYCLES * place + 0.25) - 0.5) - 0.25;
@@ -131,11 +131,11 @@ void main() { vec2 id = vec2(-1.0); vec3 color = squares(); WRITES }
 
 
 def floor(channels: frozenset[str]) -> tuple[str, str]:
-    """Return the programs that draw the floor: squares of two colours.
+    """Return the programs that draw the floor: squares of two colors.
 
     Squares smaller than a pixel blend into their mean, so that the floor does not flicker in the distance.
     """
-    return _FLOOR_VERTEX, _fragment(channels, "#define COLOURED" * ("rgb" in channels) + _SQUARES)
+    return _FLOOR_VERTEX, _fragment(channels, "#define COLORED" * ("rgb" in channels) + _SQUARES)
 
 
 def shadow(channels: frozenset[str]) -> tuple[str, str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Target:
     """Textures for the channels of pictures of one size.
 
-    All channels but the colours are floats that are 0 where nothing is.
+    All channels but the colors are floats that are 0 where nothing is.
     """
 
     def __init__(self, context: moderngl.Context, size: tuple[int, int], channels: frozenset[str]) -> None:
@@ -33,7 +33,7 @@ class Target:
     def clear(self, background: Color) -> None:
         """Clear the target and make it the current one."""
         framebuffer = self.framebuffer
-        # One clear writes all attachments alike, but colours begin with the background and all others with 0. Masks
+        # One clear writes all attachments alike, but colors begin with the background and all others with 0. Masks
         # make it two clears.
         if self._colors_only is not None:
             framebuffer.color_mask = self._colors_only

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from ...launch import Event, LaunchContext
-from ...launch.action import Action
 from ...launch.actions import ExecuteLocal
 from ...launch.event_handlers import OnProcessExit, OnProcessIO, OnProcessStart
 from ...launch.event_handlers.on_action_event_base import OnActionEventBase
@@ -70,20 +70,37 @@ def _without_loop(waiting: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("a launch began while it was waited for; ask again")
 
 
-def _holds(check: Callable[[], Any]) -> bool:
-    try:
-        check()
-    except AssertionError:
-        return False
-    return True
+@dataclass(frozen=True)
+class _Stream:
+    """Standard output or error of a process: what was written to it, and the handler of what comes."""
 
+    read: Callable[[], str]
+    handler: _Handler
 
-def _stdout_handler(action: Action) -> _Handler:
-    return lambda notify: OnProcessIO(target_action=action, on_stdout=notify)
+    @classmethod
+    def output(cls, action: ExecuteLocal) -> _Stream:
+        return cls(action.get_stdout, lambda notify: OnProcessIO(target_action=action, on_stdout=notify))
 
+    @classmethod
+    def error(cls, action: ExecuteLocal) -> _Stream:
+        return cls(action.get_stderr, lambda notify: OnProcessIO(target_action=action, on_stderr=notify))
 
-def _stderr_handler(action: Action) -> _Handler:
-    return lambda notify: OnProcessIO(target_action=action, on_stderr=notify)
+    async def wait(self, context: LaunchContext, check: _Check, timeout: float | None) -> Any:
+        """Wait until the check is true of what was written; what it said last."""
+        return await _wait(context, self.handler, lambda: check(self.read()), timeout)
+
+    async def require(self, context: LaunchContext, check: _Check, timeout: float | None) -> None:
+        """Wait until the check raises no AssertionError any more; the last one it raised is raised."""
+
+        def holds() -> bool:
+            try:
+                check(self.read())
+            except AssertionError:
+                return False
+            return True
+
+        if not await _wait(context, self.handler, holds, timeout):
+            check(self.read())
 
 
 async def wait_for_output(
@@ -96,12 +113,7 @@ async def wait_for_output(
 
     The action needs `cached_output=True`; RuntimeError says so.
     """
-    action = execute_process_action
-
-    def condition() -> Any:
-        return validate_output(action.get_stdout())
-
-    return await _wait(launch_context, _stdout_handler(action), condition, timeout)
+    return await _Stream.output(execute_process_action).wait(launch_context, validate_output, timeout)
 
 
 async def assert_output(
@@ -111,13 +123,7 @@ async def assert_output(
     timeout: float | None = None,
 ) -> None:
     """Wait until `validate_output` raises no AssertionError any more; the last one it raised is raised."""
-    action = execute_process_action
-
-    def check() -> Any:
-        return validate_output(action.get_stdout())
-
-    if not await _wait(launch_context, _stdout_handler(action), lambda: _holds(check), timeout):
-        check()
+    await _Stream.output(execute_process_action).require(launch_context, validate_output, timeout)
 
 
 async def wait_for_stderr(
@@ -127,12 +133,7 @@ async def wait_for_stderr(
     timeout: float | None = None,
 ) -> Any:
     """`wait_for_output` of standard error."""
-    action = execute_process_action
-
-    def condition() -> Any:
-        return validate_output(action.get_stderr())
-
-    return await _wait(launch_context, _stderr_handler(action), condition, timeout)
+    return await _Stream.error(execute_process_action).wait(launch_context, validate_output, timeout)
 
 
 async def assert_stderr(
@@ -142,13 +143,7 @@ async def assert_stderr(
     timeout: float | None = None,
 ) -> None:
     """`assert_output` of standard error."""
-    action = execute_process_action
-
-    def check() -> Any:
-        return validate_output(action.get_stderr())
-
-    if not await _wait(launch_context, _stderr_handler(action), lambda: _holds(check), timeout):
-        check()
+    await _Stream.error(execute_process_action).require(launch_context, validate_output, timeout)
 
 
 async def wait_for_start(

@@ -1,0 +1,22 @@
+"""FeatureHandle: what users call on the feature of one entity."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from fleet_sim.entities.sim_object import SimObject
+
+Handle = TypeVar("Handle", bound="FeatureHandle")
+
+
+class FeatureHandle:
+    """Base of handles of the feature of one entity. They raise StaleHandleError once the entity was removed."""
+
+    feature: ClassVar[str]
+    """The name of the feature."""
+
+    @classmethod
+    def of(cls: type[Handle], owner: SimObject) -> Handle:
+        """Return the handle of `owner`; raises StateError where it has not the feature."""
+        handle: Handle = owner.feature(cls.feature)
+        return handle
