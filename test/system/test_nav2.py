@@ -15,92 +15,22 @@ import pytest
 import yaml
 from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from nav2_fleet import SCENARIO, WALL, Navigator, action, hall, nav2_fleet, pose, srv
 from nav_msgs.msg import OccupancyGrid
 from nav_msgs.srv import GetMap
 from node_program import LATCHED, Client, NodeProcess, running
 from sensor_msgs.msg import BatteryState
 
-from fleet_sim.sites import Grid, Site, Station, StationKind, write_site
-
-action = pytest.importorskip("nav2_msgs.action")
-srv = pytest.importorskip("nav2_msgs.srv")
-lifecycle = pytest.importorskip("lifecycle_msgs.srv")
+from fleet_sim.sites import write_site
 
 SUCCEEDED, CANCELED, ABORTED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED
 FLEET = [f"robot_{i}" for i in range(10)]
-WALL = 6.0
-"""A wall along y at this x, with a gap at its upper end."""
-
-
-def hall() -> Site:
-    """Return a hall of 16 m by 14 m in cells of 0.1 m, with a wall in it and a dock."""
-    free = np.zeros((140, 160), bool)
-    free[5:-5, 5:-5] = True
-    free[30:-5, 58:62] = False
-    return Site("hall", Grid(free, 0.1), stations=(Station("home", StationKind.CHARGE, 14.0, 2.0, 0.0),))
-
-
-SCENARIO = {
-    "simulation": {"gui": False, "timestep": 0.05, "target_rtf": 10.0, "ignore_static_collision": False},
-    "site": "hall.yaml",
-    "robots": [
-        {
-            "name": "robot",
-            "grid": {"count": 10, "columns": 1, "spacing": [0.0, 1.0, 0.0]},
-            "pose": [2.0, 2.0, 0.15],
-            "shape": {"shape_type": "cylinder", "radius": 0.2, "height": 0.3},
-            "controller": {"type": "differential", "max_linear_vel": 2.0, "max_angular_vel": 3.0},
-            "battery": {"level": 0.5},
-        }
-    ],
-    # Feedback in every step: so what it says just before the end is seen, too.
-    "ros": {"nav2": {"enabled": True}, "groups": ["commands", "state", "actions"], "rates": {"feedback": 20.0}},
-}
-
-
-def pose(x: float, y: float, frame: str = "map") -> PoseStamped:
-    stamped = PoseStamped()
-    stamped.header.frame_id = frame
-    stamped.pose.position.x, stamped.pose.position.y = x, y
-    return stamped
-
-
-class Navigator:
-    """Calls what BasicNavigator calls, in the namespace of one robot."""
-
-    def __init__(self, client: Client, robot: str) -> None:
-        self.client, self.robot = client, robot
-
-    def send(self, kind: str, name: str, /, **fields: Any) -> Any:
-        """Send a goal to an action; return it."""
-        interface = getattr(action, kind)
-        return self.client.send_goal(interface, f"/{self.robot}/{name}", interface.Goal(**fields))
-
-    def call(self, kind: Any, name: str, /, **fields: Any) -> Any:
-        """Return the response of a service."""
-        return self.client.call(kind, f"/{self.robot}/{name}", kind.Request(**fields))
-
-    def state(self, node: str) -> str:
-        """Return the label of a node's state."""
-        return str(self.call(lifecycle.GetState, f"{node}/get_state").current_state.label)
-
-    def drive(self, x: float, y: float) -> Any:
-        """Send the robot to a place."""
-        return self.send("NavigateToPose", "navigate_to_pose", pose=pose(x, y))
-
-    def manage(self, command: int) -> bool:
-        """Give a command to the lifecycle manager."""
-        name = "lifecycle_manager_navigation/manage_nodes"
-        return bool(self.call(srv.ManageLifecycleNodes, name, command=command).success)
 
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[NodeProcess, Client]]:
-    folder = tmp_path_factory.mktemp("nav2")
-    write_site(hall(), folder / "hall.yaml")
-    (folder / "scenario.yaml").write_text(yaml.safe_dump(SCENARIO))
-    with running(folder / "node.log", "-p", f"config:={folder / 'scenario.yaml'}") as both:
+    with nav2_fleet(tmp_path_factory.mktemp("nav2")) as both:
         yield both
 
 

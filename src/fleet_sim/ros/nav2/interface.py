@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,8 @@ class Nav2Interface(Interface):
         except ModuleNotFoundError as error:
             raise ConfigError(f"needs the packages nav2_msgs and lifecycle_msgs: {error}", path="ros.nav2") from error
         self._robot_maps = RobotMaps(bridge)
+        # One thread for all: it begins with the first path.
+        self._pool = ThreadPoolExecutor(1, "smoother")
         self._localization = LocalizationTopics(bridge)
         self._maps = MapTopics(bridge, self._robot_maps)
         self._servers = Endpoints(bridge, "actions", self._serve, _destroy)
@@ -52,8 +55,13 @@ class Nav2Interface(Interface):
     def _serve(self, robot: str) -> list[Any]:
         from fleet_sim.ros.nav2.planning import PathServer
         from fleet_sim.ros.nav2.services import RobotServices
+        from fleet_sim.ros.nav2.smoother import SmootherServer
 
-        return [PathServer(self.bridge, robot), RobotServices(self.bridge, self._robot_maps, robot)]
+        return [
+            PathServer(self.bridge, robot),
+            SmootherServer(self.bridge, self._robot_maps, self._pool, robot),
+            RobotServices(self.bridge, self._robot_maps, robot),
+        ]
 
 
 def _destroy(servers: list[Any]) -> None:
