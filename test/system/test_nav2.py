@@ -219,7 +219,7 @@ def test_robots_dock_to_charge_and_leave(fleet: list[Navigator]) -> None:
     robot.client.until(lambda: states[-1].power_supply_status != charging, "the end of charging")
 
 
-def test_maps_and_costmaps(fleet: list[Navigator]) -> None:
+def test_maps_and_costmaps(node: tuple[NodeProcess, Client], fleet: list[Navigator]) -> None:
     robot = fleet[4]
     grid = robot.call(GetMap, "map_server/map").map
     shown = robot.client.listen(OccupancyGrid, f"/{robot.robot}/global_costmap/costmap", LATCHED)
@@ -248,6 +248,12 @@ def test_maps_and_costmaps(fleet: list[Navigator]) -> None:
         ("local_costmap/clear_costmap_around_robot", srv.ClearCostmapAroundRobot),
     ):
         robot.call(kind, name)
+    for place in ("global_costmap", "local_costmap"):
+        for name in ("clear_costmap_around_pose", f"clear_around_pose_{place}"):
+            robot.call(srv.ClearCostmapAroundPose, f"{place}/{name}", pose=pose(2.0, 2.0), reset_distance=1.0)
+    name = "local_costmap/clear_costmap_around_pose"
+    robot.call(srv.ClearCostmapAroundPose, name, pose=pose(2.0, 2.0, "moon"), reset_distance=1.0)
+    assert "clear_costmap_around_pose: refused: unknown frame 'moon'" in node[0].output()
     refused = robot.call(srv.LoadMap, "map_server/load_map", map_url="/etc/passwd")
     assert refused.result == srv.LoadMap.Response.RESULT_UNDEFINED_FAILURE
 
