@@ -8,6 +8,7 @@ from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.registry import ACTIONS, describe_action, parse_action_goal, register_action
+from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.actions.wait import Wait, WaitAction
@@ -27,6 +28,7 @@ __all__ = [
     "PickAction",
     "PickPhase",
     "PoseAction",
+    "TeleopAction",
     "TourAction",
     "TrajectoryCause",
     "TurnAction",

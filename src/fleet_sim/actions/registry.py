@@ -14,6 +14,7 @@ from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.target import target_text
+from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
@@ -43,6 +44,7 @@ ACTIONS = Registry(
         "tour": TourAction,
         "drive_by": DriveByAction,
         "turn": TurnAction,
+        "teleop": TeleopAction,
     },
 )
 """Every action that can be made from its name and parameters."""

@@ -23,6 +23,7 @@ class Nav2Interface(Interface):
         try:
             # Imported here: who does not use them need not have these packages, nor wait for them.
             from fleet_sim.ros.nav2.maps import RobotMaps
+            from fleet_sim.ros.nav2.teleop import TeleopTopics
             from fleet_sim.ros.nav2.topics import LocalizationTopics, MapTopics
         except ModuleNotFoundError as error:
             raise ConfigError(f"needs the packages nav2_msgs and lifecycle_msgs: {error}", path="ros.nav2") from error
@@ -31,6 +32,7 @@ class Nav2Interface(Interface):
         self._pool = ThreadPoolExecutor(1, "smoother")
         self._localization = LocalizationTopics(bridge)
         self._maps = MapTopics(bridge, self._robot_maps)
+        self._teleop = TeleopTopics(bridge, self._robot_maps)
         self._servers = Endpoints(bridge, "actions", self._serve, _destroy)
         self._pose_times = bridge.sim.clock.schedule(bridge.params.nav2.amcl_pose)
         self._map_times = bridge.sim.clock.schedule(bridge.params.nav2.costmaps)
@@ -39,12 +41,14 @@ class Nav2Interface(Interface):
         if self._is_on:
             self._localization.on_fleet_changed(roster)
             self._maps.on_fleet_changed(roster)
+            self._teleop.on_fleet_changed(roster)
             # Services belong to the executor's thread.
             self.bridge.mailbox.post(partial(self._servers.on_fleet_changed, roster))
 
     def receive(self) -> None:
         if self._is_on:
             self._localization.receive()
+            self._teleop.receive()
 
     def publish(self, now: int) -> None:
         if self._is_on:
