@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleet_sim.actions import Drop as Drop
     from fleet_sim.actions import DropAction as DropAction
     from fleet_sim.actions import DropPhase as DropPhase
+    from fleet_sim.actions import FollowAction as FollowAction
     from fleet_sim.actions import JointAction as JointAction
     from fleet_sim.actions import JointTrajectoryAction as JointTrajectoryAction
     from fleet_sim.actions import MoveAction as MoveAction

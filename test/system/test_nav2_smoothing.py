@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
 from nav2_fleet import WALL, Navigator, action, nav2_fleet, pose, srv
-from nav_msgs.msg import Path
+from nav_msgs.msg import Odometry, Path
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.ros.nav2.smoothing import dense, is_clear, smoothed
@@ -83,6 +83,17 @@ def test_the_path_of_the_planner_stays_clear_of_walls_and_zones(robot: Navigator
     origin = costs.metadata.origin.position
     columns, lines = ((points - (origin.x, origin.y)) / costs.metadata.resolution).astype(int).T
     assert grid[lines, columns].max() < 253
+    # As example_follow_path of nav2_simple_commander does: it is driven as a curve, not from pose to pose.
+    odom = robot.client.listen(Odometry, "/robot_0/odom")
+    sent = robot.send("FollowPath", "follow_path", path=result.path)
+    status, result = sent.result()
+    assert (status, result.error_code) == (SUCCEEDED, 0)
+    assert odom[-1].pose.pose.position.x == pytest.approx(13.5, abs=0.05)
+    speeds = np.array([one.twist.twist.linear.x for one in odom])
+    driven = speeds[np.flatnonzero(speeds)[0] : np.flatnonzero(speeds)[-1]]
+    assert np.median(driven) > 1.5
+    left = [one.distance_to_goal for one in sent.feedback]
+    assert left[0] > 15.0 and left[-1] < 1.0
 
 
 def test_what_cannot_be_smoothed_is_refused_with_the_reason(robot: Navigator) -> None:
@@ -114,7 +125,7 @@ def test_a_place_where_the_path_turns_back_stays() -> None:
 
 def test_nothing_that_was_free_gets_into_an_obstacle() -> None:
     rng = np.random.default_rng(5)
-    for _ in range(20):
+    for _ in range(8):
         path = dense(np.cumsum(rng.uniform(-2.0, 2.0, (6, 2)), axis=0))
         discs = rng.uniform(path.min(axis=0), path.max(axis=0), (20, 2))
         clear = np.array([np.hypot(*(dense(path) - disc).T).min() > 0.25 for disc in discs])

@@ -3,6 +3,7 @@
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop, DropAction, DropPhase
+from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
@@ -20,6 +21,7 @@ __all__ = [
     "Drop",
     "DropAction",
     "DropPhase",
+    "FollowAction",
     "JointAction",
     "JointTrajectoryAction",
     "MoveAction",

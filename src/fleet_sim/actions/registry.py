@@ -9,6 +9,7 @@ from typing import Any
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop
+from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
@@ -45,6 +46,7 @@ ACTIONS = Registry(
         "drive_by": DriveByAction,
         "turn": TurnAction,
         "teleop": TeleopAction,
+        "follow": FollowAction,
     },
 )
 """Every action that can be made from its name and parameters."""

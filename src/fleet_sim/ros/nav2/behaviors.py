@@ -9,7 +9,7 @@ from nav2_msgs.action import AssistedTeleop, BackUp, DockRobot, DriveOnHeading, 
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction
-from fleet_sim.actions.move_to import MoveAction
+from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.wait import Wait as WaitAction
@@ -67,7 +67,7 @@ def _path(goal: Any, reader: GoalReader) -> Action:
         # Poses without a frame are in that of the path.
         stamped.header.frame_id = stamped.header.frame_id or goal.path.header.frame_id
         poses.append(reader.pose(stamped))
-    return MoveAction(Path(poses), keep_height=True)
+    return FollowAction(Path(poses), keep_height=True)
 
 
 def _path_feedback(progress: Progress) -> Any:
