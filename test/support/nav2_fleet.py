@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,13 @@ class Navigator:
 
 
 @contextmanager
-def nav2_fleet(folder: Path, robots: int = 10, **site: Any) -> Iterator[tuple[NodeProcess, Client]]:
-    """Run the node with `robots` robots in the hall; `site` replaces attributes of it."""
+def nav2_fleet(
+    folder: Path, robots: int = 10, settings: Mapping[str, Any] = MappingProxyType({}), **site: Any
+) -> Iterator[tuple[NodeProcess, Client]]:
+    """Run the node with `robots` robots in the hall; `settings` of nav2, and `site` replaces parts of the hall."""
     write_site(replace(hall(), **site), folder / "hall.yaml")
     entry = {**SCENARIO["robots"][0], "grid": {"count": robots, "columns": 1, "spacing": [0.0, 1.0, 0.0]}}  # type: ignore[index]
-    (folder / "scenario.yaml").write_text(yaml.safe_dump({**SCENARIO, "robots": [entry]}))
+    ros = {**SCENARIO["ros"], "nav2": {"enabled": True, **settings}}  # type: ignore[dict-item]
+    (folder / "scenario.yaml").write_text(yaml.safe_dump({**SCENARIO, "robots": [entry], "ros": ros}))
     with running(folder / "node.log", "-p", f"config:={folder / 'scenario.yaml'}") as both:
         yield both

@@ -28,6 +28,10 @@ with contextlib.suppress(ImportError):
 
     OPTIONAL |= {kind.name: kind for kind in (NAVIGATE_TO_POSE, NAVIGATE_THROUGH_POSES, FOLLOW_WAYPOINTS)}
 with contextlib.suppress(ImportError):
+    from fleet_sim.ros.nav2.gps import FOLLOW_GPS_WAYPOINTS
+
+    OPTIONAL["follow_gps_waypoints"] = FOLLOW_GPS_WAYPOINTS
+with contextlib.suppress(ImportError):
     from fleet_sim.ros.nav2 import behaviors as b
 
     driving = (b.FOLLOW_PATH, b.SPIN, b.BACK_UP, b.DRIVE_ON_HEADING, b.ASSISTED_TELEOP)
