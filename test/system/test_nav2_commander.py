@@ -1,4 +1,4 @@
-"""An unmodified BasicNavigator of nav2_simple_commander, where it is on the path: ten robots, and all of its methods."""
+"""An unmodified BasicNavigator of nav2_simple_commander, where it is installed: ten robots, and all its methods."""
 
 from __future__ import annotations
 
