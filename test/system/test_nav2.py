@@ -13,9 +13,9 @@ import yaml
 from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticArray
 from geographic_msgs.msg import GeoPose
-from geometry_msgs.msg import PoseWithCovarianceStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, TwistStamped
 from nav2_fleet import SCENARIO, WALL, Navigator, action, hall, nav2_fleet, pose, srv
-from nav_msgs.msg import OccupancyGrid
+from nav_msgs.msg import OccupancyGrid, Odometry
 from nav_msgs.srv import GetMap
 from node_program import LATCHED, Client, NodeProcess, running
 from sensor_msgs.msg import BatteryState
@@ -48,9 +48,13 @@ def test_the_settings_of_nav2_count(tmp_path: Path) -> None:
         **{"inflation": 0.0, "staging": 0.3, "turn_speed": 0.5},
     }
     robot_entry = {**SCENARIO["robots"][0], "grid": {"count": 1}}  # type: ignore[index]
-    content = {**SCENARIO, "robots": [robot_entry], "ros": {"nav2": settings, "robot_diagnostics": True}}
+    content = {
+        **SCENARIO,
+        "robots": [robot_entry],
+        "ros": {"nav2": settings, "robot_diagnostics": True, "cmd_vel_type": "twist_stamped"},
+    }
     (tmp_path / "scenario.yaml").write_text(yaml.safe_dump(content))
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as (_, client):
+    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'scenario.yaml'}") as (node, client):
         robot = Navigator(client, "robot_0")
         told = client.listen(DiagnosticArray, "/diagnostics")
         client.until(lambda: any(len(one.status) > 1 for one in told), "a status of the robot")
@@ -70,6 +74,25 @@ def test_the_settings_of_nav2_count(tmp_path: Path) -> None:
         assert result.total_elapsed_time.sec >= 6
         robot.send("Spin", "spin", target_yaw=-3.0).result()
         assert robot.send("UndockRobot", "undock_robot").result()[0] == SUCCEEDED
+        # Velocities have headers here; one in another frame than the robot's drives nothing.
+        goal = action.AssistedTeleop.Goal()
+        goal.time_allowance.sec = 2
+        sent = client.send_goal(action.AssistedTeleop, "/robot_0/assisted_teleop", goal)
+        velocities = client.publisher(TwistStamped, "/robot_0/cmd_vel_teleop")
+        velocity = TwistStamped()
+        velocity.twist.linear.x = 1.0
+        velocity.header.frame_id = "moon"
+        velocities.publish(velocity)
+        sent.result()
+        client.until(lambda: "cmd_vel_teleop: refused: frame 'moon'" in node.output(), "the reason")
+        odom = client.listen(Odometry, "/robot_0/odom")
+        goal.time_allowance.sec = 0
+        sent = client.send_goal(action.AssistedTeleop, "/robot_0/assisted_teleop", goal)
+        velocity.header.frame_id, velocity.twist.linear.x = "robot_0/base_link", 0.0
+        velocity.twist.angular.z = 1.0
+        velocities.publish(velocity)
+        client.until(lambda: odom and odom[-1].twist.twist.angular.z > 0.9, "a turn")
+        sent.cancel()
         before = len(poses)
         client.until(lambda: len(poses) >= before + 2 and len(shown) >= 2, "poses and costmaps")
         # Backed out by the distance of staging.

@@ -11,11 +11,13 @@ from geometry_msgs.msg import Twist, TwistStamped
 from std_msgs.msg import Empty
 
 from fleet_sim.actions.teleop import TeleopAction
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.config.modes import MotionMode
 from fleet_sim.core.commands import Command, FinishActions, SetVelocity
 from fleet_sim.entities.footprint import footprint_radius
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
+from fleet_sim.ros.cmd_vel import check_frame
 from fleet_sim.ros.conversions import twists_from_msgs
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.costmaps import clearances
@@ -55,7 +57,7 @@ class TeleopTopics:
         self._twists = PolledTopic(bridge, kind, "cmd_vel_teleop", qos.COMMAND)
         self._ends = PolledTopic(bridge, Empty, "preempt_teleop", qos.COMMAND)
         self._wanted: dict[str, Motion] = {}
-        self._early: dict[str, tuple[float, Any]] = {}
+        self._early: dict[str, tuple[float, Motion]] = {}
         """Velocities for robots without the action, and when they came."""
         self._times = bridge.sim.clock.schedule(CYCLE)
 
@@ -68,9 +70,12 @@ class TeleopTopics:
         """Take what has arrived, and drive on."""
         self._take_early()
         for index, message in self._twists.take():
-            name, twist = self._twists.names[index], getattr(message, "twist", message)
+            name = self._twists.names[index]
+            twist = self._checked(name, message)
+            if twist is None:
+                continue
             if self._is_teleoperated(name):
-                self._take(name, twist)
+                self._wanted[name] = twist
             else:
                 # The goal may have been accepted just now, and begins in one of the next steps.
                 self._early[name] = (self._bridge.sim.clock.time, twist)
@@ -90,7 +95,7 @@ class TeleopTopics:
         for name, (time, twist) in list(self._early.items()):
             if self._is_teleoperated(name):
                 del self._early[name]
-                self._take(name, twist)
+                self._wanted[name] = twist
             elif self._bridge.sim.clock.time > time + lasts:
                 del self._early[name]
 
@@ -100,12 +105,16 @@ class TeleopTopics:
             world.actions.current(world.index.row_named(name)), TeleopAction
         )
 
-    def _take(self, name: str, twist: Any) -> None:
-        linear, angular = twists_from_msgs([twist])
-        if np.isfinite(linear).all() and np.isfinite(angular).all():
-            self._wanted[name] = (linear[0], angular[0])
-        else:
-            self._bridge.reject(f"{name}/cmd_vel_teleop", "a velocity must be finite")
+    def _checked(self, name: str, message: Any) -> Motion | None:
+        """Return the velocity of a message, or None where it is rejected."""
+        try:
+            if hasattr(message, "header"):
+                check_frame(self._bridge, name, message.header.frame_id)
+            linear, angular = twists_from_msgs([getattr(message, "twist", message)])
+            return as_floats(linear[0], (3,), "linear velocity"), as_floats(angular[0], (3,), "angular velocity")
+        except InvalidValueError as error:
+            self._bridge.reject(f"{name}/cmd_vel_teleop", error)
+            return None
 
     def _driving(self, name: str, wanted: Motion) -> Command:
         """Return the command that drives the robot as it is wanted, as far as that is safe."""
