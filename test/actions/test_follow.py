@@ -58,6 +58,14 @@ def test_a_curve_is_driven_without_a_stop() -> None:
     assert places[-1] == pytest.approx([0.0, 4.0, 0.1], abs=0.04)
 
 
+@pytest.mark.parametrize("limits", [{}, {"max_linear_vel": 1e3, "max_angular_vel": 1e3}, {"max_angular_accel": 2.0}])
+def test_neither_fast_robots_nor_slow_ones_leave_the_curve(limits: dict[str, float]) -> None:
+    action = FollowAction(path_of(arc(), np.pi), keep_height=True)
+    places, _ = drive(scenario(controller={"type": "differential", **limits}), action)
+    assert action.status is ActionStatus.COMPLETED
+    assert np.abs(np.hypot(places[:, 0], places[:, 1] - 2.0) - 2.0).max() < 0.05
+
+
 def test_it_stops_at_corners_and_gets_around_them() -> None:
     corner = np.array([[0.0, 0.0], [2.0, 0.0], [2.2, 0.05], [2.2, 2.0]])
     action = FollowAction(path_of(corner, np.pi / 2), keep_height=True)

@@ -24,8 +24,10 @@ from fleet_sim.spatial import trigonometry as trig
 SHARP = 0.8
 """Turns of more than this (rad) are corners: a robot stops there to turn."""
 AHEAD = 0.15
-"""How far ahead (m) on the path it steers to; at high speeds a few steps farther."""
-STEPS_AHEAD = 3.0
+"""How far ahead (m) on the path it steers to; at high speeds farther, but at most MOST_AHEAD."""
+STEPS_AHEAD, TURN, LONGEST = 3.0, 2.0, 0.4
+"""At high speeds: the way of so many steps, or of the time to come to turn at TURN rad/s, at most of LONGEST s."""
+MOST_AHEAD = 0.5
 ALIGNED = 0.02
 """Off the direction to drive in by less than this (rad), a robot that turned on the spot drives."""
 NEAR = 0.02
@@ -172,8 +174,12 @@ class FollowAction(DeclaredAction):
         spin = float(min(motion.angular_limit[row], motion.angular_limits[row, 2]))
         left = self._corners[0] - self._way
         brakes = BRAKING * float(min(motion.linear_accel[row], motion.linear_accels[row, 0]))
-        speed = min(fastest, left / dt, math.sqrt(2.0 * brakes * left))
-        at = min(self._way + max(AHEAD, STEPS_AHEAD * speed * dt), self._corners[0])
+        turns = BRAKING * float(min(motion.angular_accel[row], motion.angular_accels[row, 2]))
+        # A robot that begins to turn slowly would swing about the path if it looked no farther than that takes.
+        time = max(STEPS_AHEAD * dt, min(TURN / turns, LONGEST))
+        # No faster than it can steer: a point farther ahead would cut bends.
+        speed = min(fastest, left / dt, math.sqrt(2.0 * brakes * left), MOST_AHEAD / time)
+        at = min(self._way + max(AHEAD, speed * time), self._corners[0])
         target = np.array([np.interp(at, self._ways, self._points[:, axis]) for axis in (0, 1)])
         x, y = (target - world.position[row, :2]).tolist()
         sine, cosine = trig.sin_cos_of(quaternions.yaw_of(world.orientation, row))
@@ -181,7 +187,6 @@ class FollowAction(DeclaredAction):
         error = trig.atan2_of(aside, ahead)
         self._turning = abs(error) > (ALIGNED if self._turning else SHARP)
         if self._turning:
-            turns = BRAKING * float(min(motion.angular_accel[row], motion.angular_accels[row, 2]))
             turn = math.copysign(min(spin, abs(error) / dt, math.sqrt(2.0 * turns * abs(error))), error)
             speed = 0.0
         else:
