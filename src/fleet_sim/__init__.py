@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleet_sim.actions import Drop as Drop
     from fleet_sim.actions import DropAction as DropAction
     from fleet_sim.actions import DropPhase as DropPhase
+    from fleet_sim.actions import FollowAction as FollowAction
     from fleet_sim.actions import JointAction as JointAction
     from fleet_sim.actions import JointTrajectoryAction as JointTrajectoryAction
     from fleet_sim.actions import MoveAction as MoveAction
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fleet_sim.actions import PickAction as PickAction
     from fleet_sim.actions import PickPhase as PickPhase
     from fleet_sim.actions import PoseAction as PoseAction
+    from fleet_sim.actions import TeleopAction as TeleopAction
     from fleet_sim.actions import TourAction as TourAction
     from fleet_sim.actions import TrajectoryCause as TrajectoryCause
     from fleet_sim.actions import TurnAction as TurnAction
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from fleet_sim.core.commands import Clear as Clear
     from fleet_sim.core.commands import Command as Command
     from fleet_sim.core.commands import ExecuteAction as ExecuteAction
+    from fleet_sim.core.commands import FinishActions as FinishActions
     from fleet_sim.core.commands import FollowPath as FollowPath
     from fleet_sim.core.commands import Navigate as Navigate
     from fleet_sim.core.commands import Remove as Remove

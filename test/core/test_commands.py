@@ -23,6 +23,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "set_poses": {"names": ("a",), "positions": [[1, 2, 3]], "orientations": TURN, "preserve_velocity": False},
     "execute_action": {"names": ("a",), "actions": ({"type": "wait", "duration": 0.5},), "replace": False},
     "cancel_actions": {"names": ("a",), "goal": "7"},
+    "finish_actions": {"names": ("a",)},
     "attach": {"name": "a", "object_name": "b", "attach": False, "search_radius": 0.5},
     "remove": {"names": ("a", "b")},
     "spawn": {"robots": ({"name": "a", "pose": [0, 0, 0]},), "rename": True},

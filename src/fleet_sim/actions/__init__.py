@@ -3,11 +3,13 @@
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop, DropAction, DropPhase
+from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.registry import ACTIONS, describe_action, parse_action_goal, register_action
+from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.actions.wait import Wait, WaitAction
@@ -19,6 +21,7 @@ __all__ = [
     "Drop",
     "DropAction",
     "DropPhase",
+    "FollowAction",
     "JointAction",
     "JointTrajectoryAction",
     "MoveAction",
@@ -27,6 +30,7 @@ __all__ = [
     "PickAction",
     "PickPhase",
     "PoseAction",
+    "TeleopAction",
     "TourAction",
     "TrajectoryCause",
     "TurnAction",

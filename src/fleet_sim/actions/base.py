@@ -88,6 +88,10 @@ class Action(Attentive):
     def stop(self, agent: Agent) -> None:
         """Clean up: called once, however the action ended."""
 
+    def finish(self) -> bool:
+        """End the running action with success, by the command FinishActions; return whether it waits for that."""
+        return False
+
     def moves_joints(self, places: Ints) -> bool:
         """Return whether the running action moves some of the joints at `places` (K,) among those that move.
 

@@ -9,11 +9,13 @@ from typing import Any
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop
+from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.target import target_text
+from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.actions.wait import Wait
@@ -43,6 +45,8 @@ ACTIONS = Registry(
         "tour": TourAction,
         "drive_by": DriveByAction,
         "turn": TurnAction,
+        "teleop": TeleopAction,
+        "follow": FollowAction,
     },
 )
 """Every action that can be made from its name and parameters."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fleet_sim.arrays import as_floats
 from fleet_sim.config.sections import SettingsSection
 from fleet_sim.errors import ConfigError, InvalidValueError, unknown_name
 from fleet_sim.settings import UsedSettings, setting
@@ -24,13 +25,34 @@ def _read_per_robot(value: object) -> str | list[str]:
     raise InvalidValueError(f"must be 'all', 'none' or a list of robot names, got {value!r}")
 
 
+_TOPIC_PART = "^([A-Za-z_][A-Za-z0-9_]*)?$"
+
+
 def _read_topic_part(value: object) -> str:
     """Return a name that can be part of a topic, or ""; raises InvalidValueError."""
-    if isinstance(value, str) and re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)?", value):
+    if isinstance(value, str) and re.fullmatch(_TOPIC_PART, value):
         return value
     raise InvalidValueError(f"must be letters, digits and _, and begin with no digit, got {value!r}")
 
 
+def _read_datum(value: object) -> tuple[float, float, float] | None:
+    """Return latitude and longitude in degrees, and a heading in rad; None for None; raises InvalidValueError."""
+    if value is None:
+        return None
+    count = len(value) if isinstance(value, (list, tuple)) else 0
+    if count not in (2, 3):
+        raise InvalidValueError(f"must be [latitude, longitude] or [latitude, longitude, heading], got {value!r}")
+    latitude, longitude, heading = (*as_floats(value, (count,), "datum").tolist(), 0.0)[:3]
+    if abs(latitude) >= 89.0 or abs(longitude) > 180.0 or abs(heading) > 10.0:
+        raise InvalidValueError(
+            f"must be a latitude within 89 degrees, a longitude and a heading in rad, got {value!r}"
+        )
+    return latitude, longitude, heading
+
+
+_DATUM_SCHEMA: Mapping[str, Any] = {
+    "anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3}],
+}
 _PER_ROBOT_SCHEMA: Mapping[str, Any] = {
     "anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}],
 }
@@ -86,6 +108,12 @@ class Nav2Params(UsedSettings):
         0.7, low=0.0, high=10.0, unit="m", doc="Distance before a dock from which robots drive in."
     )
     turn_speed: float = setting(1.0, above=0, high=100.0, unit="rad/s", doc="Speed of the action spin.")
+    datum: Any = setting(
+        None,
+        reader=_read_datum,
+        schema=_DATUM_SCHEMA,
+        doc="Where the map is on the earth: latitude and longitude of its origin, and its heading from east in rad.",
+    )
 
 
 @dataclass
@@ -106,6 +134,7 @@ class RosParams(UsedSettings):
     joint_controller: str = setting(
         "",
         reader=_read_topic_part,
+        schema={"type": "string", "pattern": _TOPIC_PART},
         doc="Name of a controller of ros2_control that joint trajectories are offered under; empty: none.",
     )
     map_frame: str = setting("map", doc="Name of the fixed frame.")

@@ -218,6 +218,13 @@ class CancelActions(Command):
     goal: str = ""
 
 
+@command("finish_actions")
+class FinishActions(Command):
+    """End running actions that wait for this, such as a TeleopAction, with success; robots without one are rejected."""
+
+    names: tuple[str, ...]
+
+
 @command("attach")
 class Attach(Command):
     """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all objects it carries).

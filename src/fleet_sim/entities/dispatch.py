@@ -209,6 +209,15 @@ class FleetCommandDispatcher:
         return self._ack(command, to)
 
     @_apply.register
+    def _(self, command: c.FinishActions) -> CommandAck:
+        to = Recipients(self._world, command.names)
+        to.reject_others_than_robots()
+        running = {row: self._world.actions.current(row) for row in to.rows.tolist()}
+        unasked = [row for row, action in running.items() if action is None or not action.finish()]
+        to.reject_for(dict.fromkeys(unasked, "no action of it waits to be finished"))
+        return self._ack(command, to)
+
+    @_apply.register
     def _(self, command: c.Attach) -> CommandAck:
         to = Recipients(self._world, [command.name])
         to.reject_others_than_robots()

@@ -8,6 +8,7 @@ from geometry_msgs.msg import Twist, TwistStamped
 from fleet_sim.arrays import Floats
 from fleet_sim.cdr import HEADER_SIZE
 from fleet_sim.core.commands import SetVelocity
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import twists_from_msgs
 from fleet_sim.ros.interface import Bridge, Interface
@@ -19,6 +20,16 @@ LITTLE_ENDIAN = b"\x00\x01"
 NO_TWIST = "what arrived is not a little-endian geometry_msgs/msg/Twist"
 # The header of the encapsulation, then six float64 without padding: CDR counts alignment from the end of the header on.
 _TWIST = np.dtype([("kind", np.uint8, HEADER_SIZE), ("numbers", "<f8", 6)])
+
+
+def check_frame(bridge: Bridge, robot: str, frame_id: str) -> None:
+    """Raise InvalidValueError for a frame in which velocities of a robot are not given."""
+    # Frames of ROS 1 began with a slash, and some programs still write it.
+    frame = frame_id.removeprefix("/")
+    # Programs written for a single robot name its base without the robot's name.
+    if frame not in ("", "base_link", bridge.frames.base(robot)):
+        own = bridge.frames.base(robot)
+        raise InvalidValueError(f"frame {frame!r}; a velocity is in the frame {own!r}, or in none")
 
 
 class CmdVelTopic(Interface):
@@ -60,12 +71,10 @@ class CmdVelTopic(Interface):
         indices, twists = [], []
         for index, message in self._topic.take():
             name = self._topic.names[index]
-            # Frames of ROS 1 began with a slash, and some programs still write it.
-            frame = message.header.frame_id.removeprefix("/")
-            # Programs written for a single robot name its base without the robot's name.
-            if frame not in ("", "base_link", self.bridge.frames.base(name)):
-                reason = f"frame {frame!r}; a velocity is in the frame {self.bridge.frames.base(name)!r}, or in none"
-                self.bridge.reject(f"{name}/cmd_vel", reason)
+            try:
+                check_frame(self.bridge, name, message.header.frame_id)
+            except InvalidValueError as error:
+                self.bridge.reject(f"{name}/cmd_vel", error)
                 continue
             indices.append(index)
             twists.append(message.twist)

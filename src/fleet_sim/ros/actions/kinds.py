@@ -28,9 +28,14 @@ with contextlib.suppress(ImportError):
 
     OPTIONAL |= {kind.name: kind for kind in (NAVIGATE_TO_POSE, NAVIGATE_THROUGH_POSES, FOLLOW_WAYPOINTS)}
 with contextlib.suppress(ImportError):
+    from fleet_sim.ros.nav2.gps import FOLLOW_GPS_WAYPOINTS
+
+    OPTIONAL["follow_gps_waypoints"] = FOLLOW_GPS_WAYPOINTS
+with contextlib.suppress(ImportError):
     from fleet_sim.ros.nav2 import behaviors as b
 
-    for kind in (b.FOLLOW_PATH, b.SPIN, b.BACK_UP, b.DRIVE_ON_HEADING, b.WAIT, b.DOCK_ROBOT, b.UNDOCK_ROBOT):
+    driving = (b.FOLLOW_PATH, b.SPIN, b.BACK_UP, b.DRIVE_ON_HEADING, b.ASSISTED_TELEOP)
+    for kind in (*driving, b.WAIT, b.DOCK_ROBOT, b.UNDOCK_ROBOT):
         OPTIONAL[kind.name] = kind
 with contextlib.suppress(ImportError):
     from fleet_sim.ros.actions.follow_joint_trajectory import FOLLOW_JOINT_TRAJECTORY

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from nav2_msgs.action import BackUp, DockRobot, DriveOnHeading, FollowPath, Spin, UndockRobot, Wait
+from nav2_msgs.action import AssistedTeleop, BackUp, DockRobot, DriveOnHeading, FollowPath, Spin, UndockRobot, Wait
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction
-from fleet_sim.actions.move_to import MoveAction
+from fleet_sim.actions.follow import FollowAction
+from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.wait import Wait as WaitAction
 from fleet_sim.battery.commands import SetCharging
@@ -66,7 +67,7 @@ def _path(goal: Any, reader: GoalReader) -> Action:
         # Poses without a frame are in that of the path.
         stamped.header.frame_id = stamped.header.frame_id or goal.path.header.frame_id
         poses.append(reader.pose(stamped))
-    return MoveAction(Path(poses), keep_height=True)
+    return FollowAction(Path(poses), keep_height=True)
 
 
 def _path_feedback(progress: Progress) -> Any:
@@ -92,6 +93,10 @@ def _drive(goal: Any, reader: GoalReader) -> Action:
 
 def _wait(goal: Any, reader: GoalReader) -> Action:
     return WaitAction(duration_from_msg(goal.time))
+
+
+def _teleop(goal: Any, reader: GoalReader) -> Action:
+    return TeleopAction(timeout=_allowance(goal))
 
 
 def _moved(kind: Any) -> Any:
@@ -193,6 +198,13 @@ SPIN = _kind(
 )
 BACK_UP = _driven("backup", BackUp, _back_up)
 DRIVE_ON_HEADING = _driven("drive_on_heading", DriveOnHeading, _drive)
+ASSISTED_TELEOP = _kind(
+    "assisted_teleop",
+    AssistedTeleop,
+    _teleop,
+    _moved(AssistedTeleop),
+    lambda progress: AssistedTeleop.Feedback(current_teleop_duration=duration_to_msg(progress.duration)),
+)
 WAIT = _kind("wait", Wait, _wait, _moved(Wait), _wait_feedback)
 DOCK_ROBOT = _kind(
     "dock_robot", DockRobot, _dock, _docked(DockRobot, DOCKS), _dock_feedback, partial(charge, charging=True)

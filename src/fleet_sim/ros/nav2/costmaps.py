@@ -28,11 +28,16 @@ def inflated(occupied_mask: Bools, cell: float, inscribed: float, reach: float) 
 
     Costs end at `reach` m, and fall with exp(-SCALING * distance) beyond the radius.
     """
-    distances = cell * np.sqrt(_squares(occupied_mask, int(np.ceil(max(reach, inscribed) / cell))))
+    distances = clearances(occupied_mask, cell, max(reach, inscribed))
     costs = np.where(distances <= reach, (INSCRIBED - 1) * np.exp(-SCALING * (distances - inscribed)), 0.0)
     costs[distances <= inscribed] = INSCRIBED
     costs[occupied_mask] = LETHAL
     return costs.astype(np.uint8)
+
+
+def clearances(occupied_mask: Bools, cell: float, reach: float) -> Floats:
+    """Return distances (H, W) in m from cells of `cell` m to the nearest occupied one; inf beyond `reach` m."""
+    return np.asarray(cell * np.sqrt(_squares(occupied_mask, int(np.ceil(reach / cell)))))
 
 
 def _squares(mask: Bools, reach: int) -> Floats:

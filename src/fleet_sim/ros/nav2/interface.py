@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -22,12 +23,16 @@ class Nav2Interface(Interface):
         try:
             # Imported here: who does not use them need not have these packages, nor wait for them.
             from fleet_sim.ros.nav2.maps import RobotMaps
+            from fleet_sim.ros.nav2.teleop import TeleopTopics
             from fleet_sim.ros.nav2.topics import LocalizationTopics, MapTopics
         except ModuleNotFoundError as error:
             raise ConfigError(f"needs the packages nav2_msgs and lifecycle_msgs: {error}", path="ros.nav2") from error
         self._robot_maps = RobotMaps(bridge)
+        # One thread for all: it begins with the first path.
+        self._pool = ThreadPoolExecutor(1, "smoother")
         self._localization = LocalizationTopics(bridge)
         self._maps = MapTopics(bridge, self._robot_maps)
+        self._teleop = TeleopTopics(bridge, self._robot_maps)
         self._servers = Endpoints(bridge, "actions", self._serve, _destroy)
         self._pose_times = bridge.sim.clock.schedule(bridge.params.nav2.amcl_pose)
         self._map_times = bridge.sim.clock.schedule(bridge.params.nav2.costmaps)
@@ -36,12 +41,14 @@ class Nav2Interface(Interface):
         if self._is_on:
             self._localization.on_fleet_changed(roster)
             self._maps.on_fleet_changed(roster)
+            self._teleop.on_fleet_changed(roster)
             # Services belong to the executor's thread.
             self.bridge.mailbox.post(partial(self._servers.on_fleet_changed, roster))
 
     def receive(self) -> None:
         if self._is_on:
             self._localization.receive()
+            self._teleop.receive()
 
     def publish(self, now: int) -> None:
         if self._is_on:
@@ -52,8 +59,13 @@ class Nav2Interface(Interface):
     def _serve(self, robot: str) -> list[Any]:
         from fleet_sim.ros.nav2.planning import PathServer
         from fleet_sim.ros.nav2.services import RobotServices
+        from fleet_sim.ros.nav2.smoother import SmootherServer
 
-        return [PathServer(self.bridge, robot), RobotServices(self.bridge, self._robot_maps, robot)]
+        return [
+            PathServer(self.bridge, robot),
+            SmootherServer(self.bridge, self._robot_maps, self._pool, robot),
+            RobotServices(self.bridge, self._robot_maps, robot),
+        ]
 
 
 def _destroy(servers: list[Any]) -> None:

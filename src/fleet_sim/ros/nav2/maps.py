@@ -62,7 +62,7 @@ class RobotMaps:
         radius = round(footprint_radius(world, row), 6)
         grid = self.grid()
         if scope == "local":
-            grid = self._around(row, grid)
+            grid = self._around(row, grid, params.local_size)
             return grid, inflated(grid.cells == OCCUPIED, grid.resolution, radius, params.inflation)
         if radius not in self._global:
             if len(self._global) == MOST_KEPT:
@@ -70,13 +70,17 @@ class RobotMaps:
             self._global[radius] = inflated(grid.cells == OCCUPIED, grid.resolution, radius, params.inflation)
         return grid, self._global[radius]
 
+    def occupied_around(self, row: int, size: float) -> OccupancyGrid:
+        """Return what is in the way of a robot in the square of `size` m around it, by its row."""
+        return self._around(row, self.grid(), size)
+
     def forget(self) -> None:
         """Compute everything anew when it is asked for next."""
         self._grid = None
 
-    def _around(self, row: int, grid: OccupancyGrid) -> OccupancyGrid:
+    def _around(self, row: int, grid: OccupancyGrid, size: float) -> OccupancyGrid:
         """Return the map around a robot, with everything else that is near it."""
-        world, size = self._bridge.sim.world, self._bridge.params.nav2.local_size
+        world = self._bridge.sim.world
         x, y = world.position[row, :2].tolist()
         refresh_bounds(world)
         rows = world.rows

@@ -64,8 +64,9 @@ def _through_feedback(progress: Progress) -> Any:
     return feedback
 
 
-def _waypoints(goal: Any, reader: GoalReader) -> Action:
-    poses = [reader.pose(stamped) for stamped in goals_of(goal.poses)]
+def tour_of(goal: Any, stamped: Sequence[PoseStamped], reader: GoalReader) -> Action:
+    """Return the tour of a goal with waypoints, which are `stamped`."""
+    poses = [reader.pose(one) for one in stamped]
     if goal.goal_index and goal.goal_index >= len(poses):
         raise InvalidValueError(f"goal_index: there are {len(poses)} poses, got {goal.goal_index}")
     if len(poses) * (goal.number_of_loops + 1) > MOST_WAYPOINTS:
@@ -74,29 +75,34 @@ def _waypoints(goal: Any, reader: GoalReader) -> Action:
     return TourAction(Path(whole), route=reader.has_routes, skip_missed=True, keep_height=True)
 
 
-def _number(goal: Any, index: int) -> int:
-    """Return the number in the message of the pose `index` of the tour."""
-    return int(goal.goal_index + index) % max(len(goals_of(goal.poses)), 1)
+def _waypoints(goal: Any, reader: GoalReader) -> Action:
+    return tour_of(goal, goals_of(goal.poses), reader)
+
+
+def waypoint_number(goal: Any, count: int, index: int) -> int:
+    """Return the number in the message of the pose `index` of the tour; `count` is how many the message has."""
+    return int(goal.goal_index + index) % max(count, 1)
 
 
 def _waypoints_feedback(progress: Progress) -> Any:
-    action = progress.action
+    action, goal = progress.action, progress.request
     index = action.index if isinstance(action, TourAction) else 0
-    return FollowWaypoints.Feedback(current_waypoint=_number(progress.request, index))
+    return FollowWaypoints.Feedback(current_waypoint=waypoint_number(goal, len(goals_of(goal.poses)), index))
 
 
 def _waypoints_result(outcome: GoalOutcome) -> Any:
     result = told(FollowWaypoints.Result(), outcome, {})
     if isinstance(outcome.action, TourAction):
-        missed = outcome.action.missed
-        result.missed_waypoints = [_missed(outcome.request, index, CODES[cause]) for index, cause in missed]
+        poses = goals_of(outcome.request.poses)
+        for index, cause in outcome.action.missed:
+            number = waypoint_number(outcome.request, len(poses), index)
+            result.missed_waypoints.append(missed_waypoint(number, poses[number], CODES[cause]))
     return result
 
 
-def _missed(goal: Any, index: int, cause: int) -> Any:
-    number = _number(goal, index)
+def missed_waypoint(number: int, pose: PoseStamped, cause: int) -> Any:
+    """Return the message that tells of a waypoint that could not be reached, and why."""
     code = getattr(ComputePathToPose.Result, PLANNER.get(cause, "UNKNOWN"))
-    pose = goals_of(goal.poses)[number]
     if hasattr(_MISSED, "waypoint_pose"):
         return _MISSED(waypoint_index=number, waypoint_pose=pose, error_code=code)
     return _MISSED(index=number, goal=pose, error_code=code)

@@ -9,7 +9,6 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 from nav_msgs.msg import Path as PathMsg
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
@@ -17,9 +16,9 @@ from fleet_sim.core.routes import NoRoute
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError, UnknownNameError
 from fleet_sim.geometry import Pose
-from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import pose_from_msg, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros.nav2.looking import LookingServers, Refusal, aborted
 from fleet_sim.ros.nav2.navigate import goals_of
 from fleet_sim.ros.nav2.results import duration_to_msg
 from fleet_sim.sites import Site
@@ -30,46 +29,13 @@ PLANNER_ID = "GridBased"
 FASTEST = 100.0
 
 
-class NoPath(Exception):
-    """There is no path; `code` is the name of Nav2's code."""
-
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-
-
-class PathServer:
-    """The two planning actions of a robot. They look only: the robot goes on with whatever it does."""
+class PathServer(LookingServers):
+    """The two planning actions of a robot."""
 
     def __init__(self, bridge: Bridge, robot: str) -> None:
-        self._bridge = bridge
-        self._robot = robot
-        self.servers = [
-            ActionServer(
-                bridge.node,
-                kind,
-                f"{robot}/{name}",
-                self._execute,
-                goal_callback=self._wants,
-                cancel_callback=lambda handle: CancelResponse.REJECT,
-                callback_group=bridge.group,
-                goal_service_qos_profile=qos.REQUESTS,
-                result_service_qos_profile=qos.REQUESTS,
-                cancel_service_qos_profile=qos.REQUESTS,
-            )
-            for kind, name in (
-                (ComputePathToPose, "compute_path_to_pose"),
-                (ComputePathThroughPoses, "compute_path_through_poses"),
-            )
-        ]
-
-    def destroy(self) -> None:
-        """Serve no longer."""
-        for server in self.servers:
-            server.destroy()
-
-    def _wants(self, goal: Any) -> GoalResponse:
-        return GoalResponse.REJECT if self._robot in self._bridge.resting else GoalResponse.ACCEPT
+        super().__init__(bridge, robot)
+        self.serve(ComputePathToPose, "compute_path_to_pose", self._execute)
+        self.serve(ComputePathThroughPoses, "compute_path_through_poses", self._execute)
 
     async def _execute(self, handle: Any) -> Any:
         goal = handle.request
@@ -80,13 +46,8 @@ class PathServer:
         try:
             poses = [goal.goal] if one else list(goals_of(goal.goals))
             result.path = await gateway.wait(gateway.between_steps(lambda: self._plan(goal, poses)))
-        except (NoPath, FleetSimError) as error:
-            code = error.code if isinstance(error, NoPath) else "UNKNOWN"
-            handle.abort()
-            for field, value in (("error_code", getattr(type(result), code, 0)), ("error_msg", str(error))):
-                if hasattr(result, field):
-                    setattr(result, field, value)
-            return result
+        except (Refusal, FleetSimError) as error:
+            return aborted(handle, result, error)
         result.planning_time = duration_to_msg(time.perf_counter() - begin)
         handle.succeed()
         return result
@@ -94,11 +55,11 @@ class PathServer:
     # ---- between two steps -------------------------------------------------------------------------------------------
 
     def _plan(self, goal: Any, stamped: list[PoseStamped]) -> PathMsg:
-        """Return the path of a goal; raises NoPath."""
+        """Return the path of a goal; raises Refusal."""
         if goal.planner_id not in ("", PLANNER_ID):
-            raise NoPath("INVALID_PLANNER", f"planner_id: only {PLANNER_ID!r} is here, got {goal.planner_id[:80]!r}")
+            raise Refusal("INVALID_PLANNER", f"planner_id: only {PLANNER_ID!r} is here, got {goal.planner_id[:80]!r}")
         if not stamped:
-            raise NoPath("NO_VIAPOINTS_GIVEN", "goals: at least one is needed")
+            raise Refusal("NO_VIAPOINTS_GIVEN", "goals: at least one is needed")
         world = self._bridge.sim.world
         row = world.index.row_named(self._robot)
         here = Pose(world.position[row].tolist(), world.orientation[row].tolist())
@@ -114,7 +75,7 @@ class PathServer:
         try:
             return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))
         except UnknownNameError as error:
-            raise NoPath("TF_ERROR", str(error)) from error
+            raise Refusal("TF_ERROR", str(error)) from error
 
     def _way(self, row: int, start: Floats, end: Floats) -> Floats:
         """Return the points (K, 2) of a way: along a route, or straight where the scenario has no site."""
@@ -126,7 +87,7 @@ class PathServer:
         speed = float(min(motion.linear_limit[row], motion.linear_limits[row, 0], FASTEST))
         found = world.routes.source.find(start, end, radius, speed=speed, mode=RouteMode.AUTO)
         if isinstance(found, NoRoute):
-            raise NoPath(self._code(start[:2], end[:2], radius, found), found.reason)
+            raise Refusal(self._code(start[:2], end[:2], radius, found), found.reason)
         return found.points
 
     def _code(self, start: Floats, end: Floats, radius: float, found: NoRoute) -> str:

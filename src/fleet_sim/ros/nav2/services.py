@@ -19,10 +19,17 @@ from nav_msgs.srv import GetMap
 from std_srvs.srv import Trigger
 
 from fleet_sim.core.commands import CancelActions
+from fleet_sim.ros.conversions import pose_from_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.costmaps import to_costmap
 from fleet_sim.ros.nav2.maps import RobotMaps, Scope
 from fleet_sim.ros.sensors.map import grid_to_msg
+
+# Older versions of Nav2 have none.
+try:
+    from nav2_msgs.srv import ClearCostmapAroundPose
+except ImportError:
+    ClearCostmapAroundPose = None
 
 NODES = {
     "lifecycle_manager_localization": ("map_server", "amcl"),
@@ -65,6 +72,9 @@ class RobotServices:
             self._serve(ClearCostmapExceptRegion, f"{place}/clear_except_{place}", self._clear)
             self._serve(ClearCostmapAroundRobot, f"{place}/clear_costmap_around_robot", self._clear)
             self._serve(ClearCostmapAroundRobot, f"{place}/clear_around_{place}", self._clear)
+            if ClearCostmapAroundPose is not None:
+                self._serve(ClearCostmapAroundPose, f"{place}/clear_costmap_around_pose", self._clear_around_pose)
+                self._serve(ClearCostmapAroundPose, f"{place}/clear_around_pose_{place}", self._clear_around_pose)
             self._serve(GetCostmap, f"{place}/get_costmap", self._costmap(scope))
         self._serve(GetMap, "map_server/map", self._map)
         self._serve(LoadMap, "map_server/load_map", self._load_map)
@@ -112,6 +122,13 @@ class RobotServices:
         # Costmaps are computed from what is there, so there are no old marks: the next one is made anew.
         await self._read(self._maps.forget)
         return response
+
+    async def _clear_around_pose(self, request: Any, response: Any) -> Any:
+        stamped = request.pose
+        transforms = self._bridge.transforms
+        # A frame that is not known is told of: the caller's pose is wrong, whatever is cleared.
+        await self._read(lambda: transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose)))
+        return await self._clear(request, response)
 
     def _costmap(self, scope: Scope) -> Callable[[Any, Any], Awaitable[Any]]:
         async def answer(request: Any, response: Any) -> Any:

@@ -1,0 +1,77 @@
+"""follow_gps_waypoints, compatible with Nav2: waypoints in degrees, of maps whose place on the earth is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from nav2_msgs.action import FollowGPSWaypoints
+
+from fleet_sim.actions.base import Action
+from fleet_sim.actions.tour import TourAction
+from fleet_sim.config.ros_params import RosParams
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.ros.actions.goals import CODES
+from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
+from fleet_sim.ros.conversions import pose_to_msg
+from fleet_sim.ros.nav2.navigate import MOST_WAYPOINTS, missed_waypoint, tour_of, waypoint_number
+from fleet_sim.ros.nav2.results import is_on, told
+from fleet_sim.sites.formats.geodesy import Mercator
+from fleet_sim.spatial.trigonometry import sin_cos_of
+
+
+def _stamped(goal: Any, params: RosParams) -> list[PoseStamped]:
+    """Return the poses of a goal in the frame of the map; their orientations are in that frame already, as in Nav2."""
+    datum = params.nav2.datum
+    if datum is None:
+        raise StateError("ros.nav2.datum: not set, so where the map is on the earth is not known")
+    if len(goal.gps_poses) > MOST_WAYPOINTS:
+        raise InvalidValueError(f"gps_poses: at most {MOST_WAYPOINTS}, got {len(goal.gps_poses)}")
+    latitude, longitude, heading = datum
+    degrees = [(pose.position.longitude, pose.position.latitude) for pose in goal.gps_poses]
+    east, north = Mercator(latitude, longitude, 1.0, 0.0, 0.0).to_metres(np.array(degrees).reshape(-1, 2)).T
+    sine, cosine = sin_cos_of(heading)
+    stamped = []
+    for x, y, pose in zip(
+        (cosine * east + sine * north).tolist(), (cosine * north - sine * east).tolist(), goal.gps_poses, strict=True
+    ):
+        one = PoseStamped()
+        one.header.frame_id = params.map_frame
+        one.pose.position.x, one.pose.position.y, one.pose.orientation = x, y, pose.orientation
+        stamped.append(one)
+    return stamped
+
+
+def _tour(goal: Any, reader: GoalReader) -> Action:
+    return tour_of(goal, _stamped(goal, reader.params), reader)
+
+
+def _result(outcome: GoalOutcome) -> Any:
+    result = told(FollowGPSWaypoints.Result(), outcome, {})
+    action, goal = outcome.action, outcome.request
+    if isinstance(action, TourAction):
+        for index, cause in action.missed:
+            # In the frame of the map, as a pose without a frame is.
+            pose = PoseStamped(pose=pose_to_msg(action.path[index]))
+            number = waypoint_number(goal, len(goal.gps_poses), index)
+            result.missed_waypoints.append(missed_waypoint(number, pose, CODES[cause]))
+    return result
+
+
+def _feedback(progress: Progress) -> Any:
+    action, goal = progress.action, progress.request
+    index = action.index if isinstance(action, TourAction) else 0
+    return FollowGPSWaypoints.Feedback(current_waypoint=waypoint_number(goal, len(goal.gps_poses), index))
+
+
+FOLLOW_GPS_WAYPOINTS = ActionKind(
+    "follow_gps_waypoints",
+    FollowGPSWaypoints,
+    _tour,
+    _result,
+    _feedback,
+    per_fleet=False,
+    navigation=True,
+    asked_for=is_on,
+)
