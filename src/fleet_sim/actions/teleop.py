@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.actions.base import Until
+from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction
-from fleet_sim.actions.move_to import immovable
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
