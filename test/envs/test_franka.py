@@ -162,7 +162,8 @@ def test_nothing_is_said_of_files_that_the_pictures_do_not_lack(caplog: pytest.L
     env = Franka2Env(small_bin(objects=(1, 1)))
     env.reset(seed=0)
     env.close()
-    assert not caplog.records
+    # Which renderer draws is told where it is a slow one.
+    assert not [record for record in caplog.records if record.name != "fleet_sim.sensors.render.renderer"]
 
 
 def test_a_camera_inside_the_hand_is_warned_of(env: Franka2Env, caplog: pytest.LogCaptureFixture) -> None:

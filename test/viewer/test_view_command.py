@@ -44,7 +44,7 @@ def test_what_is_shown_is_as_the_options_say(shown: dict[str, Any], capsys: pyte
     page = ["view", "s.yaml", "--port", "0", "--no-browser"]
     assert main(page) == 0
     assert shown == {"seed": 1, "rtf": 1.0, "paused": False, "end": 0.0}
-    assert address(capsys.readouterr().out).startswith("http://localhost:")
+    assert address(capsys.readouterr().out).startswith("http://127.0.0.1:")
     assert main([*page, "--seed", "7", "--rtf", "4", "--paused"]) == 0
     assert shown == {"seed": 7, "rtf": 4.0, "paused": True, "end": 0.0}
     assert main([*page, "--set", "simulation.seed=9"]) == 0
@@ -67,7 +67,7 @@ def test_the_page_is_where_the_options_say(
     view = ["view", "s.yaml", "--port", "0", "--no-browser", "--read-only"]
     assert main(view) == 0
     assert main([*view, "--host", "127.0.0.2"]) == 0
-    assert re.fullmatch(r"http://localhost:\d+/", pages[0])
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", pages[0])
     assert re.fullmatch(r"http://127\.0\.0\.2:\d+/\S{16,}/?", pages[1]), "elsewhere the address has a secret"
 
 

@@ -30,6 +30,11 @@ def mujoco_module() -> Any:
     return module
 
 
+def is_lack_of_memory(error: Exception) -> bool:
+    """Return whether a FatalError of MuJoCo says that its memory is too small; it has one class for all errors."""
+    return any(word in str(error) for word in ("memory", "arena"))
+
+
 def _warn(text: str) -> None:
     """Log a warning of MuJoCo, the first of each kind."""
     kind = _NUMBER.sub("", text)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.errors import StateFileError
-from fleet_sim.mujoco.module import mujoco_module
+from fleet_sim.errors import StateError, StateFileError
+from fleet_sim.mujoco.module import is_lack_of_memory, mujoco_module
 
 
 class WithData(Protocol):
@@ -50,7 +50,9 @@ def restore_state(bound: WithData, state: MujocoState) -> None:
     _place(bound, state)
     try:
         mujoco.mj_forward(bound.model, bound.data)
-    except mujoco.FatalError:
+    except mujoco.FatalError as error:
+        if not is_lack_of_memory(error):
+            raise StateError(f"MuJoCo cannot go to this state: {error}") from error
         # Too little memory for so many contacts, which the next step sees to; until then there are none.
         _place(bound, state)
     # Again, as computing contacts has changed where the solver starts, and woken up what a force acts on.

@@ -11,7 +11,7 @@ from fleet_sim.mujoco.bodies import Bound, MujocoBodies
 from fleet_sim.mujoco.contacts import IMPEDANCE, contact_law, mix_surfaces
 from fleet_sim.mujoco.drag import drag
 from fleet_sim.mujoco.forces import MujocoForces
-from fleet_sim.mujoco.module import mujoco_module
+from fleet_sim.mujoco.module import is_lack_of_memory, mujoco_module
 from fleet_sim.mujoco.motors import MujocoMotors
 from fleet_sim.mujoco.movers import Movers
 from fleet_sim.mujoco.resting import RestingContacts
@@ -90,8 +90,7 @@ class Substeps:
             self._forces.apply(bound)
             mujoco.mj_step2(model, data)
         except mujoco.FatalError as error:
-            # It has one exception for all of its errors.
-            if not any(word in str(error) for word in ("memory", "arena")):
+            if not is_lack_of_memory(error):
                 raise StateError(f"MuJoCo cannot make this step: {error}") from error
             return False
         if sum(int(data.warning[kind].number) for kind in warnings) > full:

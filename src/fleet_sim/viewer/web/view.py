@@ -88,7 +88,7 @@ class WebView:
         """The address of the page. One that other machines reach has a secret in it: who knows it may do everything."""
         host = self.settings.host
         # An address for everywhere is no address; on this machine it is this machine.
-        name = "localhost" if host in ("0.0.0.0", "::", *LOOPBACK) else host
+        name = "127.0.0.1" if host in ("0.0.0.0", "::") else host
         return f"http://{f'[{name}]' if ':' in name else name}:{self._server.get_port()}/" + (
             f"{self._token}/" if self._token else ""
         )
