@@ -60,6 +60,5 @@ def test_files_are_found_beside_the_scenario(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_box_with_a_radius_is_refused() -> None:
-    shape = fs.ShapeParams("box", radius=1)
-    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim, pytest.raises(InvalidValueError):
-        sim.spawn(fs.AgentSpawnParams(name="a", collision_shape=shape))
+    with pytest.raises(InvalidValueError, match="it has half_extents"):
+        fs.ShapeParams("box", radius=1)
