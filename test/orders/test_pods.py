@@ -35,6 +35,7 @@ def demand(name: str) -> dict[str, Any]:
     return {"name": name, "per_hour": [36000], "end": 2, "lines": [1, 3], "quantity": [1, 3]}
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 2**31),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -83,6 +84,7 @@ def course(world: dict[str, Any], agent: dict[str, Any], others: list[tuple[floa
     return seen
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(scenes())
 def test_an_agent_alone_drives_as_it_does_in_company(

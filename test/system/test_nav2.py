@@ -74,25 +74,7 @@ def test_the_settings_of_nav2_count(tmp_path: Path) -> None:
         assert result.total_elapsed_time.sec >= 6
         robot.send("Spin", "spin", target_yaw=-3.0).result()
         assert robot.send("UndockRobot", "undock_robot").result()[0] == SUCCEEDED
-        # Velocities have headers here; one in another frame than the robot's drives nothing.
-        goal = action.AssistedTeleop.Goal()
-        goal.time_allowance.sec = 2
-        sent = client.send_goal(action.AssistedTeleop, "/robot_0/assisted_teleop", goal)
-        velocities = client.publisher(TwistStamped, "/robot_0/cmd_vel_teleop")
-        velocity = TwistStamped()
-        velocity.twist.linear.x = 1.0
-        velocity.header.frame_id = "moon"
-        velocities.publish(velocity)
-        sent.result()
-        client.until(lambda: "cmd_vel_teleop: refused: frame 'moon'" in node.output(), "the reason")
-        odom = client.listen(Odometry, "/robot_0/odom")
-        goal.time_allowance.sec = 0
-        sent = client.send_goal(action.AssistedTeleop, "/robot_0/assisted_teleop", goal)
-        velocity.header.frame_id, velocity.twist.linear.x = "robot_0/base_link", 0.0
-        velocity.twist.angular.z = 1.0
-        velocities.publish(velocity)
-        client.until(lambda: odom and odom[-1].twist.twist.angular.z > 0.9, "a turn")
-        sent.cancel()
+        drive_by_stamped_velocities(node, client)
         before = len(poses)
         client.until(lambda: len(poses) >= before + 2 and len(shown) >= 2, "poses and costmaps")
         # Backed out by the distance of staging.
@@ -105,6 +87,28 @@ def test_the_settings_of_nav2_count(tmp_path: Path) -> None:
         # Of latched topics a slow reader may miss one, so it may be twice that.
         for messages in (poses, shown):
             assert gap(messages) >= 9.9 and math.remainder(gap(messages), 10.0) == pytest.approx(0.0, abs=0.1)
+
+
+def drive_by_stamped_velocities(node: NodeProcess, client: Client) -> None:
+    """Velocities have headers here; one in another frame than the robot's drives nothing."""
+    goal = action.AssistedTeleop.Goal()
+    goal.time_allowance.sec = 2
+    sent = client.send_goal(action.AssistedTeleop, "/robot_0/assisted_teleop", goal)
+    velocities = client.publisher(TwistStamped, "/robot_0/cmd_vel_teleop")
+    velocity = TwistStamped()
+    velocity.twist.linear.x = 1.0
+    velocity.header.frame_id = "moon"
+    velocities.publish(velocity)
+    sent.result()
+    client.until(lambda: "cmd_vel_teleop: refused: frame 'moon'" in node.output(), "the reason")
+    odom = client.listen(Odometry, "/robot_0/odom")
+    goal.time_allowance.sec = 0
+    sent = client.send_goal(action.AssistedTeleop, "/robot_0/assisted_teleop", goal)
+    velocity.header.frame_id, velocity.twist.linear.x = "robot_0/base_link", 0.0
+    velocity.twist.angular.z = 1.0
+    velocities.publish(velocity)
+    client.until(lambda: odom and odom[-1].twist.twist.angular.z > 0.9, "a turn")
+    sent.cancel()
 
 
 def test_ten_robots_are_driven_in_their_namespaces(fleet: list[Navigator]) -> None:

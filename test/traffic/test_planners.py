@@ -62,6 +62,7 @@ def test_windows_can_always_be_driven(name: str, problem: Problem) -> None:
     assert again.tolist() == paths.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEAMS)
 @given(problem=problems(window=0))
 @settings(max_examples=60, deadline=None)
@@ -94,6 +95,7 @@ def swaps(now: tuple[int, ...], then: tuple[int, ...]) -> bool:
     return any(end != node and end in at and then[at[end]] == node for node, end in zip(now, then, strict=True))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=40, deadline=None)
 def test_lacam_finds_a_plan_exactly_where_there_is_one(seed: int) -> None:

@@ -86,7 +86,7 @@ class RouteSource(Protocol):
         *,
         speed: float,
         mode: RouteMode,
-        detour: bool = False,
+        detour: bool,
     ) -> Sequence[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be.
 

@@ -86,7 +86,7 @@ class StoreyRouter:
         *,
         speed: float,
         mode: RouteMode,
-        detour: bool = False,
+        detour: bool,
     ) -> list[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be."""
         if detour and self._lift_at(start) is None:

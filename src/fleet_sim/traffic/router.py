@@ -100,7 +100,7 @@ class Router:
         *,
         speed: float,
         mode: RouteMode,
-        detour: bool = False,
+        detour: bool,
     ) -> list[Stretch] | NoRoute:
         """Return `find` as a way of one stretch, whoever is in `row`; a site has no detours."""
         found = self.find(start, goal, radius, speed=speed, mode=mode)

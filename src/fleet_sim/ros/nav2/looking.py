@@ -11,7 +11,7 @@ from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge
 
 
-class Refusal(Exception):
+class RefusedGoal(Exception):
     """There is no result; `code` is the name of Nav2's code."""
 
     def __init__(self, code: str, reason: str) -> None:
@@ -54,7 +54,7 @@ class LookingServers:
 
 def aborted(handle: Any, result: Any, error: Exception) -> Any:
     """Abort a goal, and return `result` with the code of the error and its text."""
-    code = error.code if isinstance(error, Refusal) else "UNKNOWN"
+    code = error.code if isinstance(error, RefusedGoal) else "UNKNOWN"
     handle.abort()
     # Older versions of Nav2 have none of these.
     for field, value in (("error_code", getattr(type(result), code, 0)), ("error_msg", str(error))):

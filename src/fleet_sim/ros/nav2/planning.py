@@ -18,7 +18,7 @@ from fleet_sim.errors import FleetSimError, UnknownNameError
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import pose_from_msg, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.nav2.looking import LookingServers, Refusal, aborted
+from fleet_sim.ros.nav2.looking import LookingServers, RefusedGoal, aborted
 from fleet_sim.ros.nav2.navigate import goals_of
 from fleet_sim.ros.nav2.results import duration_to_msg
 from fleet_sim.sites import Site
@@ -46,7 +46,7 @@ class PathServer(LookingServers):
         try:
             poses = [goal.goal] if one else list(goals_of(goal.goals))
             result.path = await gateway.wait(gateway.between_steps(lambda: self._plan(goal, poses)))
-        except (Refusal, FleetSimError) as error:
+        except (RefusedGoal, FleetSimError) as error:
             return aborted(handle, result, error)
         result.planning_time = duration_to_msg(time.perf_counter() - begin)
         handle.succeed()
@@ -55,11 +55,13 @@ class PathServer(LookingServers):
     # ---- between two steps -------------------------------------------------------------------------------------------
 
     def _plan(self, goal: Any, stamped: list[PoseStamped]) -> PathMsg:
-        """Return the path of a goal; raises Refusal."""
+        """Return the path of a goal; raises RefusedGoal."""
         if goal.planner_id not in ("", PLANNER_ID):
-            raise Refusal("INVALID_PLANNER", f"planner_id: only {PLANNER_ID!r} is here, got {goal.planner_id[:80]!r}")
+            raise RefusedGoal(
+                "INVALID_PLANNER", f"planner_id: only {PLANNER_ID!r} is here, got {goal.planner_id[:80]!r}"
+            )
         if not stamped:
-            raise Refusal("NO_VIAPOINTS_GIVEN", "goals: at least one is needed")
+            raise RefusedGoal("NO_VIAPOINTS_GIVEN", "goals: at least one is needed")
         world = self._bridge.sim.world
         row = world.index.row_named(self._robot)
         here = Pose(world.position[row].tolist(), world.orientation[row].tolist())
@@ -75,7 +77,7 @@ class PathServer(LookingServers):
         try:
             return self._bridge.transforms.pose_to_map(stamped.header.frame_id, pose_from_msg(stamped.pose))
         except UnknownNameError as error:
-            raise Refusal("TF_ERROR", str(error)) from error
+            raise RefusedGoal("TF_ERROR", str(error)) from error
 
     def _way(self, row: int, start: Floats, end: Floats) -> Floats:
         """Return the points (K, 2) of a way: along a route, or straight where the scenario has no site."""
@@ -87,7 +89,7 @@ class PathServer(LookingServers):
         speed = float(min(motion.linear_limit[row], motion.linear_limits[row, 0], FASTEST))
         found = world.routes.source.find(start, end, radius, speed=speed, mode=RouteMode.AUTO)
         if isinstance(found, NoRoute):
-            raise Refusal(self._code(start[:2], end[:2], radius, found), found.reason)
+            raise RefusedGoal(self._code(start[:2], end[:2], radius, found), found.reason)
         return found.points
 
     def _code(self, start: Floats, end: Floats, radius: float, found: NoRoute) -> str:

@@ -20,7 +20,7 @@ from fleet_sim.gate.bounds import check_extent
 from fleet_sim.ros.conversions import poses_from_msgs, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.costmaps import INSCRIBED, Costs
-from fleet_sim.ros.nav2.looking import LookingServers, Refusal, aborted
+from fleet_sim.ros.nav2.looking import LookingServers, RefusedGoal, aborted
 from fleet_sim.ros.nav2.maps import RobotMaps
 from fleet_sim.ros.nav2.results import duration_to_msg
 from fleet_sim.ros.nav2.smoothing import IsFree, Smoothed, dense, headings, is_clear, smoothed
@@ -59,7 +59,7 @@ class SmootherServer(LookingServers):
             result.path = self._message(found.points, points, orientations)
             result.was_completed = found.is_complete
             self._check(goal, found, is_free)
-        except (Refusal, FleetSimError) as error:
+        except (RefusedGoal, FleetSimError) as error:
             return aborted(handle, result, error)
         finally:
             result.smoothing_duration = duration_to_msg(time.perf_counter() - begin)
@@ -67,12 +67,12 @@ class SmootherServer(LookingServers):
         return result
 
     def _check(self, goal: Any, found: Smoothed, is_free: IsFree) -> None:
-        """Raise Refusal where the path is not what was asked for."""
+        """Raise RefusedGoal where the path is not what was asked for."""
         if not found.is_complete:
             allowed = duration_from_msg(goal.max_smoothing_duration)
-            raise Refusal("TIMEOUT", f"max_smoothing_duration: not smooth after {allowed:g} s")
+            raise RefusedGoal("TIMEOUT", f"max_smoothing_duration: not smooth after {allowed:g} s")
         if goal.check_for_collisions and not is_clear(found.points, is_free):
-            raise Refusal("SMOOTHED_PATH_IN_COLLISION", "the path leads into an obstacle; plan another one")
+            raise RefusedGoal("SMOOTHED_PATH_IN_COLLISION", "the path leads into an obstacle; plan another one")
 
     # ---- between two steps -------------------------------------------------------------------------------------------
 
@@ -80,13 +80,13 @@ class SmootherServer(LookingServers):
         """Return positions (K, 3) and orientations (K, 4) of a path, and what tells where the robot may be."""
         if goal.smoother_id not in ("", SMOOTHER_ID):
             reason = f"smoother_id: only {SMOOTHER_ID!r} is here, got {goal.smoother_id[:80]!r}"
-            raise Refusal("INVALID_SMOOTHER", reason)
+            raise RefusedGoal("INVALID_SMOOTHER", reason)
         if not 0 < len(goal.path.poses) <= MOST_POSES:
-            raise Refusal("INVALID_PATH", f"path: 1 to {MOST_POSES} poses, got {len(goal.path.poses)}")
+            raise RefusedGoal("INVALID_PATH", f"path: 1 to {MOST_POSES} poses, got {len(goal.path.poses)}")
         try:
             points, orientations = self._poses(goal.path)
         except FleetSimError as error:
-            raise Refusal("INVALID_PATH", f"path: {error}") from error
+            raise RefusedGoal("INVALID_PATH", f"path: {error}") from error
         world = self._bridge.sim.world
         row = world.index.row_named(self._robot)
         free = partial(_free, *self._maps.costs(self._robot, "global"), footprint_radius(world, row), self._zones())
