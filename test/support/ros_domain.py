@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import IO
 
 _DOMAINS = range(30, 50)
+_OURS = "FLEET_SIM_TEST_DOMAIN"
+"""Tells the processes of a test that the domain is that of their test run."""
 _held: list[IO[str]] = []
 
 
 def use_own_domain() -> None:
-    """Set ROS_DOMAIN_ID, unless it is set, to one that is held until this process ends; stay on this machine."""
+    """Set ROS_DOMAIN_ID to one that is held until this process ends; stay on this machine.
+
+    One that the user has set stays where one process runs all tests; several would hear each other in it.
+    """
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    if _held or "ROS_DOMAIN_ID" in os.environ:
+    given, alone = os.environ.get("ROS_DOMAIN_ID"), "PYTEST_XDIST_WORKER" not in os.environ
+    if _held or (given is not None and (alone or given == os.environ.get(_OURS))):
         return
     for domain in _DOMAINS:
         lock = _opened(Path(tempfile.gettempdir()) / f"fleet_sim_test_domain_{domain}")
@@ -25,7 +31,7 @@ def use_own_domain() -> None:
             lock.close()
             continue
         _held.append(lock)
-        os.environ["ROS_DOMAIN_ID"] = str(domain)
+        os.environ["ROS_DOMAIN_ID"] = os.environ[_OURS] = str(domain)
         return
     raise RuntimeError(f"all ROS domains for tests ({_DOMAINS.start} to {_DOMAINS.stop - 1}) are in use")
 
