@@ -25,7 +25,8 @@ def _read_per_robot(value: object) -> str | list[str]:
     raise InvalidValueError(f"must be 'all', 'none' or a list of robot names, got {value!r}")
 
 
-_TOPIC_PART = "^([A-Za-z_][A-Za-z0-9_]*)?$"
+# In Python a dollar alone also stands before a last line break.
+_TOPIC_PART = r"^([A-Za-z_][A-Za-z0-9_]*)?$(?!\n)"
 
 
 def _read_topic_part(value: object) -> str:

@@ -52,7 +52,8 @@ def read_version(value: object) -> StandardVersion:
 _VERSION_SCHEMA = {"enum": ["2.0", "2.1", "3.0", 2.0, 2.1, 3.0]}
 _LEVEL_SCHEMA = {
     "type": ["string", "integer"],
-    "pattern": f"^{PATTERN.pattern}$",
+    # In Python a dollar alone also stands before a last line break.
+    "pattern": f"^{PATTERN.pattern}$(?!\\n)",
     "minimum": -LARGEST_INTEGER,
     "maximum": LARGEST_INTEGER,
 }
