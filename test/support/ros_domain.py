@@ -10,7 +10,7 @@ from typing import IO
 
 _DOMAINS = range(30, 50)
 _OURS = "FLEET_SIM_TEST_DOMAIN"
-"""Tells the processes of a test that the domain is that of their test run."""
+"""Tells the processes that a worker starts that the domain is its own."""
 _held: list[IO[str]] = []
 
 
@@ -20,8 +20,8 @@ def use_own_domain() -> None:
     One that the user has set stays where one process runs all tests; several would hear each other in it.
     """
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    given, alone = os.environ.get("ROS_DOMAIN_ID"), "PYTEST_XDIST_WORKER" not in os.environ
-    if _held or (given is not None and (alone or given == os.environ.get(_OURS))):
+    given, worker = os.environ.get("ROS_DOMAIN_ID"), os.environ.get("PYTEST_XDIST_WORKER", "")
+    if _held or (given is not None and (not worker or os.environ.get(_OURS) == f"{given} {worker}")):
         return
     for domain in _DOMAINS:
         lock = _opened(Path(tempfile.gettempdir()) / f"fleet_sim_test_domain_{domain}")
@@ -31,7 +31,7 @@ def use_own_domain() -> None:
             lock.close()
             continue
         _held.append(lock)
-        os.environ["ROS_DOMAIN_ID"] = os.environ[_OURS] = str(domain)
+        os.environ["ROS_DOMAIN_ID"], os.environ[_OURS] = str(domain), f"{domain} {worker}"
         return
     raise RuntimeError(f"all ROS domains for tests ({_DOMAINS.start} to {_DOMAINS.stop - 1}) are in use")
 
