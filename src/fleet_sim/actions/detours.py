@@ -9,15 +9,13 @@ import numpy as np
 from fleet_sim.actions.doorways import Leg
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
+from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
-from fleet_sim.spatial import trigonometry as trig
 
 PATIENCE = 2.0
 """Seconds that a robot stands before another one until it looks for a way around it."""
 LOOKED_EACH = 0.5
 """Seconds between two looks at whether it stands."""
-AT_REST = 0.01
-"""Below this speed (m/s) the other one stands, too."""
 
 
 def may_detour(agent: Agent) -> bool:
@@ -62,4 +60,4 @@ def _blocker(agent: Agent) -> int:
 
 
 def _stands(world: World, row: int) -> bool:
-    return bool(world.kind[row] == KIND_AGENT) and trig.hypot_of(*world.velocity[row, :2].tolist()) < AT_REST
+    return bool(world.kind[row] == KIND_AGENT) and drive.stands(world, row)

@@ -154,11 +154,7 @@ class DriveByAction(_Relative):
         return float(np.sqrt((away * away).sum()))
 
     def _limits(self, agent: Agent) -> tuple[float, float]:
-        motion, row = agent.world.motion, agent.row
-        return (
-            float(min(motion.linear_limit[row], motion.linear_limits[row, 0])),
-            float(min(motion.linear_accel[row], motion.linear_accels[row, 0])),
-        )
+        return drive.limits_ahead(agent.world, agent.row)
 
     def _command(self, agent: Agent, rows: Rows, speed: float) -> None:
         linear = np.array([[math.copysign(speed, self.speed), 0.0, 0.0]])
@@ -190,11 +186,7 @@ class TurnAction(_Relative):
         return self.done + math.copysign(1.0, self.angle) * turned
 
     def _limits(self, agent: Agent) -> tuple[float, float]:
-        motion, row = agent.world.motion, agent.row
-        return (
-            float(min(motion.angular_limit[row], motion.angular_limits[row, 2])),
-            float(min(motion.angular_accel[row], motion.angular_accels[row, 2])),
-        )
+        return drive.limits_of_turns(agent.world, agent.row)
 
     def _command(self, agent: Agent, rows: Rows, speed: float) -> None:
         angular = np.array([[0.0, 0.0, math.copysign(speed, self.angle)]])

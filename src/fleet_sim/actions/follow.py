@@ -170,12 +170,11 @@ class FollowAction(DeclaredAction):
 
     def _steer(self, agent: Agent, dt: float) -> None:
         """Drive on the arc to a point of the path ahead; at corners turn towards it first."""
-        world, row, motion = agent.world, agent.row, agent.world.motion
-        fastest = float(min(motion.linear_limit[row], motion.linear_limits[row, 0]))
-        spin = float(min(motion.angular_limit[row], motion.angular_limits[row, 2]))
+        world, row = agent.world, agent.row
+        fastest, brakes = drive.limits_ahead(world, row)
+        spin, turns = drive.limits_of_turns(world, row)
+        brakes, turns = BRAKING * brakes, BRAKING * turns
         left = self._corners[0] - self._way
-        brakes = BRAKING * float(min(motion.linear_accel[row], motion.linear_accels[row, 0]))
-        turns = BRAKING * float(min(motion.angular_accel[row], motion.angular_accels[row, 2]))
         # A robot that begins to turn slowly would swing about the path if it looked no farther than that takes.
         time = max(STEPS_AHEAD * dt, min(TURN / turns, LONGEST))
         # No faster than it can steer: a point farther ahead would cut bends.

@@ -22,8 +22,6 @@ from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
-AT_REST = 0.01
-"""Below this speed (m/s) a robot stays where it is while it turns; bodies with physics are never quite at rest."""
 FASTEST = 100.0
 
 
@@ -45,7 +43,7 @@ class RoutedPath(NamedTuple):
 def brakes(agent: Agent) -> bool:
     """Brake, if the robot is moving; return whether it is."""
     world, rows = agent.world, np.array([agent.row])
-    if trig.hypot_of(*world.velocity[agent.row, :2].tolist()) < AT_REST:
+    if drive.stands(world, agent.row):
         return False
     rest = np.zeros((1, 3))
     drive.start_velocities(world, rows, rest, rest, 0.0)
@@ -164,6 +162,5 @@ def distance_left(agent: Agent, way: RoutedPath) -> float:
 
 
 def _fastest(world: World, row: int) -> float:
-    motion = world.motion
     # Along the heading, which is how a robot with limits by axis drives far.
-    return float(min(motion.linear_limit[row], motion.linear_limits[row, 0], FASTEST))
+    return min(drive.limits_ahead(world, row)[0], FASTEST)

@@ -15,6 +15,10 @@ from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError
 from fleet_sim.gate.bounds import check_extent, check_speeds
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
+
+AT_REST = 0.01
+"""A robot below this speed (m/s) stands; bodies with physics are never quite at rest."""
 
 
 def start_paths(
@@ -99,6 +103,29 @@ def stop(world: World, rows: Rows, *, stay: bool = False) -> None:
         hold_joints(world, wheels)
     world.motion.reached[rows] = False
     world.motion.blocked_by[rows] = NO_ROW
+
+
+def stands(world: World, row: int) -> bool:
+    """Return whether the robot in `row` does not drive."""
+    return trig.hypot_of(*world.velocity[row, :2].tolist()) < AT_REST
+
+
+def limits_ahead(world: World, row: int) -> tuple[float, float]:
+    """Return how fast the robot in `row` drives ahead at most, in m/s, and how fast it gets faster, in m/s^2."""
+    motion = world.motion
+    return (
+        float(min(motion.linear_limit[row], motion.linear_limits[row, 0])),
+        float(min(motion.linear_accel[row], motion.linear_accels[row, 0])),
+    )
+
+
+def limits_of_turns(world: World, row: int) -> tuple[float, float]:
+    """Return how fast the robot in `row` turns at most, in rad/s, and how fast it gets faster, in rad/s^2."""
+    motion = world.motion
+    return (
+        float(min(motion.angular_limit[row], motion.angular_limits[row, 2])),
+        float(min(motion.angular_accel[row], motion.angular_accels[row, 2])),
+    )
 
 
 def is_steered(world: World, row: int) -> bool:

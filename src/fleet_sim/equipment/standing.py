@@ -10,6 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
+from fleet_sim.entities.drive import AT_REST
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.sites.site import Site
 from fleet_sim.spatial import trigonometry as trig
@@ -17,8 +18,6 @@ from fleet_sim.traffic.router import Router
 
 NEAR = 4.0
 """Robots farther away than this in m are left out: they will have moved until one comes there."""
-AT_REST = 0.01
-"""A robot below this speed in m/s stands."""
 RINGS, PITCH, ANGLES = 8, 0.1, 16
 """Places around a robot that are looked at to get clear of those that it touches."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fleet_sim.entities import drive
 from fleet_sim.gate.data import LONGEST_TEXT
 from fleet_sim.vda5050.desk import VehicleDesk
 from fleet_sim.vda5050.legs import drives_sideways
@@ -43,9 +44,7 @@ def factsheet_values(vehicle: Vehicle, desk: VehicleDesk) -> dict[str, Any]:
 
 
 def _physical(vehicle: Vehicle) -> dict[str, float]:
-    motion, row = vehicle.world.motion, vehicle.row
-    speed = min(float(motion.linear_limit[row]), float(motion.linear_limits[row, 0]), FASTEST)
-    accel = min(float(motion.linear_accel[row]), float(motion.linear_accels[row, 0]), FASTEST)
+    speed, accel = (min(limit, FASTEST) for limit in drive.limits_ahead(vehicle.world, vehicle.row))
     x, y, z = vehicle.size
     return {
         "speedMin": 0.0,
@@ -56,7 +55,7 @@ def _physical(vehicle: Vehicle) -> dict[str, float]:
         "heightMax": z,
         "width": min(x, y),
         "length": max(x, y),
-        "maximumAngularSpeed": min(float(motion.angular_limit[row]), FASTEST),
+        "maximumAngularSpeed": min(float(vehicle.world.motion.angular_limit[vehicle.row]), FASTEST),
     }
 
 

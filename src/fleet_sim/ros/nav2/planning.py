@@ -13,6 +13,7 @@ from nav_msgs.msg import Path as PathMsg
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import NoRoute
+from fleet_sim.entities import drive
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError, UnknownNameError
 from fleet_sim.geometry import Pose
@@ -85,8 +86,7 @@ class PathServer(LookingServers):
         if not world.routes.known:
             return np.array([start[:2], end[:2]])
         radius = footprint_radius(world, row)
-        motion = world.motion
-        speed = float(min(motion.linear_limit[row], motion.linear_limits[row, 0], FASTEST))
+        speed = min(drive.limits_ahead(world, row)[0], FASTEST)
         found = world.routes.source.find(start, end, radius, speed=speed, mode=RouteMode.AUTO)
         if isinstance(found, NoRoute):
             raise RefusedGoal(self._code(start[:2], end[:2], radius, found), found.reason)

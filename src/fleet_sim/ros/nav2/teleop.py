@@ -14,6 +14,7 @@ from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.config.modes import MotionMode
 from fleet_sim.core.commands import Command, FinishActions, SetVelocity
+from fleet_sim.entities import drive
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
@@ -82,8 +83,8 @@ class TeleopTopics:
         for index, _ in self._ends.take():
             name = self._ends.names[index]
             if self._is_teleoperated(name):
-                command = FinishActions(names=(name,), source="preempt_teleop")
-                self._bridge.gateway.take(f"{name}/preempt_teleop", partial(_given, command))
+                make = partial(FinishActions, names=(name,), source="preempt_teleop")
+                self._bridge.gateway.take(f"{name}/preempt_teleop", make)
         if self._times.poll() is not None:
             self._wanted = {name: wanted for name, wanted in self._wanted.items() if self._is_teleoperated(name)}
             for name, wanted in self._wanted.items():
@@ -120,17 +121,13 @@ class TeleopTopics:
         """Return the command that drives the robot as it is wanted, as far as that is safe."""
         world = self._bridge.sim.world
         row = world.index.row_named(name)
-        motion = world.motion
         linear, angular = wanted[0].copy(), wanted[1]
-        if world.laws.names()[int(motion.law[row])] != MotionMode.OMNIDIRECTIONAL.value:
+        if world.laws.names()[int(world.motion.law[row])] != MotionMode.OMNIDIRECTIONAL.value:
             # Such a robot would not move aside either.
             linear[1:] = 0.0
-        brakes = BRAKING * float(min(motion.linear_accel[row], motion.linear_accels[row, 0]))
-        fastest = min(
-            float(min(motion.linear_limit[row], motion.linear_limits[row, 0])),
-            FASTEST,
-            math.sqrt(2.0 * brakes * FASTEST),
-        )
+        fastest, brakes = drive.limits_ahead(world, row)
+        brakes *= BRAKING
+        fastest = min(fastest, FASTEST, math.sqrt(2.0 * brakes * FASTEST))
         speed = math.sqrt(float((linear[:2] ** 2).sum()))
         share = min(1.0, fastest / speed) if speed > 0.0 else 1.0
         linear, speed = share * linear, share * speed
@@ -179,7 +176,3 @@ def free_length(grid: OccupancyGrid, way: Floats, radius: float, step: float) ->
     near_mask = distances < min(radius + grid.resolution, float(distances[0]))
     blocked = np.flatnonzero(near_mask)
     return step * float(max(blocked[0] - 1, 0)) if len(blocked) else step * (len(way) - 1)
-
-
-def _given(command: Command) -> Command:
-    return command
