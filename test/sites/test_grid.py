@@ -41,6 +41,17 @@ def test_the_middle_of_a_cell_is_in_it(mask: np.ndarray, cell: float, x: float, 
 
 
 @given(MASKS)
+def test_cells_are_closed_by_where_their_middles_are(mask: np.ndarray) -> None:
+    grid = Grid(mask, 0.5, (1.0, 2.0, 0.3))
+    assert (grid.cells_at(grid.middles) == np.arange(grid.count)).all()
+    closed_mask = grid.middles[:, 0] > 1.5
+    left = grid.without(closed_mask)
+    assert left.free_cells.tolist() == [cell for cell in grid.free_cells.tolist() if not closed_mask[cell]]
+    assert (left.cell, left.origin) == (grid.cell, grid.origin)
+    assert (grid.without(closed_mask.reshape(mask.shape)).free_mask == left.free_mask).all()
+
+
+@given(MASKS)
 def test_rectangles_cover_each_true_cell_once(mask: np.ndarray) -> None:
     covered = np.zeros(mask.shape, int)
     for top, left, bottom, right in rectangles(mask).tolist():

@@ -18,8 +18,8 @@ AROUND = 0.1
 def without_shafts(site: Site, world: World, lifts: Lifts | None, rows: Sequence[int]) -> Site:
     """Return a site for routes alone, with walls where the lifts in `rows` have their shafts."""
     grid = site.grid
-    middles = grid.positions(np.arange(grid.count))[:, :2]
-    free = grid.free_mask.ravel().copy()
+    middles = grid.middles
+    closed_mask = np.zeros(grid.count, bool)
     for lift in rows:
         assert lifts is not None
         plan, half = lifts.plan(lift), lifts.table.half[lift, :2] + AROUND
@@ -29,7 +29,6 @@ def without_shafts(site: Site, world: World, lifts: Lifts | None, rows: Sequence
         along, across = offsets @ axis, offsets @ np.array([-axis[1], axis[0]])
         faces = float(abs((plan.entrances[0].middle - world.position[lift, :2]) @ axis))
         deep = int(np.abs(half - AROUND - faces).argmin())
-        free &= ~((np.abs(along) <= half[deep]) & (np.abs(across) <= half[1 - deep]))
-    closed = grid.with_free(free.reshape(grid.free_mask.shape))
+        closed_mask |= (np.abs(along) <= half[deep]) & (np.abs(across) <= half[1 - deep])
     none = np.empty(0, np.int64)
-    return replace(site, grid=closed, stations=(), starts=none, goals=none, walls=site.boxes())
+    return replace(site, grid=grid.without(closed_mask), stations=(), starts=none, goals=none, walls=site.boxes())

@@ -36,12 +36,12 @@ def standing_discs(world: World, robot: int, lowest: float, highest: float) -> F
 def around(site: Site, discs: Floats) -> Site:
     """Return a site in which the cells that `discs` (K, 3) in m touch are walls."""
     grid = site.grid
-    middles = grid.positions(np.arange(grid.count))[:, :2]
-    free = grid.free_mask.ravel().copy()
+    middles = grid.middles
+    closed_mask = np.zeros(grid.count, bool)
     for x, y, radius in discs.tolist():
         # Half a diagonal more: what a disc touches counts as a whole cell.
-        free &= trig.hypot(middles[:, 0] - x, middles[:, 1] - y) > radius + math.sqrt(0.5) * grid.cell
-    return replace(site, grid=grid.with_free(free.reshape(grid.free_mask.shape)))
+        closed_mask |= trig.hypot(middles[:, 0] - x, middles[:, 1] - y) <= radius + math.sqrt(0.5) * grid.cell
+    return replace(site, grid=grid.without(closed_mask))
 
 
 def clear_place(plain: Router, passing: Router, start: Floats, discs: Floats, radius: float) -> Floats | None:

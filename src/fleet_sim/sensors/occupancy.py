@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.arrays import Bools, Floats, Ints, Rows, as_float, as_floats
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
@@ -46,13 +46,21 @@ class OccupancyGrid:
 
     def values_at(self, points: Floats) -> npt.NDArray[np.int8]:
         """Return the cells (N,) at world `points` (N, 2) or (N, 3); -1, unknown, outside of the grid."""
-        columns = np.floor((points[:, 0] - self.origin[0]) / self.resolution).astype(np.int64)
-        lines = np.floor((points[:, 1] - self.origin[1]) / self.resolution).astype(np.int64)
-        height, width = self.cells.shape
-        inside_mask = (columns >= 0) & (columns < width) & (lines >= 0) & (lines < height)
+        cells = self.cells_at(points)
+        inside_mask = self.inside_mask(cells)
         # Points outside read some cell, which the next line replaces.
-        found = self.cells[np.where(inside_mask, lines, 0), np.where(inside_mask, columns, 0)]
-        return np.where(inside_mask, found, np.int8(-1))
+        columns, lines = np.where(inside_mask, cells.T, 0)
+        return np.where(inside_mask, self.cells[lines, columns], np.int8(-1))
+
+    def cells_at(self, points: Floats) -> Ints:
+        """Return column and line (N, 2) of the cells at world `points` (N, 2) or (N, 3), also outside of the grid."""
+        return np.floor((points[:, :2] - self.origin) / self.resolution).astype(np.int64)
+
+    def inside_mask(self, cells: Ints) -> Bools:
+        """Return which `cells` (N, 2), column and line, the grid has."""
+        height, width = self.cells.shape
+        columns, lines = cells.T
+        return (columns >= 0) & (columns < width) & (lines >= 0) & (lines < height)
 
 
 def immovable_rows(world: World) -> Rows:
@@ -165,8 +173,8 @@ def _window(grid: OccupancyGrid, low: Floats, high: Floats) -> tuple[tuple[slice
     """Return the part of the grid between two corners, and the centres x (1, W) and y (H, 1) of its cells."""
     height, width = grid.cells.shape
     step = grid.resolution
-    first = np.maximum(np.floor((low - grid.origin) / step).astype(np.int64), 0)
-    last = np.minimum(np.floor((high - grid.origin) / step).astype(np.int64) + 1, (width, height))
+    lowest, highest = grid.cells_at(np.stack((low, high)))
+    first, last = np.maximum(lowest, 0), np.minimum(highest + 1, (width, height))
     if (first >= last).any():
         return None
     x = grid.origin[0] + step * (np.arange(first[0], last[0]) + 0.5)

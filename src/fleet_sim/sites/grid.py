@@ -74,6 +74,11 @@ class Grid:
         """The numbers (K,) of the free cells, ascending."""
         return np.flatnonzero(self.free_mask)
 
+    @property
+    def middles(self) -> Floats:
+        """The middles (H * W, 2) of all cells, in m in the frame of the world."""
+        return self.positions(np.arange(self.count))
+
     # ---- cells and the world -----------------------------------------------------------------------------------------
 
     def is_free(self, cells: Ints) -> Bools:
@@ -113,6 +118,10 @@ class Grid:
         """Return this grid with other free cells (H, W)."""
         return Grid(free_mask, self.cell, self.origin)
 
+    def without(self, closed_mask: Bools) -> Grid:
+        """Return this grid with no free cells in `closed_mask`, (H * W,) or (H, W)."""
+        return self.with_free(self.free_mask & ~closed_mask.reshape(self.free_mask.shape))
+
     def with_cells_of(self, cell: float) -> Grid:
         """Return this grid in larger cells of `cell` m, free where all that they cover is free.
 
@@ -145,7 +154,7 @@ class Grid:
                 if gap < reach - 1e-9:
                     top, left = steps + down, steps + right
                     near_mask |= blocked[top : top + self.height, left : left + self.width]
-        return self.with_free(self.free_mask & ~near_mask)
+        return self.without(near_mask)
 
     # ---- connections -------------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def draw_site(site: Site, pixels: int | None = None, *, way: Floats | None = Non
     # From one pixel per cell for large maps to 32 for small ones.
     scale = pixels or int(np.clip(_LONGEST // max(grid.height, grid.width), 1, 32))
     cells = np.where(grid.free_mask.ravel()[:, None], FREE, BLOCKED).astype(np.uint8)
-    middles = grid.positions(np.arange(grid.count))
+    middles = grid.middles
     for zone in site.zones:
         # Later zones cover earlier ones, as they are listed; walls stay visible.
         cells[zone.contains(middles) & grid.free_mask.ravel()] = ZONES[zone.kind]

@@ -31,7 +31,7 @@ def free_space(floors: Sequence[Floats], walls: Floats, cell: float, thickness: 
     width, height = size.tolist()
     check_size(height, width)
     grid = Grid(np.ones((height, width), bool), cell, (float(low[0]), float(low[1]), 0.0))
-    middles = grid.positions(np.arange(grid.count))
+    middles = grid.middles
     free = np.zeros(grid.count, bool) if floors else np.ones(grid.count, bool)
     for floor in floors:
         free |= Zone("floor", ZoneKind.NO_GO, floor).contains(middles)

@@ -101,11 +101,11 @@ class Site:
         forbidden = [zone for zone in self.zones if zone.kind is ZoneKind.NO_GO]
         if not forbidden:
             return self.grid
-        middles = self.grid.positions(np.arange(self.grid.count))
-        free = self.grid.free_mask.ravel().copy()
+        middles = self.grid.middles
+        closed_mask = np.zeros(self.grid.count, bool)
         for zone in forbidden:
-            free &= ~zone.contains(middles)
-        return self.grid.with_free(free.reshape(self.grid.free_mask.shape))
+            closed_mask |= zone.contains(middles)
+        return self.grid.without(closed_mask)
 
     def boxes(self) -> Floats:
         """Return the walls (K, 5): x, y, yaw, and half of their length and width."""

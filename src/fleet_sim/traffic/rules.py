@@ -29,7 +29,7 @@ class Rules:
         self.label: Ints = np.zeros(grid.count, np.int64)
         combinations = np.zeros((0, 1), bool)
         if zones:
-            middles = grid.positions(np.arange(grid.count))
+            middles = grid.middles
             inside = np.array([zone.contains(middles) for zone in zones])
             # One combination of zones is one label.
             combinations, labels = np.unique(inside, axis=1, return_inverse=True)

@@ -143,8 +143,8 @@ def _shares(points: Floats) -> Floats:
 
 def _free(grid: OccupancyGrid, costs: Costs, radius: float, zones: Sequence[Zone], points: Floats) -> Bools:
     """Return at which `points` (N, 2) the robot touches no obstacle and no zone; beyond the map nothing is known."""
-    cells = np.floor((points - grid.origin) / grid.resolution).astype(np.int64)
-    inside_mask = ((cells >= 0) & (cells < costs.shape[::-1])).all(axis=1)
+    cells = grid.cells_at(points)
+    inside_mask = grid.inside_mask(cells)
     free_mask = np.ones(len(points), bool)
     columns, lines = cells[inside_mask].T
     free_mask[inside_mask] = costs[lines, columns] < INSCRIBED

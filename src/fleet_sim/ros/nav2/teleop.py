@@ -170,8 +170,8 @@ def free_length(grid: OccupancyGrid, way: Floats, radius: float, step: float) ->
     A disc that is too near to an obstacle already may go where it does not come nearer.
     """
     away = clearances(grid.cells == OCCUPIED, grid.resolution, radius + 2.0 * grid.resolution)
-    cells = np.floor((way - grid.origin) / grid.resolution).astype(np.int64)
-    distances = away[cells[:, 1], cells[:, 0]]
+    columns, lines = grid.cells_at(way).T
+    distances = away[lines, columns]
     # Distances are those of the middles of cells.
     near_mask = distances < min(radius + grid.resolution, float(distances[0]))
     blocked = np.flatnonzero(near_mask)
