@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.drive import AT_REST
@@ -18,8 +18,10 @@ from fleet_sim.traffic.router import Router
 
 NEAR = 4.0
 """Robots farther away than this in m are left out: they will have moved until one comes there."""
-RINGS, PITCH, ANGLES = 8, 0.1, 16
+RINGS, PITCH = 8, 0.1
 """Places around a robot that are looked at to get clear of those that it touches."""
+ANGLES = 16
+"""Places in each ring."""
 
 
 def standing_discs(world: World, robot: int, lowest: float, highest: float) -> Floats:
@@ -44,15 +46,20 @@ def around(site: Site, discs: Floats) -> Site:
     return replace(site, grid=grid.without(closed_mask))
 
 
+def places_around(middle: Floats, pitch: float, rings: Ints) -> Floats:
+    """Return places (K * ANGLES, 2) in m around `middle` (2,): `rings` (K,), `pitch` m apart, one by one."""
+    angles = np.arange(ANGLES) * (2.0 * math.pi / ANGLES)
+    rays = np.column_stack((trig.cos(angles), trig.sin(angles)))
+    return np.asarray(middle + (rings[:, None, None] * pitch * rays).reshape(-1, 2))
+
+
 def clear_place(plain: Router, passing: Router, start: Floats, discs: Floats, radius: float) -> Floats | None:
     """Return the nearest place (2,) to `start` (2,) from which `passing` has ways, straight away from all `discs`.
 
     None where there is none; `plain` knows the walls alone.
     """
-    angles = np.arange(ANGLES) * (2.0 * math.pi / ANGLES)
-    rays = np.column_stack((trig.cos(angles), trig.sin(angles)))
-    places = start + (np.arange(RINGS + 1)[:, None, None] * PITCH * rays).reshape(-1, 2)
-    for place in places[ANGLES - 1 :]:
+    # The first ring is the place itself, once is enough.
+    for place in places_around(start, PITCH, np.arange(RINGS + 1))[ANGLES - 1 :]:
         near = discs[trig.hypot(*(discs[:, :2] - start).T) - discs[:, 2] < radius + RINGS * PITCH]
         # Never nearer to one that it may touch already.
         if ((near[:, :2] - start) @ (place - start) > 1e-9).any():

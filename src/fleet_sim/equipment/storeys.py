@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
@@ -16,7 +15,7 @@ from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, outside
 from fleet_sim.equipment.lift_plan import Entrance
 from fleet_sim.equipment.lifts import STEP, Lifts
 from fleet_sim.equipment.shafts import without_shafts
-from fleet_sim.equipment.standing import around, clear_place, standing_discs
+from fleet_sim.equipment.standing import ANGLES, around, clear_place, places_around, standing_discs
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building
 from fleet_sim.spatial import trigonometry as trig
@@ -25,7 +24,7 @@ from fleet_sim.traffic.router import Router
 
 WALL = 0.05
 """Thickness of the walls and doors of a cabin in m, with which robots must not collide."""
-RINGS, ANGLES, APART = 10, 16, 0.1
+RINGS, APART = 40, 0.1
 """Places around the doors of a lift that are looked at to wait there, and how far they are apart at least, in m."""
 
 
@@ -97,7 +96,8 @@ class StoreyRouter:
         self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
     ) -> list[Stretch] | NoRoute:
         """Return the way around robots that stand near; first straight away from those that are in touch."""
-        plain, floor = self._router(storey := self.storey(start[2])), self._heights[self.storey(start[2])]
+        storey = self.storey(start[2])
+        plain, floor = self._router(storey), self._heights[storey]
         highest = float(self._heights[self._heights > floor + STEP].min(initial=np.inf)) - STEP
         discs = standing_discs(self._world, row, floor - STEP, highest)
         self._passing = storey, Router(around(plain.site, discs), self._room)
@@ -199,10 +199,8 @@ class StoreyRouter:
     def _places_to_wait(self, row: int, ride: _Ride, entrance: Entrance, start: Floats, radius: float) -> Floats:
         """Return places (K, 2) beside the doors where the robot is in nobody's way, those on its way first."""
         assert self._lifts is not None and self._lines is not None
-        pitch = max(0.5 * radius, 0.1)
-        reach = np.repeat(np.arange(1, 4 * RINGS + 1) * pitch, ANGLES)
-        angles = np.tile(np.arange(ANGLES) * (2.0 * math.pi / ANGLES), 4 * RINGS)
-        places = ride.door + reach[:, None] * np.column_stack((trig.cos(angles), trig.sin(angles)))
+        pitch, rings = max(0.5 * radius, 0.1), np.arange(1, RINGS + 1)
+        places, reach = places_around(ride.door, pitch, rings), np.repeat(rings * pitch, ANGLES)
         mask = ((places - entrance.middle) * entrance.outward).sum(axis=1) >= radius + self._room
         if self._passing is not None:
             # Not where it is now, which may be in the way.
