@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,11 @@ from geometry_msgs.msg import PoseStamped
 from nav2_msgs.action import FollowGPSWaypoints
 
 from fleet_sim.actions.base import Action
-from fleet_sim.actions.tour import TourAction
 from fleet_sim.config.ros_params import RosParams
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.ros.actions.goals import CODES
-from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
-from fleet_sim.ros.conversions import pose_to_msg
-from fleet_sim.ros.nav2.navigate import MOST_WAYPOINTS, missed_waypoint, tour_of, waypoint_number
-from fleet_sim.ros.nav2.results import is_on, told
+from fleet_sim.ros.actions.kind import ActionKind, GoalReader
+from fleet_sim.ros.nav2.results import is_on
+from fleet_sim.ros.nav2.waypoints import MOST_WAYPOINTS, tour_of, waypoints_feedback, waypoints_result
 from fleet_sim.sites.formats.geodesy import Mercator
 from fleet_sim.spatial.trigonometry import sin_cos_of
 
@@ -47,30 +45,12 @@ def _tour(goal: Any, reader: GoalReader) -> Action:
     return tour_of(goal, _stamped(goal, reader.params), reader)
 
 
-def _result(outcome: GoalOutcome) -> Any:
-    result = told(FollowGPSWaypoints.Result(), outcome, {})
-    action, goal = outcome.action, outcome.request
-    if isinstance(action, TourAction):
-        for index, cause in action.missed:
-            # In the frame of the map, as a pose without a frame is.
-            pose = PoseStamped(pose=pose_to_msg(action.path[index]))
-            number = waypoint_number(goal, len(goal.gps_poses), index)
-            result.missed_waypoints.append(missed_waypoint(number, pose, CODES[cause]))
-    return result
-
-
-def _feedback(progress: Progress) -> Any:
-    action, goal = progress.action, progress.request
-    index = action.index if isinstance(action, TourAction) else 0
-    return FollowGPSWaypoints.Feedback(current_waypoint=waypoint_number(goal, len(goal.gps_poses), index))
-
-
 FOLLOW_GPS_WAYPOINTS = ActionKind(
     "follow_gps_waypoints",
     FollowGPSWaypoints,
     _tour,
-    _result,
-    _feedback,
+    partial(waypoints_result, FollowGPSWaypoints),
+    partial(waypoints_feedback, FollowGPSWaypoints),
     per_fleet=False,
     navigation=True,
     asked_for=is_on,

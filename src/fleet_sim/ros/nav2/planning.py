@@ -20,8 +20,8 @@ from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import pose_from_msg, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.looking import LookingServers, RefusedGoal, aborted
-from fleet_sim.ros.nav2.navigate import goals_of
 from fleet_sim.ros.nav2.results import duration_to_msg
+from fleet_sim.ros.nav2.waypoints import goals_of
 from fleet_sim.sites import Site
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -94,9 +94,8 @@ class PathServer(LookingServers):
 
     def _code(self, start: Floats, end: Floats, radius: float, found: NoRoute) -> str:
         """Return Nav2's code for why there is no route."""
-        try:
-            site: Site = self._bridge.sim.get_manager("site")
-        except UnknownNameError:
+        site: Site | None = self._bridge.sim.extensions.find_manager("site")
+        if site is None:
             # A building has several sites; of what is wrong there only the kind is told.
             return "GOAL_OCCUPIED" if found.cause is ActionCause.INVALID_GOAL else "NO_VALID_PATH"
         room = site.open_grid.clear_of(radius)

@@ -15,7 +15,7 @@ from nav_msgs.msg import Path as PathMsg
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.entities.footprint import footprint_radius
-from fleet_sim.errors import FleetSimError, UnknownNameError
+from fleet_sim.errors import FleetSimError
 from fleet_sim.gate.bounds import check_extent
 from fleet_sim.ros.conversions import poses_from_msgs, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
@@ -106,11 +106,8 @@ class SmootherServer(LookingServers):
 
     def _zones(self) -> Sequence[Zone]:
         """Return where robots must not go."""
-        try:
-            site: Site = self._bridge.sim.get_manager("site")
-        except UnknownNameError:
-            return ()
-        return [zone for zone in site.zones if zone.kind is ZoneKind.NO_GO]
+        site: Site | None = self._bridge.sim.extensions.find_manager("site")
+        return [zone for zone in site.zones if zone.kind is ZoneKind.NO_GO] if site else ()
 
     # ---- results -----------------------------------------------------------------------------------------------------
 
