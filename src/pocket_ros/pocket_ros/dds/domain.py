@@ -54,8 +54,7 @@ def discovery_range() -> str:
 def configuration() -> str:
     """The Cyclone DDS configuration for the environment of this process."""
     reach = discovery_range()
-    # As in ROS 2: who asks for this machine only means it, whatever else the environment says.
-    peers = [] if _localhost_only() else listed_peers()
+    peers = _static_peers(reach)
     index = f"<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>{_MAX_PARTICIPANT_INDEX}"
     index += "</MaxAutoParticipantIndex>"
     uri = os.environ.get("CYCLONEDDS_URI", "")
@@ -69,9 +68,9 @@ def configuration() -> str:
     if reach in ("LOCALHOST", "OFF"):
         general += "<AllowMulticast>false</AllowMulticast>"
     if reach == "OFF":
-        index, peers = "<ParticipantIndex>none</ParticipantIndex>", []
+        index = "<ParticipantIndex>none</ParticipantIndex>"
     elif reach == "SYSTEM_DEFAULT":
-        index, peers = "", []
+        index = ""
     else:
         # Also within a subnet: loopback interfaces often have no multicast. By both addresses, because a
         # process on this machine may listen on loopback, on the network or on both.
@@ -83,8 +82,11 @@ def configuration() -> str:
     return ",".join(part for part in (ours, uri) if part)
 
 
-def listed_peers() -> list[str]:
-    """The hosts of `ROS_STATIC_PEERS`."""
+def _static_peers(reach: str) -> list[str]:
+    """The hosts of `ROS_STATIC_PEERS`, where they count."""
+    # As in ROS 2: who asks for this machine only means it, whatever else the environment says.
+    if _localhost_only() or reach not in ("SUBNET", "LOCALHOST"):
+        return []
     return [peer for peer in os.environ.get("ROS_STATIC_PEERS", "").split(";") if peer]
 
 
@@ -145,11 +147,9 @@ def _check_files() -> None:
 
 def _check_peers() -> None:
     """Raise ValueError for a peer without an address: Cyclone DDS aborts the process then."""
-    if _localhost_only() or discovery_range() not in ("SUBNET", "LOCALHOST"):
-        return
     # IPv4 is all that is spoken, unless the user's configuration says otherwise.
     family = socket.AF_UNSPEC if any(map(_names, ("udp6", "tcp6", "UseIPv6"))) else socket.AF_INET
-    for peer in listed_peers():
+    for peer in _static_peers(discovery_range()):
         host, port = peer.rsplit(":", 1) if peer.count(":") == 1 else (peer, None)
         try:
             socket.getaddrinfo(host.strip("[]"), port, family, type=socket.SOCK_DGRAM)
