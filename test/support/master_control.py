@@ -54,13 +54,7 @@ class MasterControl:
 
     def header(self, serial: str) -> dict[str, Any]:
         """The header of a message to a vehicle."""
-        return {
-            "headerId": 1,
-            "timestamp": "2026-01-01T00:00:00.00Z",
-            "version": self.version.number,
-            "manufacturer": self._maker,
-            "serialNumber": serial,
-        }
+        return header(self.version.number, self._maker, serial)
 
     def publish(self, serial: str, topic: str, payload: bytes | str, *, retain: bool = False) -> None:
         """Send any bytes to a topic of a vehicle."""
@@ -122,6 +116,17 @@ class MasterControl:
         for _, topic, message in self.messages:
             shapes[topic].read(message)
         return len(self.messages)
+
+
+def header(version: str, maker: str, serial: str) -> dict[str, Any]:
+    """The header of a message to a vehicle, or from it."""
+    return {
+        "headerId": 1,
+        "timestamp": "2026-01-01T00:00:00.00Z",
+        "version": version,
+        "manufacturer": maker,
+        "serialNumber": serial,
+    }
 
 
 def node(index: int, x: float, y: float, *, released: bool = True, name: str = "", **other: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from master_control import header
 from standard_schemas import check_message
 
 from fleet_sim import MultiRobotSimulationCore
@@ -93,10 +94,4 @@ class VehicleBench:
 
 
 def _header(vehicle: Vehicle) -> dict[str, Any]:
-    return {
-        "headerId": 0,
-        "timestamp": "2026-01-01T00:00:00.00Z",
-        "version": vehicle.version.number,
-        "manufacturer": vehicle.identity.manufacturer,
-        "serialNumber": vehicle.serial,
-    }
+    return header(vehicle.version.number, vehicle.identity.manufacturer, vehicle.serial)

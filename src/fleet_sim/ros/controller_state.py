@@ -38,8 +38,8 @@ class ControllerStateTopic(StateTopic):
         super().__init__(bridge)
 
     def robots_of(self, roster: Roster) -> Roster:
-        world = self.bridge.sim.world
-        return with_joints(roster, world) if self.bridge.params.joint_controller else roster.where(_nobody(roster))
+        named_mask = np.full(len(roster.rows), bool(self.bridge.params.joint_controller))
+        return with_joints(roster.where(named_mask), self.bridge.sim.world)
 
     def template_of(self, names: list[str], rows: Rows) -> MessageTemplate:
         world = self.bridge.sim.world
@@ -84,7 +84,3 @@ def _part(of: str, what: str) -> MessagePart:
         return [ArrayNumber(point, what, index) for index in range(len(getattr(point, what)))]
 
     return MessagePart({f"{of} {what}": ("f8", ("number",))}, numbers)
-
-
-def _nobody(roster: Roster) -> np.ndarray:
-    return np.zeros(len(roster.rows), np.bool_)
