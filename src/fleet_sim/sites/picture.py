@@ -7,17 +7,11 @@ from itertools import pairwise
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Ints
+from fleet_sim.sites.plan_colors import STATION_COLORS
 from fleet_sim.sites.site import Site
-from fleet_sim.sites.stations import StationKind, ZoneKind
+from fleet_sim.sites.stations import ZoneKind
 
 FREE, BLOCKED, LANE = (250, 250, 247), (70, 74, 82), (190, 200, 214)
-STATIONS = {
-    StationKind.PICK: (46, 134, 193),
-    StationKind.DROP: (155, 89, 182),
-    StationKind.CHARGE: (39, 174, 96),
-    StationKind.PARK: (127, 140, 141),
-    StationKind.WORKSTATION: (211, 84, 0),
-}
 ZONES = {
     ZoneKind.SPEED_LIMIT: (255, 236, 179),
     ZoneKind.ONE_WAY: (209, 233, 252),
@@ -51,7 +45,7 @@ def draw_site(site: Site, pixels: int | None = None, *, way: Floats | None = Non
             _line(picture, ends[begin], ends[end], LANE, max(scale // 6, 1))
     _dots(picture, _pixels(site, grid.positions(site.starts), scale), START, scale)
     for station in site.stations:
-        _dots(picture, _pixels(site, np.array([[station.x, station.y]]), scale), STATIONS[station.kind], scale)
+        _dots(picture, _pixels(site, np.array([[station.x, station.y]]), scale), STATION_COLORS[station.kind], scale)
     if way is not None:
         bends = _pixels(site, way, scale)
         for begin, end in pairwise(bends):

@@ -1,4 +1,4 @@
-"""Colors of what is on floors, in views and films alike."""
+"""Colors of what is on floors, in views, films and pictures of sites alike."""
 
 from __future__ import annotations
 
