@@ -21,10 +21,9 @@ from fleet_sim.mujoco.state import MujocoState, check_state, restore_state, stat
 
 
 @dataclass(frozen=True, eq=False)
-class SavedMujoco:
-    """A state of MuJoCo in memory: the model in use, its state, and the contacts of what sleeps."""
+class MujocoMoment:
+    """A state of MuJoCo: its numbers, the contacts of what sleeps, and what is driven, was moved and is pushed."""
 
-    bound: Bound
     state: MujocoState
     resting: ContactTable
     driven: tuple[int, ...]
@@ -33,16 +32,18 @@ class SavedMujoco:
 
 
 @dataclass(frozen=True, eq=False)
-class StoredMujoco:
-    """A state of MuJoCo from a file: its version, and the entities in their order."""
+class SavedMujoco(MujocoMoment):
+    """A state in memory, with the model in use."""
+
+    bound: Bound
+
+
+@dataclass(frozen=True, eq=False)
+class StoredMujoco(MujocoMoment):
+    """A state from a file: its version, and the entities in their order."""
 
     version: str
     ids: Ints
-    state: MujocoState
-    resting: ContactTable
-    driven: tuple[int, ...]
-    moved: tuple[int, ...]
-    pushes: tuple[Push, ...]
 
 
 class MujocoCheckpoints:
@@ -70,7 +71,7 @@ class MujocoCheckpoints:
         if not np.array_equal(bound.model.opt.gravity, bodies.gravity):
             # A model that is compiled where this is loaded has the new gravity, and would not see that it is new.
             state = state._replace(waking=tuple(range(bound.model.ntree)))
-        return SavedMujoco(bound, state, self._resting.table, driven, moved, tuple(self._forces.pushes))
+        return SavedMujoco(state, self._resting.table, driven, moved, tuple(self._forces.pushes), bound)
 
     def restore(self, saved: SavedMujoco | StoredMujoco | None) -> None:
         """Restore MuJoCo's state; the columns must be restored already."""
@@ -155,7 +156,7 @@ def _stored(saved: Any) -> StoredMujoco:
     count = len(resting.geoms)
     if [array.shape for array in resting] != [(count, 2), (count,), (count, 3), (count, 9), (count, 6)]:
         raise StateFileError("the engine's state is not as it was written")
-    return StoredMujoco(str(version), _numbers(ids, np.int64, 1), state, resting, driven_ids, moved_ids, known)
+    return StoredMujoco(state, resting, driven_ids, moved_ids, known, str(version), _numbers(ids, np.int64, 1))
 
 
 def _numbers(array: object, kind: type[np.generic], axes: int) -> Any:
