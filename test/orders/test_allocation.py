@@ -221,6 +221,43 @@ def test_waiting_makes_up_for_a_long_way(tmp_path: Path) -> None:
     assert ended[1.0] < ended[0.0] - 20.0
 
 
+@pytest.mark.parametrize("allocator", ["nearest", "hungarian", "auction"])
+@pytest.mark.parametrize(("queue", "robot"), [(1, "amr_1"), (2, "amr_0")])
+def test_with_a_queue_the_robot_that_ends_there_gets_the_next_order(
+    tmp_path: Path, allocator: str, queue: int, robot: str
+) -> None:
+    # The first robot will be at the dock, while the second is idle at the other end of the depot.
+    entries = [
+        {"id": "first", "pick": "shelf_c", "drop": "dock"},
+        {"id": "next", "pick": "dock", "drop": "gate", "release": 0.5},
+    ]
+    section = {"list": entries, "allocation": {"type": allocator, "queue": queue}}
+    with depot(tmp_path, section, [[9.5, 2.5], [0.5, 7.5]]) as sim:
+        run_until(sim, lambda: orders_of(sim).status("next").assigned is not None, 5.0)
+        assert orders_of(sim).status("first").robot == "amr_0"
+        assert orders_of(sim).status("next").robot == robot
+
+
+def test_costs_of_a_robot_at_work_have_in_them_what_it_does_before(tmp_path: Path) -> None:
+    costs: list[Floats] = []
+
+    class Looking:
+        def allocate(self, request: Request) -> list[Assignment]:
+            costs.append(request.costs)
+            return [Assignment(0, 0)] if request.plans[0] == [] else []
+
+    ALLOCATORS.register("looking", Looking)
+    try:
+        entries = [{"id": str(n), "pick": "desk", "drop": "dock", "priority": -n} for n in range(4)]
+        section = {"list": entries, "allocation": {"type": "looking", "queue": 4, "waiting_weight": 0.0}}
+        with depot(tmp_path, section, [[7.5, 0.5]], max_linear_vel=0.001) as sim:
+            run_until(sim, lambda: len(costs) == 3, 10.0)
+    finally:
+        ALLOCATORS.unregister("looking")
+    # It is at the desk; then to the dock (6 m), back to the desk and so on.
+    assert [cost[0, 0] for cost in costs] == pytest.approx([0.0, 12.0, 24.0], abs=0.01)
+
+
 def test_rows_are_those_of_the_robots(tmp_path: Path) -> None:
     seen: list[Ints] = []
 

@@ -229,7 +229,9 @@ class Orders:
         if self.fleet.changed and world.clock.tick >= self._round_due:
             self.fleet.changed = False
             self._round_due = world.clock.tick + world.clock.ticks(self.settings.allocation.period)
-            self._rounds.run()
+            if self._rounds.run() and self.settings.allocation.queue > 1:
+                # An allocator that gives each robot one order at a time goes on in the next round.
+                self.fleet.changed = True
 
     def begin_arrivals(self) -> None:
         """Let orders come at random, as set; raises ConfigError naming the stream."""

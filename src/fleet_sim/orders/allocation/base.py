@@ -24,13 +24,13 @@ class Assignment(NamedTuple):
 class Request:
     """Who could serve what, R robots and O orders that wait, the most urgent ones first.
 
-    `costs` (R, O) are the metres that a robot drives until it has the load, less what the order has earned by waiting;
-    inf where it cannot serve it. `free` (R,) says how many orders a robot may still take. `plans` are the orders that a
-    robot has already and has not begun, as (first, last) places. `begins` and `ends` (O,) are the first and last places
-    of the orders, `lengths` (O,) in m their ways. `left` (R,) is about how many m a robot drives until it has done what
-    it does now, 0 for one that does nothing, and `reach(robot, places)` returns the lengths (K,) of the ways from where
-    it is then. `between(begins, ends)` returns those (K,) between places. `priority`, `release` and `due` (O,), `now`
-    in s.
+    `costs` (R, O) are the metres that a robot drives until it has the load, with all it has to do before, less what the
+    order has earned by waiting; inf where it cannot serve it. `free` (R,) says how many orders a robot may still take.
+    `plans` are the orders that a robot has already and has not begun, as (first, last) places. `begins` and `ends`
+    (O,) are the first and last places of the orders, `lengths` (O,) in m their ways. `left` (R,) is about how many m a
+    robot drives until it has done what it does now, 0 for one that does nothing, and `reach(robot, places)` returns
+    the lengths (K,) of the ways from where it is then. `between(begins, ends)` returns those (K,) between places.
+    `priority`, `release` and `due` (O,), `now` in s.
     """
 
     rows: Rows

@@ -7,7 +7,6 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import missing_extra
 from fleet_sim.orders.allocation.base import Assignment, Request
-from fleet_sim.orders.allocation.nearest import idle_mask
 
 
 class Hungarian:
@@ -26,15 +25,15 @@ class Hungarian:
         self._solve = linear_sum_assignment
 
     def allocate(self, request: Request) -> list[Assignment]:
-        """Return at most one order for each idle robot."""
-        idle = np.flatnonzero((request.free > 0) & idle_mask(request))
+        """Return at most one order for each robot that may take one."""
+        left = np.flatnonzero(request.free > 0)
         found: list[Assignment] = []
         for priority in sorted(set(request.priority.tolist()), reverse=True):
             orders = np.flatnonzero(request.priority == priority)
-            robots, chosen = self._assign(request.costs[np.ix_(idle, orders)])
-            found += [Assignment(int(idle[r]), int(orders[o])) for r, o in zip(robots, chosen, strict=True)]
+            robots, chosen = self._assign(request.costs[np.ix_(left, orders)])
+            found += [Assignment(int(left[r]), int(orders[o])) for r, o in zip(robots, chosen, strict=True)]
             # Who has an order of a higher priority takes no part in the rounds below it.
-            idle = np.delete(idle, robots)
+            left = np.delete(left, robots)
         return found
 
     def _assign(self, costs: Floats) -> tuple[list[int], list[int]]:

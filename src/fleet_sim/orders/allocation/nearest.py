@@ -1,19 +1,21 @@
-"""Each order, the most urgent one first, to the robot that has the shortest way to it."""
+"""Each order, the most urgent one first, to the robot that drives least until it has it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools
 from fleet_sim.orders.allocation.base import Assignment, Request
 
 
 class NearestFirst:
-    """Serves orders in the order of their urgency: no order is overtaken by one that is nearer to a robot."""
+    """Serves orders in the order of their urgency: no order is overtaken by one that is nearer to a robot.
+
+    With a `queue` of more than one, a robot that ends near to an order gets it before an idle one that is far away.
+    """
 
     def allocate(self, request: Request) -> list[Assignment]:
-        """Return an idle robot for each order, as long as there are any."""
-        costs = np.where(((request.free > 0) & idle_mask(request))[:, None], request.costs, np.inf)
+        """Return a robot for each order, as long as there are any; each gets one at most."""
+        costs = np.where((request.free > 0)[:, None], request.costs, np.inf)
         found = []
         for order in range(costs.shape[1]):
             robot = int(costs[:, order].argmin())
@@ -23,9 +25,3 @@ class NearestFirst:
                 if len(found) == len(costs):
                     break
         return found
-
-
-def idle_mask(request: Request) -> Bools:
-    """Return which robots (R,) have nothing to do."""
-    mask: Bools = (request.left <= 0.0) & np.array([not plan for plan in request.plans], bool)
-    return mask

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.orders.allocation.base import Allocator, Assignment, Request, check
 from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.courier import Courier, Task
@@ -26,18 +26,20 @@ class Rounds:
         self._fleet, self._allocator, self._settings = fleet, allocator, settings
         self._part = parts.world.guard.part("allocator")
 
-    def run(self) -> None:
-        """Assign what can be assigned now."""
+    def run(self) -> int:
+        """Assign what can be assigned now; returns how many orders that were."""
         couriers = [courier for courier in self._fleet.couriers.values() if self._room(courier) > 0]
         if not couriers:
-            return
+            return 0
         orders = self._open_orders()
         if not len(orders):
-            return
+            return 0
         request = self._request(couriers, orders)
         self._explain(request)
-        for robot, order, position in self._part.call(self._answer, request) or ():
+        answer = self._part.call(self._answer, request) or []
+        for robot, order, position in answer:
             self._fleet.take(couriers[robot].row, int(orders[order]), position)
+        return len(answer)
 
     def _answer(self, request: Request) -> list[Assignment]:
         # Together, so that a wrong answer counts as a fault of the allocator, as an exception does.
@@ -71,11 +73,11 @@ class Rounds:
         begins = book.table.pick[orders]
         ends = np.array([book.stops[order][-1] for order in orders.tolist()], np.int64)
         now = world.clock.time
-        costs = places.lengths_from(world.position[rows, :2], begins)
+        busy = [self._ahead(courier) for courier in couriers]
+        costs = self._until_pick(couriers, busy, begins)
         # The longer an order waits the cheaper it gets, so that none far from all robots waits for ever.
         costs -= self._settings.waiting_weight * (now - book.table.release[orders])
         costs[book.table.load[orders] > self._table.max_load[rows][:, None]] = np.inf
-        busy = [self._ahead(courier) for courier in couriers]
         return Request(
             rows=rows,
             orders=orders,
@@ -86,13 +88,33 @@ class Rounds:
             ends=ends,
             lengths=book.lengths_of(orders, places.length_of),
             left=np.array([length for _, length in busy]),
-            reach=partial(self._reach, rows, [place for place, _ in busy]),
+            reach=lambda robot, goals: self._way(couriers[robot], busy[robot][0], goals),
             between=places.between,
             priority=book.table.priority[orders],
             release=book.table.release[orders],
             due=book.table.due[orders],
             now=now,
         )
+
+    def _until_pick(self, couriers: list[Courier], busy: list[tuple[int, float]], begins: Ints) -> Floats:
+        """Return how many m (R, O) each robot drives until it is at `begins`; what it has to do already comes first."""
+        rows = np.array([courier.row for courier in couriers], np.int64)
+        lengths = self._places.lengths_from(self._world.position[rows, :2], begins)
+        for index, (courier, (place, left)) in enumerate(zip(couriers, busy, strict=True)):
+            for order in courier.plan:
+                stops = self._book.stops[order]
+                left += float(self._way(courier, place, stops[:1])[0]) + self._places.length_of(stops)
+                place = stops[-1]
+            if place != NOWHERE:
+                lengths[index] = left + self._way(courier, place, begins)
+        return lengths
+
+    def _way(self, courier: Courier, place: int, goals: Sequence[int] | Ints) -> Floats:
+        """Return the lengths (K,) of the ways from `place`, or from where the robot is, to the places `goals`."""
+        ends = np.asarray(goals, np.int64)
+        if place != NOWHERE:
+            return self._places.between(np.full(len(ends), place), ends)
+        return self._places.lengths_from(self._world.position[[courier.row], :2], ends)[0]
 
     def _ahead(self, courier: Courier) -> tuple[int, float]:
         """Return where a robot will have done what it does, and how many m it drives until then."""
@@ -103,12 +125,6 @@ class Rounds:
         left = float(self._places.lengths_from(here, stops[:1])[0, 0]) + self._places.length_of(stops)
         # It is at work even where it has arrived: 0 would mean that it has nothing to do.
         return stops[-1], max(left, 1e-9)
-
-    def _reach(self, rows: Rows, ready: list[int], robot: int, goals: Ints) -> Floats:
-        """Return the lengths (K,) from where a robot will be ready to the places `goals`."""
-        if ready[robot] != NOWHERE:
-            return self._places.between(np.full(len(goals), ready[robot]), goals)
-        return self._places.lengths_from(self._world.position[[rows[robot]], :2], goals)[0]
 
     def _explain(self, request: Request) -> None:
         """Let orders say why they wait that none of the robots at hand can serve."""
