@@ -46,7 +46,8 @@ class HandleTable:
 
     def of(self, rows: Rows) -> list[Any]:
         """Return the handles of `rows` (N,), in order."""
-        if not self._removed:
+        # One, as programs spawn them, is made by the look-up below.
+        if not self._removed and len(rows) > 1:
             self._make_many(rows[self._unmade[rows] != 0])
         return list(map(self.__getitem__, rows.tolist()))
 

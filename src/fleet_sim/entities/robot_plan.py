@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core import joint_steering, mimic
 from fleet_sim.core.joints import DEFAULT_TOLERANCE
 from fleet_sim.core.robot_model import RobotModel
@@ -48,12 +48,8 @@ class RobotPlan:
         robots.model[rows] = _number(world, self.model)
         robots.motors[rows], robots.mimics[rows] = self.motors, self.mimics
         slots = joints.assign(robots, rows, self.model)
-        if self.mimics:
-            # Before positions are written: followers are clipped with their leaders.
-            mimic.link(world, slots, self.model)
-        joints.position[slots] = joints.target[slots] = self.positions
-        joints.tolerance[slots] = self.tolerances
-        joints.wheel_rate[slots], joints.wheel_offset[slots] = self.wheels.rates, self.wheels.offsets
+        if slots.size:
+            self._write_joints(world, slots)
         for values, value in ((joints.given_tolerances, self.joint_tolerance), (joints.ik_params, self.ik_params)):
             if value is not None:
                 # By row, and only where given: most robots have the default.
@@ -63,6 +59,16 @@ class RobotPlan:
             _start_motors(world, rows, self.model)
         if self.motor_plan is not None:
             self.motor_plan.write(world, slots)
+
+    def _write_joints(self, world: World, slots: Ints) -> None:
+        """Fill the columns of the joints in `slots` (N, M)."""
+        joints = world.joints
+        if self.mimics:
+            # Before positions are written: followers are clipped with their leaders.
+            mimic.link(world, slots, self.model)
+        joints.position[slots] = joints.target[slots] = self.positions
+        joints.tolerance[slots] = self.tolerances
+        joints.wheel_rate[slots], joints.wheel_offset[slots] = self.wheels.rates, self.wheels.offsets
 
 
 def plan_robot(params: AgentSpawnParams, model: RobotModel, *, motors: bool) -> RobotPlan:

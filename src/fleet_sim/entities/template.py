@@ -56,10 +56,12 @@ class Template:
 
     def write(self, world: World, rows: Rows) -> None:
         """Fill the columns of `rows`."""
+        # A number in place of an array of one: spawning one by one takes a tenth less time.
+        chosen = int(rows[0]) if len(rows) == 1 else rows
         for name, values in self.columns.items():
             table = world.tables[name]
             for column, value in values.items():
-                getattr(table, column)[rows] = value
+                getattr(table, column)[chosen] = value
         if self.robot is not None:
             # Joints are in a separate pool, as the number of their rows depends on the robot.
             self.robot.write(world, rows)
