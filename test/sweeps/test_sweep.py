@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import yaml
 
 from fleet_sim import ConfigError, InvalidValueError
 from fleet_sim.cli.main import main
@@ -66,6 +67,19 @@ def test_a_sweep_makes_a_table_with_what_was_asked_for(sweep: Path, capsys: pyte
     page = Path("page.html").read_text()
     assert "sweep_measures:reach.x" in page
     assert page.count("<circle") >= 3
+
+
+def test_a_page_says_once_what_is_the_same_in_all_runs(sweep: Path) -> None:
+    content = yaml.safe_load(sweep.read_text())
+    Path("hall.yaml").write_text(yaml.safe_dump(content["scenario"]))
+    parameters = {**content["parameters"], "simulation.timestep": [0.1], "robots[0].name": ["left", "right"]}
+    sweep.write_text(yaml.safe_dump({**content, "scenario": "hall.yaml", "parameters": parameters}))
+    assert main(["sweep", str(sweep), "--out", "t.parquet", "--processes", "1"]) == 0
+    page = sweep_page_of(read_table("t.parquet"))
+    assert "<p>12 runs: 6 combinations, 2 seeds</p><p>hall.yaml, 2 s each</p>" in page
+    assert page.count("simulation.timestep") == 1
+    assert "In all of them: simulation.timestep 0.1" in page
+    assert "The same in all combinations: Collisions 0" in page
 
 
 def test_without_measures_all_figures_are_kept_that_are_the_same_again(sweep: Path) -> None:

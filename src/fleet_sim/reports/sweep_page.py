@@ -27,23 +27,43 @@ _NAMES = {figure.key: figure for figures in KNOWN.values() for figure in figures
 def sweep_page_of(table: SweepTable) -> str:
     """Return the page of a sweep; all that it needs is within it, and every text from the table is escaped."""
     groups = groups_of(table)
-    failed = sum(group.failed for group in groups)
-    said = f"{number(len(table))} runs of {number(len(groups))} combinations"
-    said += f", {number(failed)} of which failed" if failed else ""
     names = [name for name in table.measures if any(name in group.spreads for group in groups)]
-    varied = [name for name in names if _varies(groups, name)]
-    chosen = sorted(varied, key=_rank)[:PLOTS]
+    varied = sorted((name for name in names if _varies(groups, name)), key=_rank)
+    same = sorted((name for name in names if name not in varied), key=_rank)
+    text = "Means of the runs that were done, with their 95 % confidence intervals."
+    if same:
+        text += " The same in all combinations: " + ", ".join(_same_text(groups, name) for name in same) + "."
+    title = f'<div class="brand">fleet_sim sweep</div><h1>{escape(table.title)}</h1>'
     parts = [
-        f'<header><div class="brand">fleet_sim sweep</div><h1>{escape(table.title)}</h1><p>{escape(said)}</p></header>',
-        _plots(table, groups, chosen),
-        card(
-            "All figures",
-            "Means of the runs that were done, with their 95 % confidence intervals.",
-            _table(table, groups, names),
-        ),
+        f"<header>{title}{_summary(table, groups)}</header>",
+        _plots(table, groups, varied[:PLOTS]),
+        card("All figures", text, _table(table, groups, varied)),
         _failures(table),
     ]
     return whole_page(table.title, parts, "Made by fleet-sim report.")
+
+
+def _summary(table: SweepTable, groups: Sequence[RunGroup]) -> str:
+    """Return what ran, how often, and what was the same in all runs."""
+    failed = sum(group.failed for group in groups)
+    seeds = len(set(table.columns["seed"]))
+    said = f"{number(len(table))} runs: {number(len(groups))} combinations, {number(seeds)} seeds"
+    said += f"; {number(failed)} runs failed" if failed else ""
+    ran = [table.scenario, f"{number(table.duration, 3)} s each" if table.duration is not None else ""]
+    fixed = [f"{name} {_text(table.columns[name][0])}" for name in table.parameters if name not in _varied(table)]
+    lines = [said, ", ".join(filter(None, ran)), f"In all of them: {', '.join(fixed)}" if fixed else ""]
+    return "".join(f"<p>{escape(line)}</p>" for line in lines if line)
+
+
+def _varied(table: SweepTable) -> list[str]:
+    """Return the parameters with more than one value; all of them where none has."""
+    return [name for name in table.parameters if len(set(table.columns[name])) > 1] or list(table.parameters)
+
+
+def _same_text(groups: Sequence[RunGroup], name: str) -> str:
+    mean = next(group.spreads[name].mean for group in groups if name in group.spreads)
+    figure = _figure(name)
+    return f"{figure.name} {number(mean, figure.digits)}{f' {figure.unit}' if figure.unit else ''}"
 
 
 def sweep_lines(table: SweepTable) -> list[str]:
@@ -51,9 +71,10 @@ def sweep_lines(table: SweepTable) -> list[str]:
     groups = groups_of(table)
     varied = [name for name in table.measures if _varies(groups, name)]
     chosen = sorted(varied, key=_rank)[:4]
-    head = [*table.parameters, "runs", "failed", *chosen]
+    parameters = _varied(table)
+    head = [*parameters, "runs", "failed", *chosen]
     rows = [
-        [*(_text(value) for value in group.values.values()), str(group.runs), str(group.failed)]
+        [*(_text(group.values[name]) for name in parameters), str(group.runs), str(group.failed)]
         + [_spread_text(group.spreads.get(name), _digits(name)) for name in chosen]
         for group in groups
     ]
@@ -84,10 +105,10 @@ def _figure(name: str) -> Figure:
 
 
 def _plots(table: SweepTable, groups: Sequence[RunGroup], names: Sequence[str]) -> str:
-    if not table.parameters or len(groups) < 2:
+    if not table.parameters or len(groups) < 2 or not names:
         return ""
     across = _across(table)
-    lines = _lines(table, groups, across)
+    lines = _lines(groups, [name for name in _varied(table) if name != across])
     if len(lines) > len(LINES):
         text = f"{len(lines)} combinations beside {across} are too many lines to tell apart; the table has them."
         return card("No plots", text, "")
@@ -105,12 +126,18 @@ def _across(table: SweepTable) -> str:
     return max(table.parameters, key=rank)
 
 
-def _lines(table: SweepTable, groups: Sequence[RunGroup], across: str) -> dict[str, list[RunGroup]]:
-    """Return the groups of each combination of the other parameters, by its name."""
+def _lines(groups: Sequence[RunGroup], others: Sequence[str]) -> dict[str, list[RunGroup]]:
+    """Return the groups of each combination of the parameters `others`, by its name."""
     found: dict[str, list[RunGroup]] = {}
     for group in groups:
-        others = [f"{_short(name)} {_text(value)}" for name, value in group.values.items() if name != across]
-        found.setdefault(", ".join(others), []).append(group)
+        # A word says what it is; a number needs the name of its parameter.
+        named = [
+            _text(group.values[name])
+            if isinstance(group.values[name], str)
+            else f"{_short(name)} {_text(group.values[name])}"
+            for name in others
+        ]
+        found.setdefault(", ".join(named), []).append(group)
     return found
 
 
@@ -175,17 +202,17 @@ def _ends(spread: Spread) -> tuple[float, float]:
 
 
 def _table(table: SweepTable, groups: Sequence[RunGroup], names: Sequence[str]) -> str:
-    ordered = sorted(names, key=_rank)
-    heads = [*map(_short, table.parameters), "runs", "failed", *(_figure(name).name for name in ordered)]
-    units = [*[""] * (len(table.parameters) + 2), *(_figure(name).unit for name in ordered)]
+    parameters = _varied(table)
+    heads = [*map(_short, parameters), "runs", "failed", *(_figure(name).name for name in names)]
+    units = [*[""] * (len(parameters) + 2), *(_figure(name).unit for name in names)]
     head = "".join(
         f"<th>{escape(text)}{f' ({escape(unit)})' if unit else ''}</th>"
         for text, unit in zip(heads, units, strict=True)
     )
     body = []
     for group in groups:
-        cells = [*(_text(value) for value in group.values.values()), number(group.runs), number(group.failed)]
-        cells += [_spread_text(group.spreads.get(name), _digits(name)) for name in ordered]
+        cells = [*(_text(group.values[name]) for name in parameters), number(group.runs), number(group.failed)]
+        cells += [_spread_text(group.spreads.get(name), _digits(name)) for name in names]
         body.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 

@@ -93,7 +93,10 @@ def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str,
 def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]], plan: SweepPlan) -> None:
     pyarrow, parquet = load_parquet(TABLES)
     kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
-    about = {"format": FORMAT, "parameters": plan.names, "source": plan.source}
+    config = plan.config
+    # The name of the scenario's file and not its path: the same sweep is the same table on every machine.
+    scenario = config.scenario if isinstance(config.scenario, str) else ""
+    about = {"format": FORMAT, "parameters": plan.names, "scenario": scenario, "duration": config.duration}
     schema = pyarrow.schema(
         [(name, kinds[kind]) for name, kind in columns.items()], metadata={"fleet_sim": json.dumps(about)}
     )
@@ -108,11 +111,16 @@ def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[
 
 @dataclass(frozen=True)
 class SweepTable:
-    """The table of a sweep as it was read: columns by name, of numbers or texts, None where there is nothing."""
+    """The table of a sweep as it was read: columns by name, of numbers or texts, None where there is nothing.
+
+    `scenario` and `duration` (in s) are empty and None where the file does not tell them, as .csv does not.
+    """
 
     title: str
     parameters: Sequence[str]
     columns: Mapping[str, Sequence[Any]]
+    scenario: str = ""
+    duration: float | None = None
 
     @property
     def measures(self) -> list[str]:
@@ -134,20 +142,30 @@ def read_table(path: str | Path) -> SweepTable:
     file = Path(path)
     if not file.is_file():
         raise ConfigError("there is no such file", source=str(path))
-    columns = _read_csv(file) if file.suffix.lower() == ".csv" else _read_parquet(file)
+    columns, about = (_read_csv(file), {}) if file.suffix.lower() == ".csv" else _read_parquet(file)
     if not set(OWN) <= set(columns):
         raise ConfigError("is not the table of a sweep", source=str(path))
     names = list(columns)
-    return SweepTable(file.stem, names[names.index("seed") + 1 : names.index("status")], columns)
+    parameters = names[names.index("seed") + 1 : names.index("status")]
+    scenario, duration = about.get("scenario"), about.get("duration")
+    return SweepTable(
+        file.stem,
+        parameters,
+        columns,
+        scenario if isinstance(scenario, str) else "",
+        float(duration) if isinstance(duration, (int, float)) else None,
+    )
 
 
-def _read_parquet(path: Path) -> dict[str, list[Any]]:
+def _read_parquet(path: Path) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Return the columns of a file, and what it says about itself."""
     pyarrow, parquet = load_parquet(TABLES)
     try:
-        found: dict[str, list[Any]] = parquet.read_table(path).to_pydict()
-    except (OSError, pyarrow.ArrowException) as error:
+        found = parquet.read_table(path)
+        about = json.loads((found.schema.metadata or {}).get(b"fleet_sim", b"{}"))
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
-    return found
+    return found.to_pydict(), about if isinstance(about, dict) else {}
 
 
 def _read_csv(path: Path) -> dict[str, list[Any]]:
