@@ -132,20 +132,42 @@ class _RandomDriving:
         spread = processes and SpreadVectorEnv(worlds, processes, copy=False)
         self._envs = spread or NavigationVectorEnv(worlds)
         self._workers = [process.pid for process in set(multiprocessing.active_children()) - before]
+        self._beside = 0.0
         self._envs.action_space.seed(0)
         self._envs.reset(seed=0)
 
     def __call__(self, steps: int) -> list[float]:
-        """Make steps; return the time of processors of each, in s: of this process, then of the others."""
-        for _ in range(20):
-            self._envs.step(self._envs.action_space.sample())
+        """Make steps; return what each takes, in s.
+
+        In real time, and of processors: of this process while the others wait for it, of it beside them, of the others.
+        """
+        self._drive(20)
         begin = self._used()
-        for _ in range(steps):
-            self._envs.step(self._envs.action_space.sample())
+        self._drive(steps)
         return [(end - start) / steps for end, start in zip(self._used(), begin, strict=True)]
 
+    def _drive(self, steps: int) -> None:
+        """Make steps with random actions, which are drawn while the worlds are stepped, where these are elsewhere."""
+        # Here: all else of this file needs no Gymnasium.
+        from fleet_sim.envs import SpreadVectorEnv
+
+        envs = self._envs
+        if not isinstance(envs, SpreadVectorEnv):
+            for _ in range(steps):
+                envs.step(envs.action_space.sample())
+            return
+        actions = envs.action_space.sample()
+        for _ in range(steps):
+            envs.step_async(actions)
+            begin = time.process_time()
+            actions = envs.action_space.sample()
+            self._beside += time.process_time() - begin
+            envs.step_wait()
+
     def _used(self) -> list[float]:
-        return [time.process_time(), *(_processor_time(pid) for pid in self._workers if pid is not None)]
+        own = time.process_time() - self._beside
+        others = [_processor_time(pid) for pid in self._workers if pid is not None]
+        return [time.perf_counter(), own, self._beside, *others]
 
     def close(self) -> None:
         """End the processes."""
@@ -166,24 +188,25 @@ def spread(worlds: int, processes: int, steps: int) -> None:
     """Print how fast `worlds` are stepped with random actions by one process, and by several.
 
     Real time says little on a machine that does much else. Time of processors does: a step cannot be shorter than what
-    the caller and the slowest of its processes need one after the other.
+    the caller and the slowest of its processes need one after the other. The next actions are drawn beside them.
     """
     found: list[list[float]] = []
     for count in (None, processes):
         driving = _RandomDriving(worlds, count)
         found.append(driving(steps))
         driving.close()
-    (alone,), (own, *others) = found
-    print(f"{worlds} worlds in one process: {1e3 * alone:.2f} ms of processor time a step")
+    (real, alone, _), (together, own, beside, *others) = found
+    print(f"{worlds} worlds in one process: {1e3 * alone:.2f} ms of processor time a step, {1e3 * real:.2f} ms real")
     said = ", ".join(f"{1e3 * other:.2f}" for other in others)
     print(
-        f"spread over {processes}: caller {1e3 * own:.2f} ms, processes {said} ms: {alone / (own + max(others)):.2f}x"
+        f"spread over {processes}: caller {1e3 * own:.2f} ms and {1e3 * beside:.2f} ms beside, processes {said} ms: "
+        f"{alone / (own + max(beside, *others)):.2f}x; {1e3 * together:.2f} ms real: {real / together:.2f}x"
     )
     # As the env runners of RLlib do it: worlds and a policy each, and nobody waits for anybody.
     hosts = local_hosts([(f"runner {number}", _Runner(worlds // processes)) for number in range(processes)])
     for host in hosts:
         host.send(steps)
-    times = [host.receive()[0] for host in hosts]
+    times = [host.receive()[1] for host in hosts]
     for host in hosts:
         host.close()
     said = ", ".join(f"{1e3 * one:.2f}" for one in times)

@@ -13,7 +13,7 @@ import pytest
 import ray_cluster
 from gymnasium.vector import AutoresetMode
 
-from fleet_sim import FleetSimError, InvalidValueError
+from fleet_sim import FleetSimError, InvalidValueError, StateError
 from fleet_sim.envs import NavigationVectorEnv, SpreadVectorEnv
 
 WORLDS: dict[str, Any] = {"num_robots": 2, "num_obstacles": 2, "max_steps": 12}
@@ -70,6 +70,42 @@ def test_the_same_bits_as_in_one_process(
     finally:
         one.close()
         two.close()
+
+
+def test_a_step_in_two_halves_is_the_same_step() -> None:
+    one, two = NavigationVectorEnv(4, **WORLDS), SpreadVectorEnv(4, 2, **WORLDS)
+    one.action_space.seed(3)
+    try:
+        assert bits(two.reset(seed=5)) == bits(one.reset(seed=5))
+        for _ in range(10):
+            actions = one.action_space.sample()
+            two.step_async(actions)
+            # The caller's array is its own again at once.
+            expected = bits(one.step(actions.copy()))
+            actions[:] = 0.0
+            assert bits(two.step_wait()) == expected
+    finally:
+        one.close()
+        two.close()
+
+
+def test_halves_of_steps_that_do_not_belong_together_are_refused() -> None:
+    envs = SpreadVectorEnv(4, 2, render_mode="rgb_array", **WORLDS)
+    try:
+        envs.reset(seed=5)
+        with pytest.raises(StateError, match="no step is under way; begin one with step_async"):
+            envs.step_wait()
+        envs.step_async(np.zeros((4, 2)))
+        for call in (envs.reset, envs.render, lambda: envs.step(np.zeros((4, 2)))):
+            with pytest.raises(StateError, match="a step is under way; wait for it with step_wait"):
+                call()
+        envs.step_wait()
+        # What is under way when it is closed is given up.
+        envs.step_async(np.zeros((4, 2)))
+    finally:
+        envs.close()
+    with pytest.raises(InvalidValueError, match="closed"):
+        envs.step(np.zeros((4, 2)))
 
 
 def test_without_copies_what_was_returned_is_written_over() -> None:

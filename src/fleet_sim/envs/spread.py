@@ -17,7 +17,7 @@ from fleet_sim.envs.navigation import NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.vector import WorldsVectorEnv
 from fleet_sim.envs.world_board import PartOfWorlds, WorldBoard, shared_block
-from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.errors import FleetSimError, InvalidValueError, StateError
 from fleet_sim.parallel import Host, local_hosts, ray_hosts
 
 _T = TypeVar("_T", bound=np.generic)
@@ -28,8 +28,10 @@ class SpreadVectorEnv(WorldsVectorEnv):
 
     Processes of this machine write what they observe into memory that they share with the caller. With `address` they
     are actors of Ray instead ("local", "auto" or "ray://host:port"), which may be on other machines; each takes a
-    processor of the cluster. With `copy` the arrays that are returned stay as they are; without it observations and
-    rewards are the shared memory itself, which the next step writes over and which ends with the environment.
+    processor of the cluster. `step_async` and `step_wait` are the two halves of `step`: between them the caller can
+    learn, or choose the next actions, while the worlds are stepped. With `copy` the arrays that are returned stay as
+    they are; without it observations and rewards are the shared memory itself, which the next step writes over and
+    which ends with the environment.
 
     Processes import the caller's main module: guard it with `if __name__ == "__main__"`. Raises InvalidValueError for
     more processes than worlds or, with Ray, than processors. A process that dies ends all of them: FleetSimError.
@@ -64,6 +66,8 @@ class SpreadVectorEnv(WorldsVectorEnv):
             place = PartOfWorlds(rows, num_envs, size, name, own)
             begins.append((f"worlds {part.start} to {part.stop - 1}", place))
         self._hosts: list[Host] = []
+        self._asked: list[int] = []
+        """The parts whose answers nobody has waited for yet."""
         self.closed = False
         try:
             self._hosts = local_hosts(begins) if address is None else ray_hosts(begins, address)
@@ -83,15 +87,34 @@ class SpreadVectorEnv(WorldsVectorEnv):
 
     def step(self, actions: Any) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
         """Advance all worlds by one time step."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_async(self, actions: Any) -> None:
+        """Let all worlds begin a time step, and return at once: `step_wait` returns what comes of it.
+
+        Until then nothing else can be asked of the worlds, and without `copy` what they returned before changes.
+        """
         self._check_none_ended()
+        self._check_ready()
         board = self._board
         board.actions[:] = np.asarray(actions, np.float64).reshape(self.num_envs, 2)
-        self._call(
+        self._send(
             {
                 part: ("step", None if self._block is not None else board.actions[rows])
                 for part, rows in enumerate(self._rows)
             }
         )
+
+    def step_wait(self) -> tuple[Observations, Floats, Bools, Bools, dict[str, Any]]:
+        """Wait until the step that `step_async` began has ended, and return what `step` does.
+
+        Raises StateError where none was begun.
+        """
+        if not self._asked:
+            raise StateError("no step is under way; begin one with step_async")
+        self._receive()
+        board = self._board
         terminated, truncated = board.terminated.copy(), board.truncated.copy()
         self._ended = terminated | truncated
         same_step = self.autoreset_mode is AutoresetMode.SAME_STEP and bool(self._ended.any())
@@ -109,7 +132,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
         """End the processes and give the memory back."""
         for host in self._hosts:
             host.close()
-        self._hosts = []
+        self._hosts, self._asked = [], []
         if self._block is not None:
             # The arrays lie in it: a block that is in use cannot be closed.
             del self._board
@@ -122,13 +145,31 @@ class SpreadVectorEnv(WorldsVectorEnv):
 
     def _call(self, calls: dict[int, tuple[Any, ...]]) -> list[Any]:
         """Make a call in each of some parts at the same time; return what is not on the board."""
+        self._check_ready()
+        self._send(calls)
+        return self._receive()
+
+    def _check_ready(self) -> None:
         if not self._hosts:
             raise InvalidValueError("the environment is closed; make a new one")
-        answers = []
+        if self._asked:
+            raise StateError("a step is under way; wait for it with step_wait")
+
+    def _send(self, calls: dict[int, tuple[Any, ...]]) -> None:
         try:
             for part, call in calls.items():
                 self._hosts[part].send(call)
-            for part in calls:
+                self._asked.append(part)
+        except (FleetSimError, KeyboardInterrupt):
+            self.close()
+            raise
+
+    def _receive(self) -> list[Any]:
+        """Return the answers of the parts that were asked, when all of them are there."""
+        parts, self._asked = self._asked, []
+        answers = []
+        try:
+            for part in parts:
                 answer = self._hosts[part].receive()
                 if isinstance(answer, dict):
                     self._board.take(self._rows[part], answer)
