@@ -22,4 +22,4 @@ COMMANDS = (
 
 def generate_launch_description():
     """Return the node, and RViz if `rviz` is true."""
-    return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "arm.rviz"))
+    return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "bin_picking.rviz"))

@@ -26,4 +26,5 @@ COMMANDS = (
 
 def generate_launch_description():
     """Return the node, and RViz if `rviz` is true."""
-    return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "fleet.rviz"))
+    config = beside(__file__, "rviz", "fleet.rviz")
+    return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=config, rviz_robot="porter_1")

@@ -25,4 +25,5 @@ def generate_launch_description():
     client = ExecuteProcess(
         cmd=[sys.executable, str(beside(__file__, "examples", "warehouse_client.py"))], output="screen"
     )
-    return simulation_launch(ARGUMENTS, TRY, rviz_config=beside(__file__, "rviz", "fleet.rviz"), more=[client])
+    config = beside(__file__, "rviz", "fleet.rviz")
+    return simulation_launch(ARGUMENTS, TRY, rviz_config=config, rviz_robot="carrier_0", more=[client])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,14 +46,18 @@ def test_without_rviz_the_launch_says_so(arguments: list[str]) -> None:
     assert "rviz2 is not installed here" in output
 
 
-def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
-    # A package called rviz2 whose program tells what it was started with, and ends.
-    program = tmp_path / "lib" / "rviz2" / "rviz2"
-    marker = tmp_path / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
+def pretended_rviz(prefix: Path) -> None:
+    """Write a package called rviz2 whose program tells what it was started with, and ends."""
+    program = prefix / "lib" / "rviz2" / "rviz2"
+    marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
     for path, text in ((program, '#!/bin/sh\necho "RVIZ $@"\n'), (marker, "")):
         path.parent.mkdir(parents=True)
         path.write_text(text)
     program.chmod(0o755)
+
+
+def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
+    pretended_rviz(tmp_path)
     arguments = ["rviz.launch.py", "robot:=robot_3", "namespace:=left"]
     code, output = launch_to_its_end(*arguments, prefixes=[str(tmp_path)])
     assert code == 0
@@ -61,6 +66,27 @@ def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
     assert "fleet.rviz" in started
     for name in ("/clock", "/fleet/markers", "/robot_3/plan", "/robot_3/goal_pose"):
         assert f":=/left{name}" in started
+
+
+# nav2.launch.py starts nothing where Nav2 is not installed.
+@pytest.mark.parametrize("name", ["arm", "bin_picking", "fleet", "mobile_manipulator", "rmf", "sensors", "warehouse"])
+def test_rviz_shows_only_topics_that_are_there(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended_rviz(tmp_path / "ros")
+    known = os.environ.get("AMENT_PREFIX_PATH")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(filter(None, [str(tmp_path / "ros"), known])))
+    log = tmp_path / "launch.log"
+    with launched(log, f"{name}.launch.py", "rviz:=true") as client:
+        client.until(lambda: re.search(r"RVIZ .*\n", log.read_text()), "RViz")
+        started = re.search(r"RVIZ (.*)", log.read_text())
+        assert started is not None
+        moved = dict(word.split(":=") for word in started[1].split() if word.startswith("/") and ":=" in word)
+        named = re.findall(r"Value: (/\S+)", Path(started[1].split()[1]).read_text())
+        wanted = {moved.get(topic, topic) for topic in named}
+
+        def missing() -> set[str]:
+            return wanted - {topic for topic, _ in client.node.get_topic_names_and_types()}
+
+        client.until(lambda: not missing(), f"that all of {sorted(wanted)} are there")
 
 
 def test_the_launch_test_passes() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -93,3 +96,30 @@ def test_a_run_that_is_watched_ends_as_it_would(
         assert ("view: http" in printed) == bool(watched)
         hashes.append(re.search(r"state hash: (\w+)", printed)[1])  # type: ignore[index]
     assert hashes[0] == hashes[1]
+
+
+def test_a_recording_that_was_cut_off_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mcap")
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "s.yaml", "--rtf", "0", "--record", "r.mcap"]) == 0
+    # As after kill -9: the index at the end was never written, and the file was not renamed.
+    (tmp_path / "k.mcap.part").write_bytes((tmp_path / "r.mcap").read_bytes()[:-40])
+    command = [sys.executable, "-m", "fleet_sim.cli.main", "view", "k.mcap.part", "--port", "0", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            with urlopen(address(process.stdout.readline())) as page:
+                assert page.status == 200
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def test_a_saved_state_is_refused_with_the_command_that_goes_on_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "s.yaml", "--rtf", "0", "--save-state", "s.state"]) == 0
+    assert main(["view", "s.state", "--port", "0", "--no-browser"]) == 1
+    assert "fleet-sim run --from-state s.state --view" in capsys.readouterr().err

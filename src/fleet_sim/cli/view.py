@@ -10,6 +10,8 @@ from typing import Any
 from fleet_sim.cli.run import configuration, simulation_of
 from fleet_sim.cli.view_options import add_view_options, announce, view_params
 from fleet_sim.config.scenario import as_scenario, is_scenario
+from fleet_sim.core.saving.archive import MAGIC
+from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
 
@@ -34,8 +36,10 @@ def execute(args: argparse.Namespace) -> int:
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.viewer.web.recorded import RECORDINGS
 
-    if file.suffix.removeprefix(".").lower() in RECORDINGS:
+    if _ending(file) in RECORDINGS:
         return _replay(args, file)
+    if is_state(file):
+        raise ConfigError(f"{file.name}: a saved state; `fleet-sim run --from-state {file} --view` goes on from it")
     # There is an end to watching, but not to what is watched.
     given = argparse.Namespace(**{**vars(args), "view": True, "gui": False, "duration": 0.0, "from_state": None})
     scenario = {"site": {"map": str(file)}} if is_site(file) else None
@@ -45,6 +49,21 @@ def execute(args: argparse.Namespace) -> int:
         announce(sim.view.show(**vars(view_params(args))))
         sim.run_simulation()
     return 0
+
+
+def is_state(file: Path) -> bool:
+    """Return whether `file` is a saved state."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(MAGIC)) == MAGIC
+    except OSError:
+        # Whoever reads it says why it cannot be read.
+        return False
+
+
+def _ending(file: Path) -> str:
+    """Return the ending of the name of `file`: of a run that was killed, what comes before `.part`."""
+    return Path(file.name.removesuffix(".part")).suffix.removeprefix(".").lower()
 
 
 def is_site(file: Path) -> bool:
@@ -64,7 +83,7 @@ def _replay(args: argparse.Namespace, file: Path) -> int:
     from fleet_sim.viewer.web.opening import view_of
     from fleet_sim.viewer.web.recorded import RECORDINGS, RecordedSource
 
-    recording = RECORDINGS[file.suffix.removeprefix(".").lower()](file)
+    recording = RECORDINGS[_ending(file)](file)
     source = RecordedSource(recording, file.name, speed=1.0 if args.rtf is None else args.rtf, paused=args.paused)
     view = view_of(source, view_params(args))
     announce(view)

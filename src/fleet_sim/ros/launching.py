@@ -79,9 +79,9 @@ def simulation_launch(
 ) -> LaunchDescription:
     """Return a launch of the node with `arguments`, and of `more` after it.
 
-    Every launch has the arguments `view`, for the page in the browser, and `rviz`, which shows `rviz_config`, see
-    `rviz_window`. The lines `to_try` are printed,
-    the first as a title; NS in them becomes the namespace.
+    Every launch has the arguments `view`, for the page in the browser, and `rviz`, which shows `rviz_config` for the
+    robot `rviz_robot`, see `rviz_window`. The lines `to_try` are printed, the first as a title; NS in them becomes the
+    namespace.
     """
     arguments = [*arguments, VIEW]
     values = {argument.name: LaunchConfiguration(argument.name) for argument in arguments}
