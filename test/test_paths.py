@@ -38,5 +38,8 @@ def test_given_paths_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert resolve_config("sites/office.yaml") == data_file("config", "sites/office.yaml")
     with pytest.raises(ConfigError, match=r"dem.yaml: there is no such file here .* Did you mean 'demo.yaml'"):
         resolve_config("dem.yaml")
+    # No more like it than all names with that ending are.
+    with pytest.raises(ConfigError, match=r"of that name\. Known: aggregation\.yaml, "):
+        resolve_config("nosuch.yaml")
     (tmp_path / "demo.yaml").write_text("simulation: {}\n")
     assert resolve_config("demo.yaml") == Path("demo.yaml")

@@ -120,8 +120,12 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" with the closest known name, else a list of known names, or "" if there are none."""
     names = sorted(str(name) for name in known)
     close = closest(given, names)
-    if close:
-        return f" Did you mean {close!r}?"
+    return f" Did you mean {close!r}?" if close else known_names(names)
+
+
+def known_names(known: Iterable[str]) -> str:
+    """Return " Known: a, b." with the first of the names, or "" if there are none."""
+    names = sorted(known)
     if not names:
         return ""
     # Names that begin with a digit are one of a numbered series; 000 to 999 would hide all that say something.

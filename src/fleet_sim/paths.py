@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fleet_sim.errors import ConfigError, did_you_mean
+from fleet_sim.errors import ConfigError, closest, did_you_mean, known_names
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -52,11 +52,11 @@ def resolve_config(path: str | Path) -> Path:
     for folder in folders:
         if is_file(folder / given):
             return folder / given
-    known = {file.name for folder in (Path("."), *folders) for file in folder.glob("*.y*ml")}
-    raise ConfigError(
-        f"there is no such file here and no shipped one of that name.{did_you_mean(given.name, known)}",
-        source=str(path),
-    )
+    known = {file.stem: file.name for folder in (Path("."), *folders) for file in folder.glob("*.y*ml")}
+    # Without the endings: all of them are alike.
+    near = closest(given.stem, known)
+    hint = f" Did you mean {known[near]!r}?" if near else known_names(known.values())
+    raise ConfigError(f"there is no such file here and no shipped one of that name.{hint}", source=str(path))
 
 
 def is_file(path: str | Path) -> bool:

@@ -56,6 +56,14 @@ def test_several_seeds_make_one_table(scenario: Path) -> None:
     assert [line[0] for line in lines] == ["3", "7", "8"]
 
 
+def test_the_table_of_seeds_has_goals(scenario: Path) -> None:
+    move = "{type: move, path: [[1, 0, 0], [2, 0, 0]]}"
+    scenario.write_text(f"robots: [{{name: a, urdf_path: diff_base, pose: [0, 0, 0], actions: [{move}]}}]\n")
+    done = fleet_sim_command("run", str(scenario), "--seeds", "1,2", "--duration", "8")
+    heading, *lines = (line.replace(" s ", "s ").split() for line in done.stdout.splitlines())
+    assert [line[heading.index("goals")] for line in lines] == ["1", "1"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -115,6 +115,20 @@ def test_a_recording_that_was_cut_off_is_shown(tmp_path: Path, monkeypatch: pyte
             process.send_signal(signal.SIGINT)
 
 
+def test_a_missing_recording_is_told_with_what_is_left_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mcap")
+    monkeypatch.chdir(tmp_path)
+    for command in (["replay"], ["view", "--no-browser"], ["film", "--out", "f.gif"]):
+        (tmp_path / "k.mcap.part").unlink(missing_ok=True)
+        assert main([*command, "k.mcap"]) == 1
+        assert ".part" not in capsys.readouterr().err
+        (tmp_path / "k.mcap.part").touch()
+        assert main([*command, "k.mcap"]) == 1
+        assert "there is k.mcap.part, of a run that did not end" in capsys.readouterr().err
+
+
 def test_a_saved_state_is_refused_with_the_command_that_goes_on_from_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

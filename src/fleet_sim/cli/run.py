@@ -228,7 +228,7 @@ def run_seed(args: argparse.Namespace, seed: int, files: RunFiles, label: str) -
     with simulation_of(args, config) as sim:
         if not sim.params.duration:
             raise ConfigError("--seeds needs runs that end; give them a --duration")
-        outcome, robots, line = RunSummary(sim), files.watch(sim), progress_of(sim, args, label)
+        outcome, robots, line = RunSummary(sim, goals=True), files.watch(sim), progress_of(sim, args, label)
         try:
             report = sim.run_simulation()
         finally:

@@ -14,15 +14,23 @@ MOST_NAMED = 5
 
 
 class RunSummary:
-    """Watches the actions of `sim` from now on and describes the run at its end."""
+    """Watches the actions of `sim` from now on and describes the run at its end; with `goals` it counts those too."""
 
-    def __init__(self, sim: MultiRobotSimulationCore) -> None:
+    def __init__(self, sim: MultiRobotSimulationCore, *, goals: bool = False) -> None:
         self._sim = sim
+        self._goals = 0 if goals else None
+        if goals:
+            # A goal is the end of a path, or the place that traffic sent a robot to.
+            for event in ("arrived", "traffic_arrived"):
+                sim.events.on(event, lambda **_: self._arrived())
         self._begin = sim.sim_time, sim.step_count
         """Where the run begins: a saved state is gone on with later than at 0."""
         self._ended: Counter[ActionStatus] = Counter()
         self._failures: list[str] = []
         sim.events.on("action_completed", self._note)
+
+    def _arrived(self) -> None:
+        self._goals = (self._goals or 0) + 1
 
     def _note(self, agent: Any, action: Any, status: ActionStatus) -> None:
         self._ended[status] += 1
@@ -40,6 +48,7 @@ class RunSummary:
         return {
             "simulated": f"{sim.sim_time - self._begin[0]:.2f} s",
             "took": f"{seconds:.2f} s",
+            **({"goals": str(self._goals)} if self._goals is not None else {}),
             "collisions": str(sim.collisions.count),
             **{status.value: str(self._ended[status]) for status in FINAL},
             "busy": str(len(self._busy())),

@@ -32,12 +32,12 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Show it until Ctrl-C; return 0."""
-    file = resolve_config(args.config)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.viewer.web.recorded import RECORDINGS
 
-    if _ending(file) in RECORDINGS:
-        return _replay(args, file)
+    if _ending(Path(args.config)) in RECORDINGS:
+        return _replay(args, Path(args.config))
+    file = resolve_config(args.config)
     if is_state(file):
         raise ConfigError(f"{file.name}: a saved state; `fleet-sim run --from-state {file} --view` goes on from it")
     # There is an end to watching, but not to what is watched.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.paths import is_file
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, ATTACHMENT, METADATA = 0x02, 0x03, 0x04, 0x05, 0x06, 0x09, 0x0C
@@ -125,7 +126,10 @@ class McapIndex:
         try:
             self._stream: BinaryIO = self.path.open("rb")
         except OSError as error:
-            raise InvalidValueError(f"{path}: cannot be read: {error.strerror or error}") from error
+            part = f"{path}.part"
+            # A run that was killed leaves it.
+            left = f"; there is {part}, of a run that did not end" if is_file(part) else ""
+            raise InvalidValueError(f"{path}: cannot be read: {error.strerror or error}{left}") from error
         try:
             self._read_all()
         except BaseException:
