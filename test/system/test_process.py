@@ -122,6 +122,28 @@ def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
         client.close()
 
 
+def test_a_signal_in_a_long_first_step_ends_it_well(tmp_path: Path) -> None:
+    # As where compiled code is loaded on a busy machine.
+    program = tmp_path / "long.py"
+    program.write_text(
+        "import os, signal, sys, time\n"
+        "from fleet_sim.core.pipeline import Phase, System\n"
+        "from fleet_sim.ros import main, node\n"
+        "class Long(node.FleetSimNode):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.simulation.pipeline.add(System('long', Phase.UPDATE, self.take_long))\n"
+        "    def take_long(self, dt):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(main.LONGEST_STEP + main.MARGIN + 0.5)\n"
+        "main.FleetSimNode = Long\n"
+        "sys.exit(main.main())\n"
+    )
+    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+    assert process.wait() == 0
+    assert "broken off" not in process.output()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_also_in_a_step_that_never_does(tmp_path: Path, number: int) -> None:
     program = tmp_path / "endless.py"
@@ -134,6 +156,8 @@ def test_a_signal_ends_it_also_in_a_step_that_never_does(tmp_path: Path, number:
         "        super().__init__()\n"
         "        self.simulation.pipeline.add(System('endless', Phase.UPDATE, self.never_return))\n"
         "    def never_return(self, dt):\n"
+        "        if self.simulation.step_count == 0:\n"
+        "            return\n"
         "        print('in the step', file=sys.stderr, flush=True)\n"
         "        while True:\n"
         "            pass\n"

@@ -23,13 +23,19 @@ from rclpy.utilities import remove_ros_args
 
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.node import FleetSimNode
+from fleet_sim.simulation import MultiRobotSimulationCore
 
 PATIENCE = 1.5
 """Timeout in s at shutdown for a thread to end, or for results to be sent."""
 
+LONGEST_STEP = 1.5
+"""After a signal a step that takes longer, in s, is broken off."""
 
-LONGEST_STEP = 2.0
-"""After a signal the process ends within this time even where a step never does, in s."""
+LONGEST_START = 20.0
+"""The same for all that comes before the end of the first step, which imports and compiles what it needs."""
+
+MARGIN = 0.5
+"""After that, in s, the process ends even where no code of Python can run."""
 
 STOP_PERIOD = 0.05
 """At shutdown the simulation is told to stop this often, in s."""
@@ -89,6 +95,7 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.path.insert(0, os.getcwd())
     try:
         node = FleetSimNode()
+        on_signal.wait_for(node.simulation)
     except (FleetSimError, ParameterException) as error:
         # A parameter of another type is refused by rclpy itself.
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
@@ -106,7 +113,7 @@ def main(args: Sequence[str] | None = None) -> int:
     node.get_logger().info(f"{len(node.simulation.agents)} robots; ctrl-c ends")
     # Whichever ends first, a thread or the wait for a signal, ends the program.
     ended.get()
-    code = shut_down(node, executor, workers)
+    code = shut_down(node, executor, workers, on_signal.patience)
     prepare_exit(node)
     return code
 
@@ -138,12 +145,24 @@ class EndOnSignal:
     def __init__(self, ended: SimpleQueue[str]) -> None:
         self._ended = ended
         self._armed = False
+        self._simulation: MultiRobotSimulationCore | None = None
+        self._begin = 0
+
+    def wait_for(self, simulation: MultiRobotSimulationCore) -> None:
+        """Be patient until `simulation` has made its first step."""
+        self._begin, self._simulation = simulation.step_count, simulation
+
+    @property
+    def patience(self) -> float:
+        """How long what is done now may take before it is broken off, in s."""
+        simulation = self._simulation
+        return LONGEST_START if simulation is None or simulation.step_count == self._begin else LONGEST_STEP
 
     def __call__(self, number: int, frame: object) -> None:
         """Handle a signal. Nothing in here takes a lock, for any thread may hold any of them."""
         if not self._armed:
             self._armed = True
-            faulthandler.dump_traceback_later(LONGEST_STEP, exit=True)
+            faulthandler.dump_traceback_later(self.patience + MARGIN, exit=True)
         self._ended.put("signal")
 
 
@@ -165,19 +184,19 @@ def spin(executor: Executor, tell: Callable[[str], object]) -> None:
             time.sleep(FAULT_PAUSE)
 
 
-def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker]) -> int:
+def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker], longest: float) -> int:
     """End simulation, goals, executor and communication, in this order; return the exit code.
 
-    Does not return where the simulation is in a step that does not end, see `abandon`.
+    Does not return where the simulation is in a step that takes more than `longest` s, see `abandon`.
     """
     simulation, spinning = workers
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + longest
     while simulation.is_alive() and time.monotonic() < deadline:
         # More than once: a run that begins only now has not heard of it.
         node.simulation.stop()
         simulation.join(STOP_PERIOD)
     if simulation.is_alive():
-        abandon(simulation)
+        abandon(simulation, longest)
     # From here on all waits are bounded.
     faulthandler.cancel_dump_traceback_later()
     if spinning.is_alive():
@@ -195,9 +214,9 @@ def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Seq
     return 1 if broken else 0
 
 
-def abandon(simulation: Worker) -> NoReturn:
+def abandon(simulation: Worker, longest: float) -> NoReturn:
     """End the process now, although a step is still being made, and print where that step is."""
-    print(f"fleet_sim_node: a step takes longer than {PATIENCE:g} s and is broken off; it was here:", file=sys.stderr)
+    print(f"fleet_sim_node: a step takes longer than {longest:g} s and is broken off; it was here:", file=sys.stderr)
     frame = sys._current_frames().get(simulation.ident or 0)
     traceback.print_stack(frame, file=sys.stderr)
     sys.stderr.flush()
