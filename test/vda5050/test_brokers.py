@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from master_control import MasterControl, line
@@ -129,6 +130,23 @@ def test_states_are_repeated_without_a_step_and_vehicles_that_go_say_so(monkeypa
             bench.sim.step_once()
             master.wait("b", "connection", lambda message: message["connectionState"] == "OFFLINE")
             assert master.last("a", "connection")["connectionState"] == "ONLINE"
+    finally:
+        broker.stop()
+
+
+def test_states_are_repeated_whatever_becomes_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mqtt_link, "LONGEST_SILENCE", 0.5)
+    # It is set back again and again: by it no time passes.
+    clock = SimpleNamespace(time=lambda: 1e9, monotonic=time.monotonic)
+    monkeypatch.setattr(mqtt_link, "time", clock)
+    broker = TestBroker()
+    try:
+        with connected(f"mqtt://127.0.0.1:{broker.port}") as (bench, session), MasterControl(broker.port) as master:
+            assert session.link.wait_online(2, LIMIT)
+            bench.sim.step_once()
+            first = master.state("a", lambda state: True)
+            again = master.state("a", lambda state: state["headerId"] >= first["headerId"] + 2)
+            assert again["timestamp"] == "2001-09-09T01:46:40.000Z"
     finally:
         broker.stop()
 

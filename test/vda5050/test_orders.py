@@ -237,6 +237,32 @@ def test_a_differential_vehicle_follows_a_curve() -> None:
     assert bench.place == (2.0, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"knotVector": [0, 0, 0, 1, 1]}, "knotVector"),
+        ({"knotVector": [0, 0, 1, 0, 1, 1]}, "knotVector"),
+        ({"controlPoints": [{"x": 0.0, "y": 0.0}]}, "controlPoints"),
+        ({"degree": 0}, "degree"),
+        ({"degree": 3}, "knotVector"),
+        ({"controlPoints": [{"x": 0.0, "y": 0.0, "weight": -1.0}] * 3}, "weight"),
+        ({"controlPoints": [{"x": 0.0, "y": math.inf}] * 3}, "controlPoints"),
+    ],
+)
+def test_a_curve_that_is_none_is_refused_and_moves_nothing(changed: dict[str, Any], said: str) -> None:
+    bench = VehicleBench(scenario())
+    points = [{"x": 0.0, "y": 0.0}, {"x": 2.0, "y": 0.0}, {"x": 2.0, "y": 2.0}]
+    order = line("o", [(0.0, 0.0), (2.0, 2.0)])
+    order["edges"][0]["trajectory"] = {"degree": 2, "knotVector": [0, 0, 0, 1, 1, 1], "controlPoints": points} | changed
+    assert said in bench.order(order)["a"]
+    for _ in range(5):
+        bench.sim.step_once()
+    assert bench.place == (0.0, 0.0)
+    assert bench.state()["orderId"] == ""
+    assert bench.state()["errors"]
+    assert sum(bench.desk.refused.values()) == 1
+
+
 def test_a_saved_state_goes_on_with_the_order() -> None:
     bench = VehicleBench(scenario())
     order = line("o", [(0.0, 0.0), (4.0, 0.0), (4.0, 3.0)])

@@ -209,16 +209,16 @@ class MqttLink:
 
     def _look_after(self) -> None:
         """Keep connections alive, and repeat states of vehicles that were silent for long; once a second."""
-        if time.monotonic() < self._care_at:
+        now = time.monotonic()
+        if now < self._care_at:
             return
-        self._care_at, now = time.monotonic() + 1.0, time.time()
+        self._care_at = now + 1.0
         for connection in self._connections.values():
             if connection.client.socket() is not None:
                 connection.client.loop_misc()
                 sent, body = connection.latest
-                # Also where the clock was set back.
-                if connection.is_online and body and abs(now - sent) > LONGEST_SILENCE:
-                    connection.send("state", body, now)
+                if connection.is_online and body and now - sent > LONGEST_SILENCE:
+                    connection.send("state", body, time.time())
             self._register(connection)
 
     def _say_goodbye(self) -> None:

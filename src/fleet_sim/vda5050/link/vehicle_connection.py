@@ -48,7 +48,7 @@ class VehicleConnection:
         self.refusal = ""
         """Why the broker did not take the latest connection."""
         self.latest: tuple[float, str] = (0.0, "")
-        """When the latest state was sent, and its body."""
+        """When the latest state was sent, on a clock that nobody sets, and its body."""
         self._numbers: Counter[str] = Counter()
         self._tail = json.dumps(
             {
@@ -96,7 +96,7 @@ class VehicleConnection:
         lasting = topic in ("connection", "factsheet")
         payload = self._compose(topic, body, now)
         if topic == "state":
-            self.latest = now, body
+            self.latest = time.monotonic(), body
         info = self.client.publish(
             f"{self.identity.prefix}/{topic}", payload, qos=int(topic == "connection"), retain=lasting
         )
