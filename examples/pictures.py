@@ -25,7 +25,7 @@ from fleet_sim.traffic import Router
 ROOT = Path(__file__).parents[1]
 SMOOTH = 3
 """Pictures are rendered larger by this factor and averaged, for smooth edges."""
-# From near to far: bright to dark, in colours whose order survives conversion to grey.
+# From near to far: bright to dark, in colors whose order survives conversion to grey.
 DEPTH_COLORS = np.array([(253, 231, 37), (94, 201, 98), (33, 145, 140), (59, 82, 139), (68, 1, 84)], float)
 ID_COLORS = np.array([(230, 97, 1), (94, 60, 153), (26, 150, 65), (253, 184, 99), (44, 123, 182), (215, 25, 28),
                        (171, 221, 164), (255, 217, 47), (128, 205, 193), (231, 138, 195)])  # fmt: skip
@@ -76,7 +76,7 @@ def warehouse() -> fs.MultiRobotSimulationCore:
 
 
 def depth_colors(depth: npt.NDArray[np.float32]) -> Image:
-    """Return depth as colours, near to far; infinite depth is white."""
+    """Return depth as colors, near to far; infinite depth is white."""
     near, far = float(depth.min()), float(np.quantile(depth[np.isfinite(depth)], 0.97))
     share = np.clip((np.where(np.isfinite(depth), depth, far) - near) / (far - near), 0.0, 1.0)
     steps = np.linspace(0.0, 1.0, len(DEPTH_COLORS))
@@ -86,14 +86,14 @@ def depth_colors(depth: npt.NDArray[np.float32]) -> Image:
 
 
 def id_colors(ids: npt.NDArray[np.int32]) -> Image:
-    """Return ids as colours, the floor and nothing in grey."""
+    """Return ids as colors, the floor and nothing in grey."""
     colors = ID_COLORS[ids % len(ID_COLORS)].astype(np.uint8)
     colors[ids < 0] = 225
     return colors
 
 
 def camera_strip(size: tuple[int, int]) -> Image:
-    """Return colours, depth and ids of one camera side by side."""
+    """Return colors, depth and ids of one camera side by side."""
     width, height = size
     with warehouse() as sim:
         robot = sim.spawn(fs.AgentSpawnParams(urdf_path="diff_base", name="seer"))

@@ -1,4 +1,4 @@
-"""Pictures of a world: colours, true metres, rows; and where cameras look from."""
+"""Pictures of a world: colors, true metres, rows; and where cameras look from."""
 
 from __future__ import annotations
 

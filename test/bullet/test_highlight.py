@@ -1,4 +1,4 @@
-"""Bodies are coloured while they collide, and have their own colour again afterwards."""
+"""Bodies are colored while they collide, and have their own color again afterwards."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ TRIANGLES = {
     "indented, with comments": "# thing\n  v 0 0 0 # first\n\tv 1 0 0\n  v 0 1 0\n  f 1 2 3 # all\n",
     "without a line end": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3",
     "with a line in two": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 \\\n2 3\n",
-    "with colours of vertices": "v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0 1 1 1\nf 1 2 3\n",
+    "with colors of vertices": "v 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0 1 1 1\nf 1 2 3\n",
     "counted backwards": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf -3 -2 -1\nv 9 9 9\n",
     "in all ways to write a corner": "v 0 0 0\nvt 0 0\nvn 0 0 1\nv 1 0 0\nv 0 1 0\nf 1/1/1 2//1 3/1\n",
     "with empty indices": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1/ 2// 3\n",

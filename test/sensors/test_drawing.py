@@ -1,4 +1,4 @@
-"""Pictures of scans: the right way up, and in the right colours."""
+"""Pictures of scans: the right way up, and in the right colors."""
 
 from __future__ import annotations
 

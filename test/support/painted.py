@@ -21,9 +21,9 @@ def textured_quad(folder: Path, picture: bytes | None = None) -> Path:
     pixels = np.zeros((2, 2, 3), np.uint8)
     pixels[1, 0, 0] = pixels[1, 1, 1] = pixels[0, :, 2] = 255
     if picture is None:
-        write_png(folder / "colours.png", pixels)
+        write_png(folder / "colors.png", pixels)
     else:
-        (folder / "colours.png").write_bytes(picture)
-    (folder / "quad.mtl").write_text("newmtl picture\nmap_Kd colours.png\n")
+        (folder / "colors.png").write_bytes(picture)
+    (folder / "quad.mtl").write_text("newmtl picture\nmap_Kd colors.png\n")
     (folder / "quad.obj").write_text(QUAD)
     return folder / "quad.obj"

@@ -38,4 +38,4 @@ def test_other_programs_read_what_is_sent(tmp_path: Path) -> None:
 def test_a_texture_that_is_no_picture_leaves_the_mesh(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (piece,) = pieces_of(load_mesh(str(textured_quad(tmp_path, b"no picture"))))
     assert piece.painted is None and len(piece.faces) == 2 and piece.tint == (1.0, 1.0, 1.0)
-    assert "colours.png" in caplog.text and "without it" in caplog.text
+    assert "colors.png" in caplog.text and "without it" in caplog.text

@@ -47,7 +47,7 @@ def running() -> Iterator[Running]:
 def page(running: Running) -> Iterator[PageClient]:
     """A page that has its controls."""
     with PageClient(running[1].url) as page:
-        page.read_until(lambda: {"colours", "speed", "Stop"} <= page.controls.keys())
+        page.read_until(lambda: {"colors", "speed", "Stop"} <= page.controls.keys())
         yield page
 
 
@@ -92,7 +92,7 @@ def hostile(uuid: str) -> dict[str, object]:
 
 
 def test_what_no_page_sends_ends_its_own_connection_only(running: Running, page: PageClient) -> None:
-    for name, message in hostile(page.controls["colours"]["uuid"]).items():
+    for name, message in hostile(page.controls["colors"]["uuid"]).items():
         with PageClient(running[1].url) as stranger:
             stranger.send(message)
             assert stranger.closed_for(), name
@@ -107,13 +107,13 @@ def test_a_choice_that_is_none_changes_nothing(
 ) -> None:
     speed = running[0].params.target_rtf
     with caplog.at_level(logging.INFO, "fleet_sim.viewer"):
-        page.set("colours", value="nothing of this kind")
+        page.set("colors", value="nothing of this kind")
         page.set("speed", value="as fast as light")
         page.set("names", value="no, thank you")
         goes_on(page)
     assert not caplog.records
     assert running[0].params.target_rtf == speed
-    page.set("colours", value="state")
+    page.set("colors", value="state")
     goes_on(page)
 
 
@@ -128,7 +128,7 @@ def test_a_click_reaches_the_robot(running: Running, page: PageClient) -> None:
 
 def test_a_view_that_is_read_only_has_no_button_that_acts(running: Running) -> None:
     with PageClient(running[2].url) as page:
-        page.read_until(lambda: {"colours", "Deselect"} <= page.controls.keys())
+        page.read_until(lambda: {"colors", "Deselect"} <= page.controls.keys())
         assert not {"Stop", "Remove", "Pause", "Step", "Reset", "Add in the middle"} & page.controls.keys()
         page.send(click(0.0, 0.0))
         page.read_until(lambda: any("**robot**" in str(value.get("_markdown")) for value in page.values.values()))

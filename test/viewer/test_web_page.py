@@ -107,7 +107,7 @@ def select(page: Page, view: Any, name: str, *point: float) -> None:
     until(selected, f"{name} is selected")
 
 
-def colour_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
+def color_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
     from PIL import Image
 
     return Image.open(BytesIO(page.picture())).convert("RGB").getpixel((round(x), round(y)))
@@ -119,7 +119,7 @@ def test_robots_are_where_the_simulation_says_and_a_click_sends_one(
     robot = next(agent for agent in running.agents if agent.name == "red")
 
     def is_red() -> bool:
-        red, green, blue = colour_at(page, *pixel(view, 0.0, 0.0, 0.5))
+        red, green, blue = color_at(page, *pixel(view, 0.0, 0.0, 0.5))
         return red > 2 * max(green, blue)
 
     until(is_red, "the red robot is drawn where it is")
@@ -176,7 +176,7 @@ def test_the_planned_path_of_a_robot_is_drawn_and_its_load_stands_for_it(browser
         page.press("paths")
 
         def is_green() -> bool:
-            red, green, blue = colour_at(page, *pixel(view, middle[0], middle[1], 0.04))
+            red, green, blue = color_at(page, *pixel(view, middle[0], middle[1], 0.04))
             return green > red + 40 and green > blue + 20
 
         assert not is_green()
@@ -233,7 +233,7 @@ def test_a_robot_is_dragged_to_another_place(page: Page, view: Any, running: Mul
     def is_held_out() -> bool:
         # The arrow along y is yellow while the mouse is over it, and only what listens can become so.
         page.point_at(*tip)
-        red, green, blue = colour_at(page, *tip)
+        red, green, blue = color_at(page, *tip)
         return min(red, green) > 170 and blue < 0.75 * min(red, green)
 
     until(is_held_out, "the arrow can be taken")
@@ -244,7 +244,7 @@ def test_a_robot_is_dragged_to_another_place(page: Page, view: Any, running: Mul
     assert not robot.is_moving and page.errors == []
 
 
-def test_textures_are_on_the_page_until_a_colour_tells_more(browser: Browser, tmp_path: Path) -> None:
+def test_textures_are_on_the_page_until_a_color_tells_more(browser: Browser, tmp_path: Path) -> None:
     with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, target_rtf=0.0)) as sim:
         quad = ShapeParams("mesh", mesh_path=str(textured_quad(tmp_path)))
         box = ShapeParams("box", half_extents=(1.0, 1.0, 0.1))
@@ -256,7 +256,7 @@ def test_textures_are_on_the_page_until_a_colour_tells_more(browser: Browser, tm
             page.shows("2 robots")
 
             def strongest(x: float, y: float) -> int:
-                return int(np.argmax(colour_at(page, *pixel(view, x, y, 0.1))))
+                return int(np.argmax(color_at(page, *pixel(view, x, y, 0.1))))
 
             corners = ((-0.5, -0.5), (0.5, -0.5), (0.0, 0.5))
             until(lambda: [strongest(*corner) for corner in corners] == [0, 1, 2], "the texture is drawn")
@@ -298,7 +298,7 @@ def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) 
                 page.shows(shown)
             assert "1 robots" in page.text()
             x, y = pixel(view, 4.0, 0.0, 0.6)
-            until(lambda: colour_at(page, x, y)[0] > 2 * colour_at(page, x, y)[2], "it is drawn where it was then")
+            until(lambda: color_at(page, x, y)[0] > 2 * color_at(page, x, y)[2], "it is drawn where it was then")
             page.reload()
             page.shows("8.0 s")
             # From its end it begins again, at the speed that is chosen.

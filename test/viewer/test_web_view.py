@@ -33,7 +33,7 @@ from fleet_sim.sensors.render.scene import Scene
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.bodies import ShownBodies
 from fleet_sim.viewer.web.choosing import meant
-from fleet_sim.viewer.web.colouring import COLLIDING, MOVING, ColourMode, colours_of
+from fleet_sim.viewer.web.coloring import COLLIDING, MOVING, ColorMode, colors_of
 from fleet_sim.viewer.web.live import LiveSource
 from fleet_sim.viewer.web.picking import meets_floor, pick
 from fleet_sim.viewer.web.recorded import RecordedSource
@@ -52,7 +52,7 @@ def server() -> Iterator[Any]:
 
 
 def own(snapshot: Snapshot, bodies: ShownBodies) -> Any:
-    return colours_of(snapshot, bodies, ColourMode.OWN, collisions=True)
+    return colors_of(snapshot, bodies, ColorMode.OWN, collisions=True)
 
 
 def test_without_a_page_nothing_is_asked_of_the_simulation(sim: Sim, robot: Agent) -> None:
@@ -118,7 +118,7 @@ def test_a_ray_finds_the_body_that_is_seen_and_the_floor_beside_it(sim: Sim, rob
     assert meets_floor(np.array([0.0, 0.0, 2.0]), np.array([0.5, 0.0, 1.0])) is None
 
 
-def test_colours_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], server: Any) -> None:
+def test_colors_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], server: Any) -> None:
     sim = make_sim(collision_check_frequency=None)
     for name, x in (("one", 0.0), ("two", 0.3), ("three", 5.0)):
         agent = sim.spawn(AgentSpawnParams(BOX, BOX, Pose.from_xyz(x, 0.0, 0.1), name=name))
@@ -126,10 +126,8 @@ def test_colours_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], se
     sim.step_once()
     snapshot, bodies = sim.snapshots.request().result(), ShownBodies(server.scene)
     bodies.show(snapshot, own)
-    colours = colours_of(snapshot, bodies, ColourMode.STATE, collisions=True)
-    by_name = {
-        snapshot.names[row]: tuple(colour) for row, colour in zip(bodies.table.rows, colours.tolist(), strict=True)
-    }
+    colors = colors_of(snapshot, bodies, ColorMode.STATE, collisions=True)
+    by_name = {snapshot.names[row]: tuple(color) for row, color in zip(bodies.table.rows, colors.tolist(), strict=True)}
     assert by_name == {"one": COLLIDING, "two": COLLIDING, "three": MOVING}
 
 

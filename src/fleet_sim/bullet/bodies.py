@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.bullet.client import NO_BODY, BulletClient
-from fleet_sim.bullet.colours import BodyColours
+from fleet_sim.bullet.colors import BodyColors
 from fleet_sim.bullet.dynamics import BodyDynamics
 from fleet_sim.bullet.joints import BulletJoints
 from fleet_sim.bullet.models import LoadedModel, inertial_frame, load_model
@@ -66,7 +66,7 @@ class BulletBodies:
         self.shapes = ShapeCache(client)
         self.joints = BulletJoints(world, client, lambda: self.table.body)
         self.dynamics = BodyDynamics(world, client, lambda: (self.table.body, self.table.model))
-        self.colours = BodyColours(world, client, lambda: (self.table.body, self.table.made))
+        self.colors = BodyColors(world, client, lambda: (self.table.body, self.table.made))
         self.count = 0
         """Number of rows with a body."""
         self.version = 0
@@ -138,7 +138,7 @@ class BulletBodies:
         if mass > 0.0:
             self._write_velocities(rows)
         self.dynamics.refresh(rows, made=True)
-        self.refresh_colours(rows)
+        self.refresh_colors(rows)
 
     def _create_plain(self, shape: BodyShape, mass: float, positions: Floats, orientations: Floats) -> list[int]:
         """Return new bodies, made in one call except those that reuse ids of removed bodies."""
@@ -263,10 +263,10 @@ class BulletBodies:
         """Write changed materials of `rows`, which must have bodies, to PyBullet."""
         self.dynamics.refresh(rows)
 
-    def refresh_colours(self, rows: Rows) -> None:
-        """Write changed colours of `rows`, which must have bodies, to PyBullet."""
+    def refresh_colors(self, rows: Rows) -> None:
+        """Write changed colors of `rows`, which must have bodies, to PyBullet."""
         if self.visuals:
-            self.colours.refresh(rows)
+            self.colors.refresh(rows)
 
     def create_loose(self, shape: BodyShape) -> int:
         """Return a new invisible kinematic body of `shape` at the origin that belongs to no row."""

@@ -77,11 +77,11 @@ def render(
         mirror, int(width), int(height), _view_matrix(mirror, view), projection, shadow=shadow, lit_from=lit_from
     )
     rows = _rows_of_segments(mirror, image.segments)
-    return Picture(colours_of(image.rgba), metres_of(image.depth, image.segments, near, far), rows)
+    return Picture(colors_of(image.rgba), metres_of(image.depth, image.segments, near, far), rows)
 
 
 class Capture(NamedTuple):
-    """The output of TinyRenderer, of height x width: colours (H, W, 4), its depth buffer, and its segments.
+    """The output of TinyRenderer, of height x width: colors (H, W, 4), its depth buffer, and its segments.
 
     A segment is the visible PyBullet body, -1 for none; with links, its upper eight bits hold the link plus one.
     """
@@ -131,8 +131,8 @@ def capture(
     )
 
 
-def colours_of(rgba: Bytes) -> Bytes:
-    """Return the colours (H, W, 3) of (H, W, 4)."""
+def colors_of(rgba: Bytes) -> Bytes:
+    """Return the colors (H, W, 3) of (H, W, 4)."""
     rgb = np.empty((*rgba.shape[:2], 3), np.uint8)
     for channel in range(3):
         # Channel by channel: copying three of four bytes at a time takes twice as long.

@@ -152,9 +152,9 @@ class OwnShapes:
         if geometry is None:
             return None
         drawn = client.getVisualShapeData(body)
-        colour = _four(drawn[0][7]) if drawn else (1.0, 1.0, 1.0, 1.0)
+        color = _four(drawn[0][7]) if drawn else (1.0, 1.0, 1.0, 1.0)
         place, rotation = tuple(at[0].tolist()), tuple(turn[0].tolist())
-        collision = replace(geometry, rgba=colour, position=place, orientation=rotation)
+        collision = replace(geometry, rgba=color, position=place, orientation=rotation)
         return BodyShape(collision, collision)
 
 

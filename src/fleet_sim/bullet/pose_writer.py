@@ -54,7 +54,7 @@ class PoseWriter:
         if len(behind):
             bodies.refresh_masses(behind)
             bodies.refresh_materials(behind)
-            bodies.refresh_colours(behind)
+            bodies.refresh_colors(behind)
             bodies.write_poses(behind, world.position[behind], world.orientation[behind])
             world.bullet_behind[behind] = False
         self._write_joints(rows)

@@ -45,7 +45,7 @@ class ShapeCache:
         self._renew()
         if geometry is None or geometry.kind == ShapeKind.NONE:
             return NO_SHAPE
-        # Without the colour, which does not matter for collisions.
+        # Without the color, which does not matter for collisions.
         key = (geometry.kind, geometry.half_extents, geometry.radius, geometry.height, geometry.mesh_path,
                geometry.mesh_scale, geometry.position, geometry.orientation, geometry.concave,
                mesh_version(self._client, geometry))  # fmt: skip

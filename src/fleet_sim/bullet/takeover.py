@@ -26,29 +26,29 @@ def body_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> object:
 
 
 def change_visual_shape(mirror: BulletMirror, row: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Give a link of the entity in `row` the colour of the call, for all cameras; the rest is PyBullet's alone.
+    """Give a link of the entity in `row` the color of the call, for all cameras; the rest is PyBullet's alone.
 
-    Raises StateError for the colour of one of several shapes of a link.
+    Raises StateError for the color of one of several shapes of a link.
     """
     given = dict(zip(_VISUAL, args, strict=False)) | dict(kwargs)
     mirror.ensure(np.array([row]))
-    colour = given.pop("rgbaColor", None)
+    color = given.pop("rgbaColor", None)
     others = given.keys() - {"objectUniqueId", "linkIndex", "shapeIndex"}
     if others:
         mirror.client.changeVisualShape(**given)
         _say_once(mirror, row, others)
-    if colour is None:
+    if color is None:
         return
     world, link = mirror.world, int(given.get("linkIndex", -1))
-    red, green, blue, opacity = as_floats(colour, (4,), "rgbaColor").tolist()
+    red, green, blue, opacity = as_floats(color, (4,), "rgbaColor").tolist()
     if not all(0.0 <= part <= 1.0 for part in (red, green, blue, opacity)):
-        raise InvalidValueError(f"rgbaColor: red, green, blue and opacity are from 0 to 1, got {colour!r}")
+        raise InvalidValueError(f"rgbaColor: red, green, blue and opacity are from 0 to 1, got {color!r}")
     body = int(mirror.bodies.table.body[row])
     shapes = [shape for shape in mirror.client.getVisualShapeData(body) if shape[1] == link]
     if int(given.get("shapeIndex", -1)) >= 0 and len(shapes) > 1:
         raise StateError(
             f"sim.bullet.changeVisualShape: {world.label(row)!r} has {len(shapes)} shapes on link {link}, and a link "
-            "of an entity has one colour; leave shapeIndex out, or give the shapes to links of their own"
+            "of an entity has one color; leave shapeIndex out, or give the shapes to links of their own"
         )
     world.look.paint(row, (red, green, blue, opacity), link)
     world.bullet_behind[row] = True
@@ -118,12 +118,12 @@ def check_steppable(mirror: BulletMirror) -> None:
 
 
 def _say_once(mirror: BulletMirror, row: int, names: set[str]) -> None:
-    object_id, said = int(mirror.world.object_id[row]), mirror.bodies.colours.said
+    object_id, said = int(mirror.world.object_id[row]), mirror.bodies.colors.said
     if object_id not in said:
         said.add(object_id)
         log.warning(
             "sim.bullet.changeVisualShape: %s of %r are seen in PyBullet's own pictures only, not by OpenGL cameras, "
-            "and are gone after rebuild_engine(); a colour (rgbaColor) stays",
+            "and are gone after rebuild_engine(); a color (rgbaColor) stays",
             ", ".join(sorted(names)),
             mirror.world.label(row),
         )

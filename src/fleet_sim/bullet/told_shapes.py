@@ -1,4 +1,4 @@
-"""What PyBullet tells about the shapes of bodies it has: simple shapes, and colours."""
+"""What PyBullet tells about the shapes of bodies it has: simple shapes, and colors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fleet_sim.bullet.client import BulletClient
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.spatial.shapes import ShapeKind
 
-ShapeColour = tuple[int, int, tuple[float, ...]]
+ShapeColor = tuple[int, int, tuple[float, ...]]
 """A link, the number of a shape among the visual shapes of that link, and its rgba."""
 
 
@@ -30,13 +30,13 @@ def simple_geometry(client: BulletClient, kind: int, sizes: Sequence[float]) -> 
     return None
 
 
-def shape_colours(client: BulletClient, body: int) -> list[ShapeColour]:
-    """Return the present colours of all visual shapes of `body`, as `changeVisualShape` names the shapes."""
+def shape_colors(client: BulletClient, body: int) -> list[ShapeColor]:
+    """Return the present colors of all visual shapes of `body`, as `changeVisualShape` names the shapes."""
     # changeVisualShape wants a shape's number within its link, but getVisualShapeData lists shapes without it.
     counts: Counter[int] = Counter()
-    colours: list[ShapeColour] = []
+    colors: list[ShapeColor] = []
     for shape in client.getVisualShapeData(body):
         link = int(shape[1])
-        colours.append((link, counts[link], tuple(shape[7])))
+        colors.append((link, counts[link], tuple(shape[7])))
         counts[link] += 1
-    return colours
+    return colors

@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Rows
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.bullet.told_shapes import ShapeColour, shape_colours
+from fleet_sim.bullet.told_shapes import ShapeColor, shape_colors
 from fleet_sim.errors import ConfigError, did_you_mean
 
 TRANSPARENT = 0.3
@@ -26,7 +26,7 @@ class Visualizer:
     """Display options of a world's window. Without a window, changes are stored but have no effect.
 
     `structures` are the rows that become transparent together: walls, shelves, floors. Only the drawing changes; the
-    colours of shapes stay as they are.
+    colors of shapes stay as they are.
     """
 
     def __init__(self, mirror: BulletMirror) -> None:
@@ -35,8 +35,8 @@ class Visualizer:
         self.collisions_shown = False
         self.structures_transparent = False
         self._structures: Rows = np.empty(0, np.int64)
-        self._colours: dict[tuple[int, int], list[ShapeColour]] = {}
-        """Colours of faded bodies by (epoch, object id)."""
+        self._colors: dict[tuple[int, int], list[ShapeColor]] = {}
+        """Colors of faded bodies by (epoch, object id)."""
 
     def configure(self, params: Mapping[str, bool], structures: Rows | None = None) -> None:
         """Apply `enable_shadows`, `enable_gui_panel`, `enable_collision_shapes`, `enable_structure_transparency`.
@@ -71,19 +71,19 @@ class Visualizer:
     def show_visuals(self, shown: bool) -> None:
         """Show or hide the visual shapes of all entities."""
         self.visuals_shown = shown
-        self._recolour(self.mirror.world.rows)
+        self._recolor(self.mirror.world.rows)
 
     def make_structures_transparent(self, transparent: bool) -> None:
         """Make the structures transparent, or opaque again."""
         self.structures_transparent = transparent
-        self._recolour(self._structures)
+        self._recolor(self._structures)
 
     def set_structures(self, rows: Rows) -> None:
         """Set the rows that are structures."""
         before, self._structures = self._structures, np.asarray(rows, np.int64)
-        self._recolour(np.union1d(before, self._structures))
+        self._recolor(np.union1d(before, self._structures))
 
-    def _recolour(self, rows: Rows) -> None:
+    def _recolor(self, rows: Rows) -> None:
         mirror = self.mirror
         if not mirror.client.gui or not len(rows):
             return
@@ -98,21 +98,21 @@ class Visualizer:
                 self._fade(row, alpha if self.visuals_shown else 0.0)
 
     def _fade(self, row: int, alpha: float) -> None:
-        """Draw a body with its own colours, each with `alpha` times its own opacity."""
+        """Draw a body with its own colors, each with `alpha` times its own opacity."""
         client = self.mirror.client
         body = int(self.mirror.bodies.table.body[row])
         key = (client.epoch, int(self.mirror.world.object_id[row]))
-        colours = self._colours.get(key)
-        if colours is None:
+        colors = self._colors.get(key)
+        if colors is None:
             if alpha == 1.0:
                 return
-            colours = self._colours[key] = shape_colours(client, body)
-        for link, index, colour in colours:
-            faded = (*colour[:3], colour[3] * alpha)
+            colors = self._colors[key] = shape_colors(client, body)
+        for link, index, color in colors:
+            faded = (*color[:3], color[3] * alpha)
             client.changeVisualShape(body, link, shapeIndex=index, rgbaColor=faded)
-        # Forgotten, so that colours given later are what the next fading begins from.
+        # Forgotten, so that colors given later are what the next fading begins from.
         if alpha == 1.0:
-            del self._colours[key]
+            del self._colors[key]
 
 
 def visualizer_keys() -> dict[str, Any]:

@@ -140,6 +140,6 @@ def _shape(primitive: Any) -> dict[str, Any]:
 
 
 def _color(color: Any) -> dict[str, Any]:
-    # A colour that nobody set is all zeros in ROS 2; the default colour is used then.
+    # A color that nobody set is all zeros in ROS 2; the default color is used then.
     rgba = [color.r, color.g, color.b, color.a]
     return {"rgba_color": rgba} if any(rgba) else {}

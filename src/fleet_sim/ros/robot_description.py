@@ -50,7 +50,7 @@ def _add(part: Element, geometry: Geometry, *, colored: bool) -> None:
         # URDF has no plane either.
         SubElement(form, "box", size=_text(100.0, 100.0, 0.001))
     if colored:
-        material = SubElement(part, "material", name="colour")
+        material = SubElement(part, "material", name="color")
         SubElement(material, "color", rgba=_text(*geometry.rgba))
 
 

@@ -241,7 +241,7 @@ class SwarmBody(metaclass=BodyType):
         # Through the settings, which know all that a color may be.
         checked = read(type(self.config), {"body_color": color}).body_color
         if checked == RANDOM_COLOR:
-            checked = drawn_color(self.columns.random.stream("swarm colours"))
+            checked = drawn_color(self.columns.random.stream("swarm colors"))
         # Others may have been made from the same settings.
         self.config = replace(self.config, body_color=checked).in_use("an agent")
 

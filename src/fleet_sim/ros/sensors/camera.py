@@ -84,7 +84,7 @@ class CameraPictureTopic(CameraTopics):
 
 
 class CameraImageTopic(CameraPictureTopic):
-    """Publishes colours as rgb8."""
+    """Publishes colors as rgb8."""
 
     channel, suffix = "rgb", "image_raw"
     encoding, pixel_bytes = "rgb8", 3
@@ -130,11 +130,11 @@ class CameraInfoTopic(CameraTopics):
 
 
 _NUMBERS = 4
-"""Of each point: x, y, z and the colour, whose place is there without colours too."""
+"""Of each point: x, y, z and the color, whose place is there without colors too."""
 
 
 class CameraPointsTopic(CameraTopics):
-    """Publishes an organised cloud, one row per row of pixels: x, y, z, and the colour if available.
+    """Publishes an organised cloud, one row per row of pixels: x, y, z, and the color if available.
 
     Empty pixels have NaN points.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.bullet.camera import capture, colours_of, metres_of
+from fleet_sim.bullet.camera import capture, colors_of, metres_of
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.sensors.render.optics import engine_projection, engine_view
 from fleet_sim.sensors.render.shot import NOTHING, Frame, Int32s, Lighting, Shot
@@ -55,7 +55,7 @@ class TinyRenderer:
         bodies = segments & np.int32(_BODY_MASK) if "links" in wanted else segments
         ids = self._ids(np.where(segments < 0, np.int32(NOTHING), bodies)) if wanted & {"ids", "links"} else None
         return Frame(
-            rgb=colours_of(image.rgba) if "rgb" in wanted else None,
+            rgb=colors_of(image.rgba) if "rgb" in wanted else None,
             depth=depth if "depth" in wanted else None,
             ids=ids if "ids" in wanted else None,
             links=_links(segments, ids) if ids is not None and "links" in wanted else None,

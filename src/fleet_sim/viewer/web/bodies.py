@@ -39,14 +39,14 @@ class BatchKey(NamedTuple):
     opacity: int
     """In 255ths."""
     paint: tuple[int, int, int] | None
-    """Their colour, which the texture is multiplied with; None: without texture, each in a colour of its own."""
+    """Their color, which the texture is multiplied with; None: without texture, each in a color of its own."""
 
 
 @dataclass(eq=False)
 class MeshBatch:
     """A batch on the page: instances `members` (K,) of the table.
 
-    What has a texture is in two: with it while it has its own colour, without it in any other.
+    What has a texture is in two: with it while it has its own color, without it in any other.
     """
 
     handle: viser.BatchedMeshHandle | viser.BatchedGlbHandle
@@ -83,8 +83,8 @@ class ShownBodies:
             pieces = self._pieces[key] = pieces_of(self._meshes.mesh(key, min(DETAIL, key.levels - 1)))
         return pieces
 
-    def show(self, snapshot: Snapshot, colouring: Callable[[Snapshot, ShownBodies], Bytes]) -> None:
-        """Show `snapshot`, in the colours (M, 3) that `colouring` gives to all instances."""
+    def show(self, snapshot: Snapshot, coloring: Callable[[Snapshot, ShownBodies], Bytes]) -> None:
+        """Show `snapshot`, in the colors (M, 3) that `coloring` gives to all instances."""
         before, self._shown = self._shown, snapshot
         new = before is None or not looks_alike(before, snapshot)
         if new:
@@ -97,25 +97,25 @@ class ShownBodies:
             low, high = self.between
             self.shown_mask = (heights >= low) & (heights < high)
         sized = hid or not self.shown_mask.all()
-        colours = colouring(snapshot, self)
+        colors = coloring(snapshot, self)
         if self._find_movers(before, snapshot) or new:
-            self._rebuild(colours)
+            self._rebuild(colors)
         for key, batch in self._batches.items():
             # Each of these compares, and sends nothing where nothing changed.
             batch.handle.batched_positions = self.positions[batch.members].astype(np.float32)
             batch.handle.batched_wxyzs = _wxyz(self.orientations[batch.members])
             if isinstance(batch.handle, viser.BatchedMeshHandle):
-                batch.handle.batched_colors = _tinted(colours[batch.members], batch.piece)
+                batch.handle.batched_colors = _tinted(colors[batch.members], batch.piece)
             if sized and batch.piece.painted is None:
                 # What has no size is not drawn.
                 batch.handle.batched_scales = self.table.scales[batch.members] * self.shown_mask[batch.members, None]
             if batch.piece.painted is not None:
-                self._show_either(batch, painted=key.paint is not None, colours=colours)
+                self._show_either(batch, painted=key.paint is not None, colors=colors)
 
-    def _show_either(self, batch: MeshBatch, *, painted: bool, colours: Bytes) -> None:
-        """Leave only those in the batch that have their own colours, if it is a painted one, or only the others."""
+    def _show_either(self, batch: MeshBatch, *, painted: bool, colors: Bytes) -> None:
+        """Leave only those in the batch that have their own colors, if it is a painted one, or only the others."""
         own = self.table.colors[batch.members, :3]
-        shown_mask = (colours[batch.members] == own).all(axis=1) == painted
+        shown_mask = (colors[batch.members] == own).all(axis=1) == painted
         shown_mask &= self.shown_mask[batch.members]
         batch.handle.visible = bool(shown_mask.any())
         # What has no size is not drawn. Batches of another size would be sent anew, with their pictures.
@@ -133,14 +133,14 @@ class ShownBodies:
             self._movers = np.union1d(self._movers, moving)
         return bool(found)
 
-    def _rebuild(self, colours: Bytes) -> None:
+    def _rebuild(self, colors: Bytes) -> None:
         wanted = self._wanted()
         for key in [key for key, batch in self._batches.items() if not _same_size(batch, wanted.get(key))]:
             self._batches.pop(key).handle.remove()
         for key, members in wanted.items():
             batch = self._batches.get(key)
             if batch is None:
-                self._batches[key] = self._make(key, members, colours)
+                self._batches[key] = self._make(key, members, colors)
             else:
                 batch.members = members
                 if batch.piece.painted is None:
@@ -165,7 +165,7 @@ class ShownBodies:
         return wanted
 
     def _painted(self, key: BatchKey, members: Ints) -> dict[BatchKey, Ints]:
-        """Return the batches of instances with a texture, one for each colour that it is multiplied with."""
+        """Return the batches of instances with a texture, one for each color that it is multiplied with."""
         own = self.table.colors[members, :3]
         found = dict[BatchKey, Ints]()
         for red, green, blue in np.unique(own, axis=0).tolist():
@@ -173,7 +173,7 @@ class ShownBodies:
             found[key._replace(paint=paint)] = members[(own == np.array(paint)).all(axis=1)]
         return found
 
-    def _make(self, key: BatchKey, members: Ints, colours: Bytes) -> MeshBatch:
+    def _make(self, key: BatchKey, members: Ints, colors: Bytes) -> MeshBatch:
         piece = self.mesh(key.mesh)[key.piece]
         # A new name each time: the page must not take it for one that it has.
         self._made += 1
@@ -194,7 +194,7 @@ class ShownBodies:
                 turns,
                 places,
                 batched_scales=scales,
-                batched_colors=_tinted(colours[members], piece),
+                batched_colors=_tinted(colors[members], piece),
                 opacity=None if key.opacity >= 255 else key.opacity / 255.0,
                 lod=lod,
                 # Shadows on bodies are too coarse: they would be striped.
@@ -206,7 +206,7 @@ class ShownBodies:
 
 
 def _factor(key: BatchKey, piece: MeshPiece) -> Floats:
-    """Return what the colours of a texture are multiplied with (4,), in linear light."""
+    """Return what the colors of a texture are multiplied with (4,), in linear light."""
     linear = _tinted(np.array([key.paint], np.uint8), piece)[0]
     return np.append(linear, key.opacity) / 255.0
 
@@ -215,11 +215,11 @@ def _same_size(batch: MeshBatch, members: Ints | None) -> bool:
     return members is not None and len(members) == len(batch.members)
 
 
-def _tinted(colours: Bytes, piece: MeshPiece) -> Bytes:
-    """Return colours (K, 3) of instances times that of the piece, as viser takes those of batches: in linear light."""
+def _tinted(colors: Bytes, piece: MeshPiece) -> Bytes:
+    """Return colors (K, 3) of instances times that of the piece, as viser takes those of batches: in linear light."""
     if piece.tint != (1.0, 1.0, 1.0):
-        colours = np.round(colours * np.array(piece.tint)).astype(np.uint8)
-    linear: Bytes = _LINEAR[colours]
+        colors = np.round(colors * np.array(piece.tint)).astype(np.uint8)
+    linear: Bytes = _LINEAR[colors]
     return linear
 
 

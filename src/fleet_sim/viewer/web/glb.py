@@ -22,7 +22,7 @@ _ROUGH: Final = 0.9
 def textured_glb(drawable: Drawable, picture: Bytes, factor: Floats) -> bytes:
     """Return a mesh with the texture `picture` (H, W, 3), its last line first, as the content of a GLB file.
 
-    The colours of the picture are multiplied with `factor` (4,), in linear light, the last its opacity.
+    The colors of the picture are multiplied with `factor` (4,), in linear light, the last its opacity.
     """
     vertices = drawable.vertices
     # In glTF, the second coordinate counts down from the upper edge of the picture.

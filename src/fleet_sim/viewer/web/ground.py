@@ -40,7 +40,7 @@ class Ground:
     def __init__(self, server: viser.ViserServer) -> None:
         scene = server.scene
         scene.world_axes.visible = False
-        # Our own light: viser's is so strong that colours become white.
+        # Our own light: viser's is so strong that colors become white.
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
         scene.add_light_ambient("/light/sky", color=(225, 235, 255), intensity=1.7)
@@ -165,9 +165,9 @@ def _draw_stations(
 def _draw_zone(scene: viser.SceneApi, root: str, zone: Zone) -> None:
     corners = np.column_stack((zone.corners, np.full(len(zone.corners), ZONE_HEIGHT)))
     fan = np.array([(0, number, number + 1) for number in range(1, len(corners) - 1)])
-    colour = zone_color(zone.kind)
+    color = zone_color(zone.kind)
     scene.add_mesh_simple(
-        f"{root}/zones/{zone.name}", corners, fan, color=colour, opacity=0.14, side="double", cast_shadow=False
+        f"{root}/zones/{zone.name}", corners, fan, color=color, opacity=0.14, side="double", cast_shadow=False
     )
     edges = np.stack((corners, np.roll(corners, -1, axis=0)), axis=1)
-    scene.add_line_segments(f"{root}/zone_edges/{zone.name}", edges, colour, thickness=0.04)
+    scene.add_line_segments(f"{root}/zone_edges/{zone.name}", edges, color, thickness=0.04)

@@ -57,7 +57,7 @@ def _lifted(point: Floats, floor: float, lift: float) -> Floats:
 
 
 def _ring(
-    scene: viser.SceneApi, name: str, inner: float, outer: float, colour: tuple[int, int, int]
+    scene: viser.SceneApi, name: str, inner: float, outer: float, color: tuple[int, int, int]
 ) -> viser.SceneNodeHandle:
     angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
     circle = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
@@ -68,5 +68,5 @@ def _ring(
         (np.stack((own, own + SIDES, after + SIDES), axis=1), np.stack((own, after + SIDES, after), axis=1))
     )
     return scene.add_mesh_simple(
-        name, vertices, faces, color=colour, side="double", cast_shadow=False, receive_shadow=False, visible=False
+        name, vertices, faces, color=color, side="double", cast_shadow=False, receive_shadow=False, visible=False
     )

@@ -21,7 +21,7 @@ SMOOTH = 1e-4
 
 
 class MeshPiece(NamedTuple):
-    """The triangles of a mesh that have one material. `tint` is multiplied with the colour of an instance.
+    """The triangles of a mesh that have one material. `tint` is multiplied with the color of an instance.
 
     The page computes normals itself, as averages over the triangles at a vertex: an edge is sharp where its corners are
     different vertices.

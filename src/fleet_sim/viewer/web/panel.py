@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import viser
 
-from fleet_sim.viewer.web.colouring import ColourMode, moving_mask
+from fleet_sim.viewer.web.coloring import ColorMode, moving_mask
 from fleet_sim.viewer.web.inputs import SharedInput, add_button, chosen
 from fleet_sim.viewer.web.plots import Plots
 from fleet_sim.viewer.web.source import Source, ViewFrame
@@ -44,8 +44,8 @@ class Panel:
             if may_act or not source.takes_commands:
                 self._add_controls(gui)
         with gui.add_folder("Show", order=SHOW):
-            self.colours = gui.add_dropdown(
-                "colours", [mode.value for mode in ColourMode], hint="What robots are coloured by"
+            self.colors = gui.add_dropdown(
+                "colors", [mode.value for mode in ColorMode], hint="What robots are colored by"
             )
             self.collisions = gui.add_checkbox("collisions", True, hint="Whatever touches something is red")
             levels = {plan.name: number for number, plan in enumerate(source.floor_plans)}
@@ -62,9 +62,9 @@ class Panel:
             self._plots = Plots(gui)
 
     @property
-    def colour_mode(self) -> ColourMode:
-        """What robots are coloured by."""
-        return ColourMode(chosen(self.colours, ColourMode.OWN.value))
+    def color_mode(self) -> ColorMode:
+        """What robots are colored by."""
+        return ColorMode(chosen(self.colors, ColorMode.OWN.value))
 
     @property
     def level(self) -> int | None:

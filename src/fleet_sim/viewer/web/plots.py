@@ -9,7 +9,7 @@ import numpy as np
 import viser
 from viser import uplot
 
-from fleet_sim.viewer.web.colouring import moving_mask
+from fleet_sim.viewer.web.coloring import moving_mask
 from fleet_sim.viewer.web.source import ViewFrame
 
 PERIOD = 0.5
@@ -32,18 +32,18 @@ class Plots:
         self._values: tuple[deque[float], ...] = tuple(deque(maxlen=MOST_POINTS) for _ in PLOTS)
         self._last: tuple[float, float] | None = None
         empty = (np.array([0.0, 1.0]), np.array([np.nan, np.nan]))
-        self._handles = [self._add(gui, name, unit, colour, empty) for name, unit, colour in PLOTS]
+        self._handles = [self._add(gui, name, unit, color, empty) for name, unit, color in PLOTS]
 
     def _add(
         self,
         gui: viser.GuiApi,
         name: str,
         unit: str,
-        colour: tuple[int, int, int],
+        color: tuple[int, int, int],
         empty: tuple[np.ndarray, ...],
     ) -> viser.GuiUplotHandle:
-        line = "rgb({}, {}, {})".format(*colour)
-        fill = "rgba({}, {}, {}, 0.12)".format(*colour)
+        line = "rgb({}, {}, {})".format(*color)
+        fill = "rgba({}, {}, {}, 0.12)".format(*color)
         series = (uplot.Series(label="time"), uplot.Series(label=name, stroke=line, fill=fill, width=2))
         return gui.add_uplot(
             empty,

@@ -13,7 +13,7 @@ from fleet_sim.config.view_params import ViewParams
 from fleet_sim.viewer.web import ground
 from fleet_sim.viewer.web.bodies import ShownBodies
 from fleet_sim.viewer.web.choosing import meant
-from fleet_sim.viewer.web.colouring import colours_of
+from fleet_sim.viewer.web.coloring import colors_of
 from fleet_sim.viewer.web.inputs import show_value
 from fleet_sim.viewer.web.overlays import Overlays
 from fleet_sim.viewer.web.panel import Panel
@@ -138,10 +138,10 @@ class ViewStage:
         """Bring all pages up to date."""
         with self._lock:
             self._frame = frame
-            mode, collisions = self._panel.colour_mode, self._panel.collisions.value
+            mode, collisions = self._panel.color_mode, self._panel.collisions.value
             self._bodies.between = self._storey()
             self._bodies.show(
-                frame.snapshot, lambda snapshot, bodies: colours_of(snapshot, bodies, mode, collisions=collisions)
+                frame.snapshot, lambda snapshot, bodies: colors_of(snapshot, bodies, mode, collisions=collisions)
             )
             sessions = list(self._sessions.values())
         if not self._framed:

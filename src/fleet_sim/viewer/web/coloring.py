@@ -1,4 +1,4 @@
-"""Colours of bodies: their own, or by what their robots do, are or have left; collisions come before all."""
+"""Colors of bodies: their own, or by what their robots do, are or have left; collisions come before all."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SLOW = 1e-3
 """Below this speed, in m/s and rad/s, a robot counts as standing."""
 
 
-class ColourMode(Enum):
-    """What robots are coloured by."""
+class ColorMode(Enum):
+    """What robots are colored by."""
 
     OWN = "their own"
     STATE = "state"
@@ -32,19 +32,19 @@ class ColourMode(Enum):
     BATTERY = "battery"
 
 
-def colours_of(snapshot: Snapshot, bodies: ShownBodies, mode: ColourMode, *, collisions: bool) -> Bytes:
-    """Return the colours (M, 3) of all instances; with `collisions`, what collides is red."""
+def colors_of(snapshot: Snapshot, bodies: ShownBodies, mode: ColorMode, *, collisions: bool) -> Bytes:
+    """Return the colors (M, 3) of all instances; with `collisions`, what collides is red."""
     table = bodies.table
-    colours = np.ascontiguousarray(table.colors[:, :3])
-    if mode is not ColourMode.OWN:
+    colors = np.ascontiguousarray(table.colors[:, :3])
+    if mode is not ColorMode.OWN:
         by_entity = _BY_MODE[mode](snapshot, bodies.appearance)
         robots_mask = snapshot.agent_mask[table.rows]
-        colours[robots_mask] = by_entity[table.rows[robots_mask]]
+        colors[robots_mask] = by_entity[table.rows[robots_mask]]
     if collisions and len(snapshot.collisions):
         touching_mask = np.zeros(len(snapshot.names), np.bool_)
         touching_mask[snapshot.collisions.reshape(-1)] = True
-        colours[touching_mask[table.rows]] = COLLIDING
-    return colours
+        colors[touching_mask[table.rows]] = COLLIDING
+    return colors
 
 
 def moving_mask(snapshot: Snapshot) -> Ints:
@@ -56,11 +56,11 @@ def moving_mask(snapshot: Snapshot) -> Ints:
 
 
 def _by_state(snapshot: Snapshot, looks: Appearance) -> Bytes:
-    colours = np.tile(np.array(IDLE, np.uint8), (len(snapshot.names), 1))
-    colours[moving_mask(snapshot)] = MOVING
+    colors = np.tile(np.array(IDLE, np.uint8), (len(snapshot.names), 1))
+    colors[moving_mask(snapshot)] = MOVING
     carriers = snapshot.carriers[snapshot.carriers >= 0]
-    colours[carriers] = CARRYING
-    return colours
+    colors[carriers] = CARRYING
+    return colors
 
 
 def _by_type(snapshot: Snapshot, looks: Appearance) -> Bytes:
@@ -74,16 +74,16 @@ def _by_type(snapshot: Snapshot, looks: Appearance) -> Bytes:
 
 
 def _by_battery(snapshot: Snapshot, looks: Appearance) -> Bytes:
-    colours = np.tile(np.array(NO_BATTERY, np.uint8), (len(snapshot.names), 1))
+    colors = np.tile(np.array(NO_BATTERY, np.uint8), (len(snapshot.names), 1))
     table = snapshot.features.get("battery")
     if table is None:
-        return colours
+        return colors
     has = np.flatnonzero(table["present"])
     charge: Floats = np.clip(table["energy"][has] / np.maximum(table["full_energy"][has], 1e-12), 0.0, 1.0)[:, None]
     upper = HALF + (FULL - HALF) * (2.0 * charge - 1.0)
     lower = EMPTY + (HALF - EMPTY) * (2.0 * charge)
-    colours[has] = np.where(charge > 0.5, upper, lower).astype(np.uint8)
-    return colours
+    colors[has] = np.where(charge > 0.5, upper, lower).astype(np.uint8)
+    return colors
 
 
-_BY_MODE = {ColourMode.STATE: _by_state, ColourMode.TYPE: _by_type, ColourMode.BATTERY: _by_battery}
+_BY_MODE = {ColorMode.STATE: _by_state, ColorMode.TYPE: _by_type, ColorMode.BATTERY: _by_battery}
