@@ -36,11 +36,12 @@ def data_file(kind: str, name: str) -> Path:
     raise ConfigError(f"no file {name!r} in {kind}/.{did_you_mean(name, known)} Searched: {searched}")
 
 
-def resolve_config(path: str | Path) -> Path:
+def resolve_config(path: str | Path, *, source: str = "") -> Path:
     """Return `path`, or the shipped configuration of that name if there is no such file.
 
     The name of a shipped one may have its folder, as in sites/office.yaml. A plain name that is neither raises
-    ConfigError with the closest names; another path is returned unchanged.
+    ConfigError with the closest names, also of files beside `source`, which names `path`; another path is returned
+    unchanged.
     """
     given = Path(path)
     if os.path.exists(given) or given.is_absolute():
@@ -52,10 +53,11 @@ def resolve_config(path: str | Path) -> Path:
     for folder in folders:
         if is_file(folder / given):
             return folder / given
-    known = {file.stem: file.name for folder in (Path("."), *folders) for file in folder.glob("*.y*ml")}
+    near = [Path(source).parent] if source else []
+    known = {file.stem: file.name for folder in (Path("."), *folders, *near) for file in folder.glob("*.y*ml")}
     # Without the endings: all of them are alike.
-    near = closest(given.stem, known)
-    hint = f" Did you mean {known[near]!r}?" if near else known_names(known.values())
+    close = closest(given.stem, known)
+    hint = f" Did you mean {known[close]!r}?" if close else known_names(known.values())
     raise ConfigError(f"there is no such file here and no shipped one of that name.{hint}", source=str(path))
 
 

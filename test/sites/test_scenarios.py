@@ -112,7 +112,7 @@ def test_a_wrong_site_is_named(folder: Path) -> None:
     path = scenario(folder, site={"map": "hll.yaml"})
     for command in ("check", "run"):
         assert main([command, str(path)] + ["--headless"] * (command == "run")) == 1
-    with pytest.raises(fs.ConfigError, match=r"site: .*hll.yaml.*Did you mean"):
+    with pytest.raises(fs.ConfigError, match=r"site: .*hll.yaml.*Did you mean 'hall.yaml'"):
         fs.MultiRobotSimulationCore.from_yaml(path)
     with pytest.raises(fs.ConfigError, match=r"site.wall_height: must be a number above 0"):
         fs.MultiRobotSimulationCore.from_yaml(scenario(folder, site={"map": "hall.yaml", "wall_height": 0}))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fleet_sim.config.sections import Section
 from fleet_sim.errors import ConfigError
-from fleet_sim.paths import beside
+from fleet_sim.paths import beside, resolve_config
 from fleet_sim.settings import Checked, object_schema, read, setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.places import SitePlaces
@@ -69,7 +69,8 @@ class SiteSection(Section[MultiRobotSimulationCore]):
         given = entry if isinstance(entry, Mapping) else {"map": entry}
         settings = read(self.settings, given, source=source, path="site")
         try:
-            site = read_site(beside(source, settings.map), level=settings.level, cell=settings.cell)
+            file = resolve_config(beside(source, settings.map), source=source)
+            site = read_site(file, level=settings.level, cell=settings.cell)
         except ConfigError as error:
             raise error.within("site", source=source) from error
         return settings, site

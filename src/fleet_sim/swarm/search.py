@@ -108,7 +108,7 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
     world = settings.world
     if isinstance(world, str):
         # Beside the search first: own files win over shipped ones of the same name.
-        world = load_world(resolve_config(beside(source, world)))
+        world = load_world(resolve_config(beside(source, world), source=source))
     if not isinstance(world, Mapping):
         raise ConfigError(f"must be a mapping or the name of a file, got {world!r}", source=source, path="world")
     if not settings.parameters:

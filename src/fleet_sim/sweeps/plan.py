@@ -105,7 +105,7 @@ def load_sweep(config: str | Path | Mapping[str, Any]) -> SweepPlan:
     scenario, origin = settings.scenario, source
     if isinstance(scenario, str):
         # Beside the sweep first: own files win over shipped ones of the same name.
-        path = resolve_config(beside(source, scenario))
+        path = resolve_config(beside(source, scenario), source=source)
         # Absolute: workers may have another working directory.
         scenario, origin = load_mapping(path), str(path.absolute())
     if not isinstance(scenario, Mapping):
