@@ -66,6 +66,8 @@ def test_quaternions_are_normalised_and_units_keep_their_bits() -> None:
         ([1, 2, 3], [0, 0, 0, math.nan], "finite"),
         ("abc", [0, 0, 0, 1], "expected 3 numbers"),
         (None, [0, 0, 0, 1], "expected 3 numbers"),
+        (np.zeros((3, 1)), [0, 0, 0, 1], "expected 3 numbers"),
+        ([np.zeros(1), 0.0, 0.0], [0, 0, 0, 1], "expected 3 numbers"),
     ],
 )
 def test_bad_input(position: object, orientation: object, message: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -112,7 +111,7 @@ def test_a_recording_that_was_cut_off_is_shown(tmp_path: Path, monkeypatch: pyte
             with urlopen(address(process.stdout.readline())) as page:
                 assert page.status == 200
         finally:
-            process.send_signal(signal.SIGINT)
+            process.kill()
 
 
 def test_a_missing_recording_is_told_with_what_is_left_of_it(

@@ -10,7 +10,6 @@ from typing import Any
 from fleet_sim.cli.run import configuration, simulation_of
 from fleet_sim.cli.view_options import add_view_options, announce, view_params
 from fleet_sim.config.scenario import as_scenario, is_scenario
-from fleet_sim.core.saving.archive import MAGIC
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
@@ -53,6 +52,8 @@ def execute(args: argparse.Namespace) -> int:
 
 def is_state(file: Path) -> bool:
     """Return whether `file` is a saved state."""
+    from fleet_sim.core.saving.archive import MAGIC
+
     try:
         with file.open("rb") as opened:
             return opened.read(len(MAGIC)) == MAGIC

@@ -21,7 +21,11 @@ Quadruple = tuple[float, float, float, float]
 def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]:
     names = "(x, y, z)" if count == 3 else "(x, y, z, w)"
     try:
-        numbers = tuple(float(number) for number in value)
+        given = tuple(value)
+        # Some versions of NumPy make a number of an array that has one.
+        if any(getattr(number, "ndim", 0) for number in given):
+            raise TypeError("an array is no number")
+        numbers = tuple(map(float, given))
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{what}: expected {count} numbers {names}, got {value!r}") from error
     if len(numbers) != count:
