@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -61,6 +62,16 @@ def targets() -> Iterator[ModuleType]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
         yield importlib.import_module("fuzz_targets")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Have loggers pass on what they get to the tests that follow: some targets listen to them alone."""
+    logs = [logging.getLogger(name) for name in ("fleet_sim", "asyncio", "websockets")]
+    before = [(log, log.propagate, list(log.handlers)) for log in logs]
+    yield
+    for log, propagate, handlers in before:
+        log.propagate, log.handlers[:] = propagate, handlers
 
 
 def made(targets: ModuleType, name: str) -> Any:
