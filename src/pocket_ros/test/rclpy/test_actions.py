@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from action_msgs.msg import GoalStatus
 from example_interfaces.action import Fibonacci
 from rclpy.action import ActionClient, ActionServer, get_action_names_and_types
 from rclpy.exceptions import RCLError
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 
 Start = Callable[..., Any]
@@ -150,6 +151,39 @@ def test_a_goal_may_be_executed_between_two_turns(ros: None) -> None:
     client.destroy()
 
 
+def test_feedback_is_told_that_is_read_after_the_result(ros: None) -> None:
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    away, here = Node("away", context=context), Node("here")
+    served = SingleThreadedExecutor(context=context)
+    served.add_node(away)
+
+    def execute(goal_handle: Any) -> Fibonacci.Result:
+        for number in range(5):
+            goal_handle.publish_feedback(Fibonacci.Feedback(sequence=[number]))
+        goal_handle.succeed()
+        return Fibonacci.Result()
+
+    server = ActionServer(away, Fibonacci, "fast", execute)
+    client, told = ActionClient(here, Fibonacci, "fast"), list[int]()
+    spinning = threading.Thread(target=_spin_until_shutdown, args=(served,))
+    spinning.start()
+    try:
+        assert client.wait_for_server(timeout_sec=10)
+        for _ in range(20):
+            told.clear()
+            goal = client.send_goal_async(Fibonacci.Goal(), lambda one: told.extend(one.feedback.sequence))
+            result_of(here, result_of(here, goal).get_result_async())
+            deadline = time.monotonic() + 10
+            while len(told) < 5 and time.monotonic() < deadline:
+                rclpy.spin_once(here, timeout_sec=0.1)
+            assert told == [0, 1, 2, 3, 4]
+    finally:
+        rclpy.shutdown(context=context)
+        spinning.join(10)
+        server.destroy()
+
+
 def test_feedback_after_shutdown_ends_the_callback(ros: None) -> None:
     node, started, ended = Node("here"), threading.Event(), threading.Event()
 
@@ -178,6 +212,6 @@ def test_feedback_after_shutdown_ends_the_callback(ros: None) -> None:
     server.destroy()
 
 
-def _spin_until_shutdown(executor: MultiThreadedExecutor) -> None:
+def _spin_until_shutdown(executor: SingleThreadedExecutor | MultiThreadedExecutor) -> None:
     with contextlib.suppress(ExternalShutdownException):
         executor.spin()

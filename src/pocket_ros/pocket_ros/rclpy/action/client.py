@@ -6,6 +6,7 @@ import inspect
 import time
 import uuid
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ..node import Node
 
 _FIRST_POLL, _LAST_POLL = 0.001, 0.05
+_MOST_FINISHED = 100  # goals whose feedback is still told after their results
 
 
 class ClientGoalHandle:
@@ -107,6 +109,7 @@ class ActionClient(ActionWaitable):
             weakref.WeakValueDictionary()
         )
         self._feedback_callbacks: dict[bytes, Callable[[Any], Any]] = {}
+        self._finished: deque[bytes] = deque()
         group = self.callback_group = callback_group or node.default_callback_group
         impl, base = action_type.Impl, f"{action_name}/_action"
 
@@ -207,8 +210,15 @@ class ActionClient(ActionWaitable):
         request = self._action_type.Impl.GetResultService.Request(goal_id=goal_handle.goal_id)
         future = self._result_client.call_async(request)
         key = bytes(goal_handle.goal_id.uuid)
-        future.add_done_callback(lambda _: self._feedback_callbacks.pop(key, None))
+        future.add_done_callback(lambda _: self._forget_later(key))
         return future
+
+    def _forget_later(self, key: bytes) -> None:
+        # Feedback that came before the result may be read after it: they come by different topics.
+        if key in self._feedback_callbacks and key not in self._finished:
+            self._finished.append(key)
+            if len(self._finished) > _MOST_FINISHED:
+                self._feedback_callbacks.pop(self._finished.popleft(), None)
 
     async def _on_feedback(self, message: Any) -> None:
         callback = self._feedback_callbacks.get(bytes(message.goal_id.uuid))
