@@ -43,6 +43,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "follow_waypoints": {"robot": "a", "task": "t", "path": ()},
     "set_slotcar_mode": {"robot": "a", "mode": 2},
     "pause_slotcar": {"robot": "a", "pause": 2},
+    "request_charge": {"charger": "a", "robot": "b", "request": "r", "timeout": 60.0},
+    "cancel_charge": {"charger": "a", "request": "r"},
     "vda5050_message": {"name": "a", "topic": "order", "text": "{}", "received": 1.5},
 }
 

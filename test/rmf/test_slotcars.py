@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import fleet_sim as fs
@@ -152,9 +151,9 @@ def test_it_charges_at_chargers_and_drops_unknown_actions(sim: Sim) -> None:
     battery.battery_soc = 0.5
     sim.step_once()
     assert not battery.is_charging
-    slotcars.chargers = np.array([[0.1, 0.0, 0.0]])
+    slotcars.chargers.set_positions({"dock": (0.1, 0.0, 0.0)})
     run(sim, lambda: mode(sim) is SlotcarMode.CHARGING and battery.battery_soc > 0.5)
-    slotcars.chargers = np.empty((0, 3))
+    slotcars.chargers.set_positions({})
     for wanted, seen in (("juggle", SlotcarMode.IDLE), ("detach_cart", SlotcarMode.ACTION_COMPLETED)):
         sim.inbox.put(SetSlotcarMode(robot="car", mode=SlotcarMode.PERFORMING_ACTION, request=2, action=wanted))
         sim.step_once()

@@ -13,11 +13,13 @@ from node_program import running
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 # A ROS 2 without Open-RMF has none of its messages.
-for name in ("building_map", "dispenser", "door", "fleet", "ingestor", "lift"):
+for name in ("building_map", "charger", "dispenser", "door", "fleet", "ingestor", "lift"):
     pytest.importorskip(f"rmf_{name}_msgs")
 
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from rmf_building_map_msgs.msg import BuildingMap  # noqa: E402
 from rmf_building_map_msgs.srv import GetBuildingMap  # noqa: E402
+from rmf_charger_msgs.msg import ChargerCancel, ChargerRequest, ChargerState  # noqa: E402
 from rmf_dispenser_msgs.msg import DispenserRequest, DispenserResult, DispenserState  # noqa: E402
 from rmf_door_msgs.msg import DoorMode, DoorRequest, DoorState  # noqa: E402
 from rmf_fleet_msgs.msg import FleetState, Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState  # noqa: E402
@@ -101,7 +103,7 @@ class Adapter:
 @pytest.fixture(scope="module")
 def adapter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
     folder = tmp_path_factory.mktemp("rmf")
-    rates = {"robot_state": 4.0, "door_states": 2.0, "lift_states": 2.0, "workcell_states": 1.0}
+    rates = {"robot_state": 4.0, "door_states": 2.0, "lift_states": 2.0, "workcell_states": 1.0, "charger_states": 4.0}
     scenario = {
         "simulation": {"target_rtf": 10.0, "monitor": False},
         "building": {"map": str(BUILDING), "wall_height": 2.0, "door_time": 2.0},
@@ -148,6 +150,36 @@ def test_what_makes_no_sense_moves_nothing(adapter: Adapter) -> None:
     assert set(adapter.doors.values()) == {DoorMode.MODE_CLOSED}
     lift = adapter.lifts["Lift1"]
     assert (lift.current_floor, lift.motion_state, lift.door_state) == ("L1", LiftState.MOTION_STOPPED, 0)
+    diagnostics = adapter.client.listen(DiagnosticArray, "/diagnostics")
+    adapter.until(lambda: bool(diagnostics))
+    counts = {value.key: value.value for value in diagnostics[-1].status[0].values}
+    assert counts["refused: there is no slotcar of that name"] == "1"
+    assert counts["refused: the path has no waypoints"] == "1"
+
+
+def test_chargers_are_assigned_and_tell_whom_they_charge(adapter: Adapter) -> None:
+    node, states = adapter.client.node, dict[str, ChargerState]()
+    node.create_subscription(
+        ChargerState, "/rmf_charger/state", lambda state: states.update({state.charger_name: state}), 100
+    )
+    requests = node.create_publisher(ChargerRequest, "/rmf_charger/requests", 10)
+    cancels = node.create_publisher(ChargerCancel, "/rmf_charger/cancel", 10)
+    adapter.until(lambda: requests.get_subscription_count() and cancels.get_subscription_count())
+    one, other = "porter_1_charger", "porter_2_charger"
+    adapter.until(lambda: {name: state.robot_name for name, state in states.items()} == {one: ROBOT, other: "porter_2"})
+    assert {state.state for state in states.values()} == {ChargerState.CHARGER_CHARGING}
+    # Busy with its own robot.
+    requests.publish(ChargerRequest(charger_name=one, fleet_name="porters", robot_name="porter_2", request_id="no"))
+    requests.publish(ChargerRequest(charger_name=one, fleet_name="porters", robot_name=ROBOT, request_id="r1"))
+    adapter.until(lambda: states[one].request_id == "r1")
+    assert (states[one].robot_fleet, states[one].robot_name) == ("porters", ROBOT)
+    cancels.publish(ChargerCancel(charger_name=one, request_id="r1"))
+    adapter.until(lambda: states[one].state == ChargerState.CHARGER_RELEASED)
+    adapter.until(lambda: states[one].state == ChargerState.CHARGER_IDLE and states[one].request_id == "")
+    adapter.until(lambda: adapter.state.mode.mode == RobotMode.MODE_IDLE)
+    requests.publish(ChargerRequest(charger_name=one, fleet_name="porters", robot_name=ROBOT, request_id="r2"))
+    adapter.until(lambda: states[one].state == ChargerState.CHARGER_CHARGING and states[one].request_id == "r2")
+    adapter.until(lambda: adapter.state.mode.mode == RobotMode.MODE_CHARGING)
 
 
 def test_work_cells_serve_the_robots_of_a_fleet(adapter: Adapter) -> None:

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 from fleet_sim.exports import lazy
 
 if TYPE_CHECKING:
+    from fleet_sim.rmf.chargers import Charger as Charger
+    from fleet_sim.rmf.chargers import Chargers as Chargers
+    from fleet_sim.rmf.chargers import ChargerState as ChargerState
+    from fleet_sim.rmf.commands import CancelCharge as CancelCharge
     from fleet_sim.rmf.commands import FollowWaypoints as FollowWaypoints
     from fleet_sim.rmf.commands import PauseSlotcar as PauseSlotcar
+    from fleet_sim.rmf.commands import RequestCharge as RequestCharge
     from fleet_sim.rmf.commands import SetSlotcarMode as SetSlotcarMode
     from fleet_sim.rmf.settings import SlotcarSettings as SlotcarSettings
     from fleet_sim.rmf.slotcars import Slotcars as Slotcars

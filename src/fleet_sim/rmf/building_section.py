@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.config.sections import Section
 from fleet_sim.entities.shape_params import ShapeParams
@@ -103,7 +101,7 @@ def build(sim: MultiRobotSimulationCore, building: Building, settings: BuildingS
             build_lift(sim, made_lift)
     slotcars: Slotcars = sim.features.use("slotcar")
     slotcars.levels = {level.name: level.elevation for level in building.levels}
-    slotcars.chargers = _chargers(building)
+    slotcars.chargers.set_positions(_chargers(building))
     if settings.items:
         sim.spawn_all([_item(model) for model in building.models if _is_item(model)])
     if settings.robots:
@@ -201,20 +199,27 @@ def _item(model: PlacedThing) -> SimObjectSpawnParams:
     )
 
 
-def _chargers(building: Building) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the places (K, 3) of all chargers in m."""
-    places = [place for level in building.levels for place in _chargers_of(level)]
-    return np.array(places, np.float64).reshape(-1, 3)
+def _chargers(building: Building) -> dict[str, tuple[float, float, float]]:
+    """Return the positions of all chargers in m by the names of their vertices.
+
+    A name that was there before has that of its level before it; a vertex without a name is `charger_N`.
+    """
+    found: dict[str, tuple[float, float, float]] = {}
+    for level in building.levels:
+        for position, given in _chargers_of(level).items():
+            name = given or f"charger_{len(found)}"
+            found[f"{level.name}_{name}" if name in found else name] = position
+    return found
 
 
-def _chargers_of(level: Level) -> list[tuple[float, float, float]]:
-    found: dict[tuple[float, float, float], None] = {}
+def _chargers_of(level: Level) -> dict[tuple[float, float, float], str]:
+    found: dict[tuple[float, float, float], str] = {}
     for graph in level.graphs:
-        for place, properties in zip(graph.positions.tolist(), graph.properties, strict=True):
+        for place, name, properties in zip(graph.positions.tolist(), graph.names, graph.properties, strict=True):
             if properties.get("is_charger"):
                 # A vertex may be part of several graphs.
-                found[place[0], place[1], level.elevation] = None
-    return list(found)
+                found[place[0], place[1], level.elevation] = name
+    return found
 
 
 SECTION = BuildingSection()

@@ -1,4 +1,4 @@
-"""Commands to slotcars, each to one by its name."""
+"""Commands to slotcars and chargers, each to one by its name."""
 
 from __future__ import annotations
 
@@ -41,3 +41,26 @@ class PauseSlotcar(Command):
     pause: int = int(Pause.IMMEDIATELY)
     request: int = 0
     checkpoint: int = 0
+
+
+@command("request_charge")
+class RequestCharge(Command):
+    """Keep a charger for a robot, which has `timeout` s to come, 0: no limit. The same request changes nothing."""
+
+    feature: ClassVar[str] = "slotcar"
+
+    charger: str
+    robot: str
+    fleet: str = ""
+    request: str = ""
+    timeout: float = 0.0
+
+
+@command("cancel_charge")
+class CancelCharge(Command):
+    """End the charge that a request began, or give up the robot that it waits for."""
+
+    feature: ClassVar[str] = "slotcar"
+
+    charger: str
+    request: str

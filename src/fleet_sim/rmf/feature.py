@@ -14,7 +14,7 @@ from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.entities.drive import is_steered
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.rmf.columns import SlotcarColumns
-from fleet_sim.rmf.commands import FollowWaypoints, PauseSlotcar, SetSlotcarMode
+from fleet_sim.rmf.commands import CancelCharge, FollowWaypoints, PauseSlotcar, RequestCharge, SetSlotcarMode
 from fleet_sim.rmf.requests import SlotcarRequests
 from fleet_sim.rmf.settings import SlotcarSettings
 from fleet_sim.rmf.slotcars import Slotcars
@@ -39,6 +39,8 @@ class SlotcarFeature(Feature[SlotcarSettings, SlotcarColumns]):
         host.dispatcher.handle(FollowWaypoints, requests.follow)
         host.dispatcher.handle(SetSlotcarMode, requests.set_mode)
         host.dispatcher.handle(PauseSlotcar, requests.pause)
+        host.dispatcher.handle(RequestCharge, requests.charge)
+        host.dispatcher.handle(CancelCharge, requests.cancel_charge)
         host.checkpoints.register_late("slotcars", slotcars)
         return slotcars
 

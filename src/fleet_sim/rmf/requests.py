@@ -1,15 +1,17 @@
-"""Carries out the commands to slotcars, and refuses those that make no sense."""
+"""Carries out the commands to slotcars and chargers, and refuses those that make no sense."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
+from fleet_sim.arrays import as_float
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
 from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
-from fleet_sim.rmf.commands import FollowWaypoints, PauseSlotcar, SetSlotcarMode
+from fleet_sim.rmf.commands import CancelCharge, FollowWaypoints, PauseSlotcar, RequestCharge, SetSlotcarMode
 from fleet_sim.rmf.slotcars import Slotcars
 from fleet_sim.rmf.states import Pause, SlotcarMode, Waypoint
 
@@ -17,6 +19,8 @@ LONGEST_PATH = 100_000
 """Waypoints of a path that is followed."""
 LONGEST_NAME = 1000
 """Characters of a task, an action or a level: they are published again with each state."""
+LONGEST_TIMEOUT = 1e9
+"""In s: what a robot has to come to a charger."""
 LARGEST_NUMBER = 2**63 - 1
 """Of requests; columns hold no larger ones."""
 
@@ -31,7 +35,8 @@ class SlotcarRequests:
     def follow(self, order: FollowWaypoints) -> CommandAck:
         """Carry out a FollowWaypoints; a task that is known already goes on as before."""
 
-        def start(row: int) -> None:
+        def start() -> None:
+            row = self._row(order.robot)
             self._short("task_id", order.task)
             if order.task != self._slotcars.tasks(row).task:
                 self._slotcars.start_path(row, order.task, self._checked(order.path))
@@ -41,7 +46,8 @@ class SlotcarRequests:
     def set_mode(self, order: SetSlotcarMode) -> CommandAck:
         """Carry out a SetSlotcarMode."""
 
-        def take(row: int) -> None:
+        def take() -> None:
+            row = self._row(order.robot)
             if order.mode not in list(SlotcarMode):
                 raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(SlotcarMode)}")
             self._short("performing_action", order.action)
@@ -54,7 +60,8 @@ class SlotcarRequests:
     def pause(self, order: PauseSlotcar) -> CommandAck:
         """Carry out a PauseSlotcar."""
 
-        def hold(row: int) -> None:
+        def hold() -> None:
+            row = self._row(order.robot)
             if order.pause not in list(Pause):
                 raise InvalidValueError(f"there is no pause {order.pause!r}; pauses are 0, 1 and 2")
             table = self._slotcars.table
@@ -63,10 +70,30 @@ class SlotcarRequests:
 
         return self._answer(order, order.robot, hold)
 
-    def _answer(self, order: Command, name: str, carry_out: Callable[[int], None]) -> CommandAck:
-        """Carry out a command to the slotcar `name`, given its row, unless that raises a FleetSimError."""
+    def charge(self, order: RequestCharge) -> CommandAck:
+        """Carry out a RequestCharge."""
+
+        def assign() -> None:
+            row = self._row(order.robot)
+            self._short("request_id", order.request)
+            self._short("fleet_name", order.fleet)
+            battery: Any = self._world.tables.get("battery")
+            if battery is None or not battery.present[row]:
+                raise InvalidValueError(f"{order.robot!r} has no battery")
+            timeout = as_float(order.timeout, "start_timeout", low=0.0, high=LONGEST_TIMEOUT)
+            self._slotcars.chargers.assign(order.charger, order.robot, order.fleet, order.request, timeout)
+
+        return self._answer(order, order.charger, assign)
+
+    def cancel_charge(self, order: CancelCharge) -> CommandAck:
+        """Carry out a CancelCharge."""
+        chargers = self._slotcars.chargers
+        return self._answer(order, order.charger, lambda: chargers.cancel(order.charger, order.request))
+
+    def _answer(self, order: Command, name: str, carry_out: Callable[[], None]) -> CommandAck:
+        """Carry out a command to the slotcar or charger `name`, unless that raises a FleetSimError."""
         try:
-            carry_out(self._row(name))
+            carry_out()
         except FleetSimError as error:
             self._slotcars.refused += 1
             return CommandAck(order.command_id, order.source, self._world.clock.time, (), {name: str(error)})

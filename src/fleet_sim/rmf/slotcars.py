@@ -10,7 +10,6 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core import steering
-from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.feature_rows import FeatureRows
 from fleet_sim.core.schema import NO_ROW
@@ -18,6 +17,7 @@ from fleet_sim.core.world import World
 from fleet_sim.equipment.fittings import fittings_mask
 from fleet_sim.errors import StateFileError
 from fleet_sim.rmf.carts import HARMLESS, perform
+from fleet_sim.rmf.chargers import Chargers
 from fleet_sim.rmf.columns import SlotcarColumns
 from fleet_sim.rmf.law import TURN_FIRST, next_rates, turns_to
 from fleet_sim.rmf.states import Pause, SlotcarMode, Waypoint
@@ -30,8 +30,6 @@ CLOSE = 0.02
 """This near in m to a waypoint it counts as reached, or twice this far where it turned there."""
 STILL = 0.01
 """Slower than this in m/s or rad/s a robot is stationary."""
-CHARGER_REACH = 0.3
-"""This near in m to a charger a stationary robot is charged."""
 LEVEL_REACH = 0.1
 """This near in m to the height of a level a robot is on it; between levels it stays on the last one."""
 
@@ -56,12 +54,12 @@ class OnPath(DriveRule):
 
 
 class Slotcars(FeatureRows[SlotcarColumns]):
-    """Drives slotcars in each step. `levels` are the heights of levels in m, `chargers` (K, 3) places in m."""
+    """Drives slotcars in each step. `levels` are the heights of levels in m, `chargers` those of the building."""
 
     def __init__(self, world: World, table: SlotcarColumns) -> None:
         super().__init__(world, table)
         self.levels: dict[str, float] = {}
-        self.chargers: Floats = np.empty((0, 3))
+        self.chargers = Chargers(world)
         self.refused = 0
         """Requests that were refused, or were for nobody here."""
         self._tasks: dict[int, SlotcarTask] = {}
@@ -133,11 +131,12 @@ class Slotcars(FeatureRows[SlotcarColumns]):
     def step(self, dt: float) -> None:
         """Decide what all slotcars do in this step, and at which speeds they drive."""
         rows, table = self.rows, self._table
+        still = self._stationary(rows)
+        at_charger = self.chargers.look(rows, still)
         if not len(rows):
             return
-        still = self._stationary(rows)
         self._find_levels(rows)
-        self._take_modes(rows, still)
+        self._take_modes(rows, still, at_charger)
         rows = rows[table.has_path[rows] & (self._world.parent[rows] == NO_ROW)]
         if len(rows):
             self._drive(rows, dt)
@@ -159,21 +158,9 @@ class Slotcars(FeatureRows[SlotcarColumns]):
             on_mask = (gaps[np.arange(len(rows)), nearest] < LEVEL_REACH) | (self._table.level[rows] < 0)
             self._table.level[rows[on_mask]] = nearest[on_mask]
 
-    def _take_modes(self, rows: Rows, still: Bools) -> None:
-        """Set the modes that follow from where robots are and whether they move, and charge those at chargers."""
+    def _take_modes(self, rows: Rows, still: Bools, charging: Bools) -> None:
+        """Set the modes that follow from whether robots are charged and whether they move."""
         table = self._table
-        places, heights = self._world.position[rows], self._world.half_extents[rows, 2]
-        near = np.zeros(len(rows), np.bool_)
-        for charger in self.chargers:
-            offset = places - charger
-            # By its lowest point or its origin, as on levels.
-            rise = np.minimum(np.abs(offset[:, 2]), np.abs(offset[:, 2] - heights))
-            gap = offset[:, 0] * offset[:, 0] + offset[:, 1] * offset[:, 1] + rise * rise
-            near |= gap < CHARGER_REACH * CHARGER_REACH
-        charging = still & near
-        battery = self._world.tables.get("battery")
-        if isinstance(battery, FeatureColumns):
-            self._charge(battery, rows, charging)
         modes = table.mode[rows]
         acting = np.flatnonzero(~charging & (modes == SlotcarMode.PERFORMING_ACTION))
         kept = (modes == SlotcarMode.DOCKING) | (modes == SlotcarMode.ACTION_COMPLETED)
@@ -182,10 +169,6 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         for index in acting.tolist():
             after[index] = int(perform(self._world, int(rows[index]), self.tasks(int(rows[index])).action))
         table.mode[rows] = after
-
-    def _charge(self, battery: Any, rows: Rows, charging: Bools) -> None:
-        have = battery.present[rows]
-        battery.charging[rows[have]] = charging[have]
 
     def _drive(self, rows: Rows, dt: float) -> None:
         """Give `rows`, which have a path, the speeds of this step."""
@@ -241,9 +224,9 @@ class Slotcars(FeatureRows[SlotcarColumns]):
     # ---- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Any:
-        """Return the tasks by the names of the robots."""
+        """Return the tasks by the names of the robots, and the chargers."""
         label = self._world.label
-        return {
+        tasks = {
             label(row): [
                 own.task,
                 own.action,
@@ -251,23 +234,28 @@ class Slotcars(FeatureRows[SlotcarColumns]):
             ]
             for row, own in self._tasks.items()
         }
+        return {"tasks": tasks, "chargers": self.chargers.save()}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `save` returned."""
         self._tasks.clear()
         for row in self.rows.tolist():
             own = self.tasks(row)
-            given = saved.get(self._world.label(row))
+            given = saved["tasks"].get(self._world.label(row))
             if given is not None:
                 own.task, own.action, left, told, last = given
                 own.left, own.told = [Waypoint(*one) for one in left], [Waypoint(*one) for one in told]
                 own.last = Waypoint(*last[0]) if last else None
+        self.chargers.restore(saved["chargers"])
 
     def check_saved(self, saved: Any) -> None:
-        """Raise StateFileError unless `saved` are tasks."""
-        for name, given in saved.items():
+        """Raise StateFileError unless `saved` are tasks and chargers."""
+        if not {"tasks", "chargers"} <= saved.keys():
+            raise StateFileError("slotcars: it has no tasks and chargers")
+        for name, given in saved["tasks"].items():
             if len(given) != 5 or any(len(one) != len(Waypoint._fields) for part in given[2:] for one in part):
                 raise StateFileError(f"slotcar {name!r}: it has no such task: {given!r}"[:200])
+        self.chargers.check_saved(saved["chargers"])
 
     def _removed(self, rows: Rows) -> None:
         for row in rows.tolist():

@@ -19,6 +19,7 @@ from fleet_sim.core.commands import Command, Spawn
 from fleet_sim.entities.world_command import LoadWorld
 from fleet_sim.errors import FleetSimError
 from fleet_sim.ros.permissions import Permissions
+from fleet_sim.ros.refusal_counts import RefusalCounts
 from fleet_sim.ros.throttle import Throttle
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -69,6 +70,8 @@ class CommandGateway:
         self.permissions = permissions
         self.unattended_goals = 0
         """Goals whose client is gone, for /diagnostics."""
+        self.refused = RefusalCounts()
+        """Refusals by reason, for /diagnostics."""
         self._sim = sim
         self._mailbox = mailbox
         self._refusals = refusals
@@ -95,6 +98,7 @@ class CommandGateway:
 
     def reject(self, what: str, reason: object) -> None:
         """Log that something sent to the simulation was rejected; once in a while, however often it happens."""
+        self.refused.add(reason)
         self._refusals.tell(f"{what}: refused: {reason}")
 
     def _log(self, what: str, answer: Answer) -> None:

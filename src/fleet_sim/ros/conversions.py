@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion, Twist, Vector3
 from geometry_msgs.msg import Pose as PoseMsg
 
@@ -16,6 +16,8 @@ from fleet_sim.geometry import Pose
 from fleet_sim_msgs.msg import CommandResult
 
 NS_PER_S = 1_000_000_000
+LONGEST_DURATION = 2**31 - 1
+"""Seconds that a Duration can tell."""
 
 
 def time_to_msg(nanoseconds: int) -> Time:
@@ -27,6 +29,17 @@ def time_to_msg(nanoseconds: int) -> Time:
 def time_from_msg(msg: Time) -> int:
     """Return the time of a message in ns."""
     return int(msg.sec) * NS_PER_S + int(msg.nanosec)
+
+
+def duration_to_msg(seconds: float) -> Duration:
+    """Return a time span in s as a message; one that is longer than a message can tell is cut."""
+    sec, nanosec = divmod(round(min(seconds, LONGEST_DURATION) * NS_PER_S), NS_PER_S)
+    return Duration(sec=sec, nanosec=nanosec)
+
+
+def duration_from_msg(msg: Duration) -> float:
+    """Return the time span of a message in s."""
+    return float(msg.sec) + float(msg.nanosec) / NS_PER_S
 
 
 def ack_to_msg(ack: CommandAck, nanoseconds: int, error: str = "") -> CommandResult:

@@ -20,7 +20,7 @@ SLOW = 0.95
 
 
 MOST_NAMED = 20
-"""Faulty parts that are named, the most frequent first."""
+"""Faulty parts and reasons of refusals that are named, the most frequent first."""
 
 
 class DiagnosticsTopic(Interface):
@@ -69,6 +69,10 @@ class DiagnosticsTopic(Interface):
                 _value("faults", sim.guard.total),
                 _value("goals_without_client", self.bridge.gateway.unattended_goals),
                 _value("refused_commands", self.bridge.refusals.count),
+                *(
+                    _value(f"refused: {reason}", number)
+                    for reason, number in self.bridge.gateway.refused.most_common(MOST_NAMED)
+                ),
                 *(_value(f"faults of {what}", number) for what, number in sim.guard.counts.most_common(MOST_NAMED)),
                 *(_value(f"switched off: {what}", number) for what, number in off.most_common(MOST_NAMED)),
             ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from fleet_sim.actions.trajectory import JointTrajectoryAction
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.conversions import NS_PER_S, time_from_msg
+from fleet_sim.ros.conversions import NS_PER_S, duration_from_msg, time_from_msg
 from fleet_sim.ros.interface import Bridge
 
 
@@ -53,8 +53,3 @@ def start_time(bridge: Bridge, stamp: Time) -> float | None:
     # By the difference to published time, which after a reset is ahead of the clock.
     time: float = bridge.sim.clock.time + (wanted - bridge.time.last) / NS_PER_S
     return time
-
-
-def duration_from_msg(message: Duration) -> float:
-    """Return a duration in s."""
-    return float(message.sec) + float(message.nanosec) / NS_PER_S

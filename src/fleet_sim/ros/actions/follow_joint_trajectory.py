@@ -12,8 +12,9 @@ from fleet_sim.actions.base import Action
 from fleet_sim.actions.trajectory import JointTrajectoryAction, TrajectoryCause
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
+from fleet_sim.ros.conversions import duration_from_msg
 from fleet_sim.ros.roster import has_joints
-from fleet_sim.ros.trajectories import duration_from_msg, point_to_msg, trajectory_from_msg
+from fleet_sim.ros.trajectories import point_to_msg, trajectory_from_msg
 from fleet_sim_msgs.msg import Cause
 
 _Result = FollowJointTrajectory.Result

@@ -18,10 +18,10 @@ from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
+from fleet_sim.ros.conversions import duration_from_msg, duration_to_msg
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.nav2.results import check_plugin, duration_to_msg, is_on, timed, told
+from fleet_sim.ros.nav2.results import check_plugin, is_on, timed, told
 from fleet_sim.ros.nav2.waypoints import goals_of
-from fleet_sim.ros.trajectories import duration_from_msg
 from fleet_sim.spatial.trigonometry import sin_cos_of
 from fleet_sim_msgs.msg import Cause
 

@@ -14,7 +14,8 @@ from fleet_sim.actions.base import Action
 from fleet_sim.actions.move_to import MoveAction, MoveTo
 from fleet_sim.geometry import Path
 from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Progress
-from fleet_sim.ros.nav2.results import PLANNER, check_no_tree, duration_to_msg, is_on, told
+from fleet_sim.ros.conversions import duration_to_msg
+from fleet_sim.ros.nav2.results import PLANNER, check_no_tree, is_on, told
 from fleet_sim.ros.nav2.waypoints import goals_of, tour_of, waypoints_feedback, waypoints_result
 
 

@@ -17,10 +17,9 @@ from fleet_sim.entities import drive
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError, UnknownNameError
 from fleet_sim.geometry import Pose
-from fleet_sim.ros.conversions import pose_from_msg, row_to_pose_msg, time_to_msg
+from fleet_sim.ros.conversions import duration_to_msg, pose_from_msg, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.looking import LookingServers, RefusedGoal, aborted
-from fleet_sim.ros.nav2.results import duration_to_msg
 from fleet_sim.ros.nav2.waypoints import goals_of
 from fleet_sim.sites import Site
 from fleet_sim.spatial import quaternions

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from builtin_interfaces.msg import Duration
-
 from fleet_sim.config.ros_params import RosParams
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros.actions.kind import GoalOutcome
-from fleet_sim.ros.conversions import time_to_msg
+from fleet_sim.ros.conversions import duration_to_msg
 from fleet_sim_msgs.msg import Cause
 
 PLANNER = {
@@ -25,12 +23,6 @@ PLANNER = {
 def is_on(params: RosParams) -> bool:
     """Return whether robots have all of Nav2's interface."""
     return params.nav2.enabled
-
-
-def duration_to_msg(seconds: float) -> Duration:
-    """Return a time span in s as a message."""
-    passed = time_to_msg(round(seconds * 1e9))
-    return Duration(sec=passed.sec, nanosec=passed.nanosec)
 
 
 def told(result: Any, outcome: GoalOutcome, names: Mapping[int, str], codes: Any = None) -> Any:

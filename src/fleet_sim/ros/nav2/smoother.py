@@ -17,14 +17,12 @@ from fleet_sim.arrays import Bools, Floats
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.errors import FleetSimError
 from fleet_sim.gate.bounds import check_extent
-from fleet_sim.ros.conversions import poses_from_msgs, row_to_pose_msg, time_to_msg
+from fleet_sim.ros.conversions import duration_from_msg, duration_to_msg, poses_from_msgs, row_to_pose_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.costmaps import INSCRIBED, Costs
 from fleet_sim.ros.nav2.looking import LookingServers, RefusedGoal, aborted
 from fleet_sim.ros.nav2.maps import RobotMaps
-from fleet_sim.ros.nav2.results import duration_to_msg
 from fleet_sim.ros.nav2.smoothing import IsFree, Smoothed, dense, headings, is_clear, smoothed
-from fleet_sim.ros.trajectories import duration_from_msg
 from fleet_sim.sensors import OccupancyGrid
 from fleet_sim.sites import Site, Zone, ZoneKind
 from fleet_sim.spatial import quaternions

@@ -11,6 +11,7 @@ from fleet_sim.config.ros_params import RmfParams
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.rmf.building_map import building_map
+from fleet_sim.ros.rmf.chargers import ChargerTopics
 from fleet_sim.ros.rmf.doors import DoorTopics
 from fleet_sim.ros.rmf.lifts import LiftTopics
 from fleet_sim.ros.rmf.robots import RobotTopics
@@ -30,11 +31,14 @@ class RmfTopics:
         self._doors = DoorTopics(bridge, doors)
         self._lifts = LiftTopics(bridge, use("lift"), doors)
         self._cells = WorkcellTopics(bridge, use("workcell"))
-        self._topics = [*self._cells.topics, *self._robots.topics, *self._doors.topics, *self._lifts.topics]
+        self._chargers = ChargerTopics(bridge, slotcars.chargers)
+        parts = self._cells, self._robots, self._doors, self._lifts, self._chargers
+        self._topics = [topic for part in parts for topic in part.topics]
         self._robot_times = clock.schedule(params.robot_state)
         self._door_times = clock.schedule(params.door_states)
         self._cell_times = clock.schedule(params.workcell_states)
         self._lift_times = clock.schedule(params.lift_states)
+        self._charger_times = clock.schedule(params.charger_states)
         building = sim.extensions.find_manager("building")
         if building is None:
             return
@@ -55,6 +59,7 @@ class RmfTopics:
             self._doors.publish(now)
         self._cells.publish(now, due=self._cell_times.poll() is not None)
         self._lifts.publish(now, due=self._lift_times.poll() is not None)
+        self._chargers.publish(now, due=self._charger_times.poll() is not None)
 
     async def _answer_map(self, request: Any, response: Any) -> Any:
         response.building_map = self._map
