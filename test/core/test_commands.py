@@ -36,6 +36,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cancel_orders": {"ids": ("o1",), "reason": "late"},
     "set_stations_open": {"stations": ("a",), "open": False},
     "move_doors": {"names": ("a",), "open": False},
+    "switch_lights": {"names": ("a",), "lit": False, "color": (1.0, 0.0, 0.5)},
     "run_conveyors": {"names": ("a",), "running": False},
     "serve_robot": {"cell": "a", "robots": ("b",), "request": "r"},
     "call_lift": {"lift": "a", "floor": "L2"},

@@ -1,4 +1,4 @@
-"""Equipment of buildings: doors, lifts, conveyors, dispensers and ingestors. Import the names below from here."""
+"""Equipment of buildings: doors, lifts, conveyors, lights, dispensers and ingestors. Import these names from here."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fleet_sim.equipment.lift_settings import LiftFloorSettings as LiftFloorSettings
     from fleet_sim.equipment.lift_settings import LiftSettings as LiftSettings
     from fleet_sim.equipment.lifts import Lifts as Lifts
+    from fleet_sim.equipment.light_commands import SwitchLights as SwitchLights
+    from fleet_sim.equipment.light_settings import LightSettings as LightSettings
+    from fleet_sim.equipment.lights import Lights as Lights
     from fleet_sim.equipment.storeys import StoreyRouter as StoreyRouter
     from fleet_sim.equipment.storeys import offer_building_routes as offer_building_routes
     from fleet_sim.equipment.workcell_commands import ServeRobot as ServeRobot

@@ -1,0 +1,41 @@
+"""The key `light` of an entry, which `setup.cfg` declares: it connects lights to a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fleet_sim.core.features import Feature, FeatureHost
+from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.equipment.light_columns import LightColumns
+from fleet_sim.equipment.light_commands import SwitchLights
+from fleet_sim.equipment.light_settings import LightSettings
+from fleet_sim.equipment.lights import Lights
+
+
+class LightFeature(Feature[LightSettings, LightColumns]):
+    """Lights: `light:` in an entry, `sim.features.use("light")` is the Lights."""
+
+    doc = "Makes it a signal light that is on, off or blinks."
+    settings = LightSettings
+    table = LightColumns
+
+    def values(self, settings: LightSettings) -> Mapping[str, Any]:
+        """Return the columns of a light with `settings`."""
+        return {"color": settings.color, "switched_on": settings.lit, "blink": settings.blink}
+
+    def start(self, host: FeatureHost, table: LightColumns) -> Lights:
+        """Light them as they are to be at the end of the step."""
+        lights = Lights(host.world, table)
+        host.pipeline.add(System("lights", Phase.UPDATE, lights.step), before="motion")
+        host.dispatcher.handle(SwitchLights, lights.switch)
+        return lights
+
+    def leave(self, part: Lights, table: LightColumns, rows: Any) -> None:
+        """Take back the colors that showed whether they were lit."""
+        for row in rows.tolist():
+            if table.present[row]:
+                part.world.look.paint(row, None, None)
+
+
+FEATURE = LightFeature()

@@ -1,0 +1,66 @@
+"""Conveyors in ROS 2: <belt>/set_speed, <belt>/set_running, and <belt>/speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from std_msgs.msg import Float64
+from std_srvs.srv import SetBool
+
+from fleet_sim.arrays import Rows
+from fleet_sim.equipment import RunConveyors
+from fleet_sim.ros.feature_topics import FeatureCommandTopic, FeatureStateTopic, having
+from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros.per_robot import Endpoints
+from fleet_sim.ros.roster import Roster
+
+
+class ConveyorCommands(FeatureCommandTopic):
+    """Lets a belt run at a speed that is sent to it, in m/s, or run and stand on request."""
+
+    feature = "conveyor"
+    message_type = Float64
+    topic = "set_speed"
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        self._services = Endpoints(bridge, "commands", self._serve, bridge.node.destroy_service)
+
+    def on_fleet_changed(self, roster: Roster) -> None:
+        super().on_fleet_changed(roster)
+        # Services belong to the executor's thread.
+        belts = having(self.bridge.sim.world, self.feature)
+        self.bridge.mailbox.post(partial(self._services.on_fleet_changed, belts))
+
+    def command(self, name: str, message: Float64) -> RunConveyors:
+        return RunConveyors(names=(name,), speed=message.data, source=self.topic)
+
+    def _serve(self, name: str) -> Any:
+        async def set_running(request: Any, response: Any) -> Any:
+            gateway = self.bridge.gateway
+            command = RunConveyors(names=(name,), running=request.data, source="set_running")
+            ack = await gateway.wait(gateway.send(lambda: command))
+            response.success = ack.ok
+            response.message = ", ".join(ack.rejected.values())
+            return response
+
+        return self.bridge.serve(SetBool, f"{name}/set_running", set_running)
+
+
+class ConveyorSpeeds(FeatureStateTopic):
+    """Publishes the speed of each belt in m/s along its x axis, 0 while it stands."""
+
+    feature = "conveyor"
+    message_type = Float64
+    topic = "speed"
+
+    def values(self, rows: Rows) -> Sequence[float]:
+        table: Any = self.bridge.sim.world.tables[self.feature]
+        speeds: list[float] = np.where(table.running[rows], table.speed[rows], 0.0).tolist()
+        return speeds
+
+    def message(self, value: float) -> Float64:
+        return Float64(data=value)
