@@ -20,6 +20,9 @@ AUDIT_READY := $(AUDIT_VENV)/.ready
 # A distribution of its own, with targets of the same names; here it shares the virtual environment.
 POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV)) JOBS=$(JOBS)
 
+# Tests start hundreds of processes: without kept byte code each compiles the whole package anew, and takes twice as long to start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints test-pythons bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
 

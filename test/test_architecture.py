@@ -16,12 +16,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "fleet_sim"
 
 
+@cache
 def features() -> list[str]:
     """The parts that are features and nothing else: of those that setup.cfg declares, some have others above them."""
     setup = configparser.ConfigParser()
@@ -92,6 +91,7 @@ RESERVED = {
 # Strings that name a module of a floor above, each with the reason why it may.
 NAMED: dict[tuple[str, str], str] = {}
 MODULES = sorted(PACKAGE.rglob("*.py"))
+PARTS = {name for _, parts in LAYERS for name in parts}
 
 
 def part_of(module: Path) -> str:
@@ -109,6 +109,7 @@ def allowed_for(part: str) -> set[str]:
     raise AssertionError(f"{part!r} has no place in LAYERS; put it where its imports point")
 
 
+@cache
 def floor_of(module: Path) -> str:
     """The part whose imports `module` may have: a feature's `ros.py` stands on the floor of `ros`."""
     feature = part_of(module) in features() and module.relative_to(PACKAGE).parts[1:] == ("ros.py",)
@@ -120,33 +121,39 @@ def allowed_in(module: Path) -> set[str]:
     return allowed_for(floor_of(module))
 
 
+Found = list[tuple[int, str]]
+"""Lines, with the dotted names that stand in them."""
+
+
 @cache
-def tree_of(module: Path) -> ast.Module:
-    """The parsed source of `module`."""
-    return ast.parse(module.read_text(encoding="utf-8"))
-
-
-def imports_of(module: Path) -> Iterator[tuple[int, str]]:
-    """Every (line, dotted name) that `module` imports, at any depth."""
-    for node in ast.walk(tree_of(module)):
+def names_in(module: Path) -> tuple[Found, Found]:
+    """What `module` imports, at any depth, and the modules of fleet_sim in its strings, docstrings left out."""
+    imports, strings, prose = Found(), Found(), set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            imports.extend((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}:{node.lineno}: write imports in full, not relative"
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            imports.extend((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Expr):
+            # The walk comes to a statement before it comes to what is in it.
+            prose.add(node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
+            strings.extend((node.lineno, name) for name in re.findall(r"\bfleet_sim(?:\.\w+)+", node.value))
+    return imports, strings
 
 
-def strings_of(module: Path) -> Iterator[tuple[int, str]]:
-    """Every (line, dotted name) of a module of fleet_sim that stands in a string of `module`, docstrings left out."""
-    prose = {node.value for node in ast.walk(tree_of(module)) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree_of(module)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
-            for name in re.findall(r"\bfleet_sim(?:\.\w+)+", node.value):
-                yield node.lineno, name
+def imports_of(module: Path) -> Found:
+    return names_in(module)[0]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(module: Path) -> None:
+def strings_of(module: Path) -> Found:
+    return names_in(module)[1]
+
+
+# Each rule is one test that names every fault of the tree: one test for each module took longer than what it tests.
+def imports_of_others(module: Path) -> Iterator[str]:
+    """The faults of what `module` imports from the package."""
     part = part_of(module)
     if part == "__init__":
         return
@@ -156,24 +163,31 @@ def test_imports_point_one_way(module: Path) -> None:
         if first != "fleet_sim":
             continue
         target = rest.split(".")[0]
-        known = {name for _, parts in LAYERS for name in parts}
-        if target in known:
-            assert target in allowed, f"{module}:{line}: {part} must not import {target}"
-        else:
+        if target in PARTS:
+            if target not in allowed:
+                yield f"{module}:{line}: {part} must not import {target}"
+        elif not outermost:
             # The package re-exports names for its users; inside, that would be a way around the order.
-            assert outermost, f"{module}:{line}: import from the module that defines {name}, not from fleet_sim"
+            yield f"{module}:{line}: import from the module that defines {name}, not from fleet_sim"
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_string_names_a_module_of_a_floor_above(module: Path) -> None:
-    part = part_of(module)
-    if part == "__init__":
-        return
-    known = {name for _, parts in LAYERS for name in parts}
-    for line, name in strings_of(module):
-        target = name.split(".")[1]
-        if target in known and (str(module.relative_to(PACKAGE)), name) not in NAMED:
-            assert target in allowed_in(module), f"{module}:{line}: {part} must not name {name}"
+def test_imports_point_one_way() -> None:
+    assert [fault for module in MODULES for fault in imports_of_others(module)] == []
+
+
+def test_no_string_names_a_module_of_a_floor_above() -> None:
+    named = (
+        (module, line, name)
+        for module in MODULES
+        if part_of(module) != "__init__"
+        for line, name in strings_of(module)
+        if name.split(".")[1] in PARTS and (str(module.relative_to(PACKAGE)), name) not in NAMED
+    )
+    assert [
+        f"{module}:{line}: {part_of(module)} must not name {name}"
+        for module, line, name in named
+        if name.split(".")[1] not in allowed_in(module)
+    ] == []
 
 
 def name_of(module: Path) -> str:
@@ -249,11 +263,18 @@ def test_no_modules_import_each_other() -> None:
     assert [sorted(circle) for circle in circles(import_graph())] == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_foreign_modules_stay_in_their_part(module: Path) -> None:
-    for line, name in imports_of(module):
-        owners = RESERVED.get(name.split(".")[0])
-        assert owners is None or floor_of(module) in owners, f"{module}:{line}: only {owners} may import {name}"
+def test_foreign_modules_stay_in_their_part() -> None:
+    foreign = (
+        (module, line, name.split(".")[0])
+        for module in MODULES
+        for line, name in imports_of(module)
+        if name.split(".")[0] in RESERVED
+    )
+    assert [
+        f"{module}:{line}: only {RESERVED[name]} may import {name}"
+        for module, line, name in foreign
+        if floor_of(module) not in RESERVED[name]
+    ] == []
 
 
 def test_importing_fleet_sim_loads_nothing_heavy() -> None:

@@ -18,11 +18,11 @@ from control_msgs.msg import JointTrajectoryControllerState
 SCENARIO = """
 simulation: {timestep: 0.05, target_rtf: 10.0}
 robots:
-  - {name: arm, pose: [0, 0, 0], urdf_path: arm6, joint_positions: {joint_4: -1.5}}
+  - {name: welder, pose: [0, 0, 0], urdf_path: arm6, joint_positions: {joint_4: -1.5}}
   - {name: cart, pose: [0, 3, 0.15], shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}}
 ros: {joint_controller: arm_controller}
 """
-PREFIX = "/arm/arm_controller"
+PREFIX = "/welder/arm_controller"
 
 
 def way(seconds: int, position: float) -> JointTrajectory:
@@ -49,6 +49,6 @@ def test_topic_action_and_state_have_the_name_of_the_controller(tmp_path: Path) 
         client.publisher(JointTrajectory, f"{PREFIX}/joint_trajectory").publish(way(0, -1.0))
         client.until(lambda: states and states[-1].feedback.positions[0] == -1.0, "the end of the jump")
         assert min(state.error.positions[0] for state in states) < -0.5
-        plain = {"/arm/joint_trajectory", "/arm/follow_joint_trajectory/_action/status", "/arm/controller_state"}
+        plain = {f"/welder/{name}" for name in ("joint_trajectory", "follow_joint_trajectory/_action/status", "controller_state")}
         names = {name for name, _ in client.node.get_topic_names_and_types()}
         assert not names & (plain | {"/cart/arm_controller/controller_state"})
