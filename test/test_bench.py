@@ -22,6 +22,7 @@ def test_every_size_is_measured_in_every_way(monkeypatch: pytest.MonkeyPatch) ->
     assert set(Plan((10, 20), quick=True, steps=1).compared()) < set(cases)
 
 
+@pytest.mark.slow
 def test_bench_measures_fleet_sim_alone_where_there_is_no_peer(tmp_path: Path) -> None:
     pytest.importorskip("pybullet")
     out = tmp_path / "bench.json"

@@ -210,6 +210,7 @@ def test_a_feature_that_cannot_start_leaves_no_table(sim: Sim) -> None:
     assert "broken" not in sim.world.tables and sim.features.used == ()
 
 
+@pytest.mark.slow
 def test_a_folder_beside_the_package_is_enough(tmp_path: Path) -> None:
     """From the file of another distribution to `schema`, `check`, `run` and the hash."""
     (tmp_path / "theirs.py").write_text(Path(load_feature.__file__).read_text(encoding="utf-8"), encoding="utf-8")

@@ -24,6 +24,7 @@ def display() -> Iterator[str]:
         yield name
 
 
+@pytest.mark.slow
 def test_keys_pause_step_fade_and_resume(display: str) -> None:
     with subprocess.Popen(
         [sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, text=True, env=window_environment(display)

@@ -80,6 +80,7 @@ def later(whole: Trace, first: int, steps: int) -> Trace:
 SHORT = ["milling.yaml", "sites/warehouse.yaml"]
 
 
+@pytest.mark.slow
 def test_scenarios_go_on_in_another_process(tmp_path: Path) -> None:
     verified(SHORT, tmp_path, 20, 10)
 

@@ -36,6 +36,7 @@ def test_scenarios_of_the_page_are_whole(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_a_tutorial_works_as_it_is_written(path: Path, tmp_path: Path) -> None:
     blocks = code_blocks(path)
     assert sum(text.count("\n") for _, text in blocks) <= LONGEST_CODE

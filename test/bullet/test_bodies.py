@@ -130,6 +130,7 @@ def test_removed_entities_leave_no_body(scene: Scene) -> None:
     assert scene.mirror.rows_of_bodies([body]).tolist() == [-1]
 
 
+@pytest.mark.slow
 def test_ten_thousand_cycles_leave_nothing_behind(scene: Scene) -> None:
     def cycles() -> float:
         before = _rss_kb()

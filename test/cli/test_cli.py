@@ -15,6 +15,7 @@ import fleet_sim
 from fleet_sim.cli.main import SUBCOMMANDS
 
 
+@pytest.mark.slow
 def test_help_shows_examples_that_parse() -> None:
     done = fleet_sim_command("--help")
     assert done.returncode == 0
@@ -97,6 +98,7 @@ def test_run_says_what_happened() -> None:
     assert re.search(r"^state hash: \w+$", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_run_opens_no_window_where_there_is_no_display_and_nobody_asked_for_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

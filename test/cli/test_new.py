@@ -9,6 +9,7 @@ from command_line import fleet_sim_command
 
 
 @pytest.mark.parametrize(("name", "file"), [("hall", "hall.yaml"), ("my.fleet", "my.fleet.yaml"), ("a.yml", "a.yml")])
+@pytest.mark.slow
 def test_a_new_scenario_runs_without_a_collision(tmp_path: Path, name: str, file: str) -> None:
     done = fleet_sim_command("new", name, cwd=tmp_path)
     assert done.stdout == f"{file}: written. Try: fleet-sim run {file}\n"

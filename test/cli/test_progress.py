@@ -79,6 +79,7 @@ def test_shells_can_complete_commands_options_and_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+@pytest.mark.slow
 def test_a_terminal_gets_a_drawn_table_and_lines_that_fit(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     import pty

@@ -56,6 +56,7 @@ def test_several_seeds_make_one_table(scenario: Path) -> None:
     assert [line[0] for line in lines] == ["3", "7", "8"]
 
 
+@pytest.mark.slow
 def test_the_table_of_seeds_has_goals(scenario: Path) -> None:
     move = "{type: move, path: [[1, 0, 0], [2, 0, 0]]}"
     scenario.write_text(f"robots: [{{name: a, urdf_path: diff_base, pose: [0, 0, 0], actions: [{move}]}}]\n")

@@ -175,6 +175,7 @@ def test_meshes_are_measured_by_the_solver() -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 @example(3221, True)  # where one body stops it, it is in another whose corner it cut
+@pytest.mark.slow
 def test_a_crowd_never_gets_deeper_and_rows_do_not_matter(seed: int, turning: bool) -> None:
     rng = np.random.default_rng(seed)
     count = 40

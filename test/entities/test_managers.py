@@ -174,6 +174,7 @@ def test_a_reset_gives_a_manager_its_members_back(sim: MultiRobotSimulationCore)
     assert manager.agents == robots
 
 
+@pytest.mark.slow
 def test_many_cycles_of_spawning_and_removing_leave_nothing_behind(sim: MultiRobotSimulationCore) -> None:
     manager = AgentManager(sim)
     for _ in range(300):

@@ -148,6 +148,7 @@ def test_videos_are_recorded(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["FleetSim/FrankaVelocity-v0", "FleetSim/Navigation-v0"])
+@pytest.mark.slow
 def test_sync_and_async_vectors_agree(name: str) -> None:
     arguments = FAST.get(name, {})
     sync = gymnasium.make_vec(name, num_envs=2, vectorization_mode="sync", **arguments)
@@ -191,6 +192,7 @@ def grown_by_resets(name: str, warm_up: int, count: int, **arguments: Any) -> fl
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
 @pytest.mark.parametrize("name", ["FleetSim/FrankaVelocity-v0", "FleetSim/Navigation-v0"])
+@pytest.mark.slow
 def test_resets_do_not_take_memory(name: str) -> None:
     assert grown_by_resets(name, 20, 60) < 4.0
 

@@ -151,6 +151,7 @@ def test_a_fleet_manager_and_a_route_share_a_lift(building: Sim) -> None:
         (((10.0, 4.0), (10.0, 4.0)), ((10.0, 4.0), (10.0, 4.0)), 0),
     ],
 )
+@pytest.mark.slow
 def test_robots_that_want_to_go_opposite_ways_get_past_each_other(
     building: Sim,
     up: tuple[tuple[float, float], tuple[float, float]],

@@ -102,6 +102,7 @@ def seconds_of(clocks: list[Clock]) -> list[float]:
     return [clock.clock.sec + 1e-9 * clock.clock.nanosec for clock in clocks]
 
 
+@pytest.mark.slow
 def test_jumps_of_the_systems_clock_change_nothing(faulty: tuple[Faulty, Client]) -> None:
     world, client = faulty
     clocks = client.listen(Clock, "/clock", 100)

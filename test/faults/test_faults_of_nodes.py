@@ -114,6 +114,7 @@ def assert_serves(client: Client, robot: str = "robot_0") -> None:
     client.until(lambda: clocks and clocks[-1].clock.sec >= clocks[0].clock.sec + 10, "time")
 
 
+@pytest.mark.slow
 def test_a_client_that_is_killed_in_the_middle_of_its_goal(fleet: Running) -> None:
     node, client = fleet
     other = Other(DRIVES)
@@ -147,6 +148,7 @@ def test_a_node_that_is_killed_in_the_middle_of_goals_and_spawns(fleet: Running,
     assert code == 0
 
 
+@pytest.mark.slow
 def test_a_subscriber_that_hangs_holds_nobody_up(fleet: Running) -> None:
     _, client = fleet
     other = Other(LISTENS)
@@ -157,6 +159,7 @@ def test_a_subscriber_that_hangs_holds_nobody_up(fleet: Running) -> None:
         other.kill()
 
 
+@pytest.mark.slow
 def test_resets_in_the_middle_of_goals(fleet: Running) -> None:
     _, client = fleet
     clocks = client.listen(Clock, "/clock", 100)

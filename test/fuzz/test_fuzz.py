@@ -91,6 +91,7 @@ def test_every_target_is_tested(targets: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.slow
 def test_seeds_are_read_and_mutants_read_or_refused(targets: ModuleType, name: str, tmp_path: Path) -> None:
     from random import Random
 
@@ -117,6 +118,7 @@ def test_what_was_a_fault_is_none_any_more(targets: ModuleType, path: Path) -> N
     assert outcome_of(target, path.read_bytes(), Watch(60.0)).fault == ""
 
 
+@pytest.mark.slow
 def test_a_run_prints_a_table(tmp_path: Path) -> None:
     done = run(tmp_path, "--most", "40", "--target", "site", "--target", "mesh", "--engine", "mutants")
     assert done.returncode == 0, done.stdout + done.stderr

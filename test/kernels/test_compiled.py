@@ -42,6 +42,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow
 def test_a_change_in_another_file_is_seen_in_spite_of_the_cache(tmp_path: Path) -> None:
     # Numba alone looks at the file of the outermost function only.
     for factor in (2, 5):
@@ -79,6 +80,7 @@ def test_numba_is_loaded_by_the_first_call_only() -> None:
     assert words_of(code) == ["False"]
 
 
+@pytest.mark.slow
 def test_a_constant_of_another_file_that_changes_makes_new_machine_code(tmp_path) -> None:
     # In processes of their own, as a program is changed between two runs.
     (tmp_path / "shapes.py").write_text("from typing import NamedTuple\nimport numpy as np\nFACTOR = 2\n")
@@ -93,6 +95,7 @@ def test_a_constant_of_another_file_that_changes_makes_new_machine_code(tmp_path
     assert run().stdout.split() == ["150000"]
 
 
+@pytest.mark.slow
 def test_machine_code_kept_for_classes_that_are_gone_is_made_anew(tmp_path: Path) -> None:
     source = (
         "from typing import NamedTuple\nimport numpy as np\nfrom fleet_sim.kernels import compiled\n"

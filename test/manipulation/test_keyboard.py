@@ -117,6 +117,7 @@ def running(display: str, config: Path) -> Iterator[tuple[Callable[[str], str], 
             program.kill()
 
 
+@pytest.mark.slow
 def test_the_example_serves_the_keys_of_a_window(tmp_path: Path) -> None:
     pytest.importorskip("pybullet")
     config = tmp_path / "bin.yaml"

@@ -207,6 +207,7 @@ def test_a_crowd_of_differential_robots_loses_less_than_a_quarter_and_never_touc
     assert longest < 100.0
 
 
+@pytest.mark.slow
 def test_nobody_stays_behind_when_all_of_a_circle_change_sides() -> None:
     """Some stop for good beside robots that are parked at their goals, unless they give way to what does not."""
     pytest.importorskip("numba")

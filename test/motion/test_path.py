@@ -40,6 +40,7 @@ def test_a_circle_is_driven_round_without_stopping(count: int) -> None:
     law=st.sampled_from([OMNI, DIFFERENTIAL]),
     dt=st.sampled_from([0.02, 0.1, 0.4]),
 )
+@pytest.mark.slow
 def test_random_paths_keep_the_limits_and_end_exactly(seed: int, scale: float, law: str, dt: float) -> None:
     random = np.random.default_rng(seed)
     paths = [random.normal(size=(random.integers(1, 8), 3)) * scale for _ in range(6)]

@@ -208,6 +208,7 @@ def test_answers_are_checked(answer: list[tuple[int, int]], message: str) -> Non
         check(request(costs), [Assignment(*pair) for pair in answer])
 
 
+@pytest.mark.slow
 def test_waiting_makes_up_for_a_long_way(tmp_path: Path) -> None:
     entries = [{"id": "far", "pick": "gate", "drop": "dock"}]
     # A stream of near orders would keep the far one waiting for ever.

@@ -26,6 +26,7 @@ def states(sim: fs.MultiRobotSimulationCore) -> list[RobotState]:
 
 
 @pytest.mark.parametrize("policy", ["threshold", "opportunity"])
+@pytest.mark.slow
 def test_a_robot_charges_in_time_and_never_runs_empty(tmp_path: Path, policy: str) -> None:
     charging = {"policy": policy, "options": {"low": 0.4}, "period": 1.0}
     # Enough for an order and the way to the charger from the lowest level on.

@@ -87,6 +87,7 @@ def test_a_reset_gathers_anew_and_robots_may_go(tmp_path: Path, scenario: dict[s
         sim.step_once()
 
 
+@pytest.mark.slow
 def test_two_allocators_are_compared_on_one_page(
     tmp_path: Path, scenario: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,6 +120,7 @@ def released(sim: fs.MultiRobotSimulationCore, seconds: float) -> list[tuple[str
     return [(name, orders.status(name).stops, orders.status(name).released) for name in orders.names]
 
 
+@pytest.mark.slow
 def test_arrivals_depend_on_the_seed_alone(tmp_path: Path) -> None:
     stream = {"per_hour": [360.0], "load": [1.0, 5.0], "due_after": 60.0}
     seen = []

@@ -78,6 +78,7 @@ def until(sim: Sim, state: ChargerState) -> None:
     raise AssertionError(f"it is {dock(sim).state!r}, not {state!r}")
 
 
+@pytest.mark.slow
 def test_a_request_is_assigned_charged_released_and_idle_again(sim: Sim) -> None:
     request = RequestCharge(charger="dock", robot="car", fleet="porters", request="r1")
     assert ask(sim, request) == {}

@@ -121,6 +121,7 @@ def lifted(**lift: Any) -> Places:
 
 
 @pytest.mark.parametrize("name", LIFT)
+@pytest.mark.slow
 def test_settings_of_lifts(name: str) -> None:
     assert lifted(**{name: LIFT[name]}) != lifted()
 

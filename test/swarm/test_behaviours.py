@@ -113,15 +113,18 @@ def judge(behaviour: Behaviour, outcomes: list[tuple[dict[str, float], dict[str,
 
 
 @pytest.mark.parametrize(("behaviour", "reach"), [(MILLING, 2.0), (AGGREGATION, 8.0), (FLOCKING, 2.5)], ids=name_of)
+@pytest.mark.slow
 def test_it_comes_about_from_every_seed(behaviour: Behaviour, reach: float) -> None:
     judge(behaviour, side_by_side(behaviour, reach))
 
 
+@pytest.mark.slow
 def test_dispersal_comes_about_from_every_seed() -> None:
     judge(DISPERSAL, side_by_side(DISPERSAL, 1.4, time_step=0.2))
 
 
 @pytest.mark.parametrize("behaviour", [CYCLIC_PURSUIT, FOLLOW], ids=name_of)
+@pytest.mark.slow
 def test_it_comes_about_from_every_seed_in_steps_of_a_fifth_of_a_second(behaviour: Behaviour) -> None:
     judge(behaviour, [run(behaviour, seed=seed, time_step=0.2) for seed in SEEDS])
 

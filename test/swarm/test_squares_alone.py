@@ -143,6 +143,7 @@ def test_run_together_returns_the_averages_of_each_world() -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.slow
 def test_a_search_finds_the_same_together_and_one_after_the_other(tmp_path: Path, processes: int) -> None:
     settings = {
         "world": shipped("milling"),

@@ -53,6 +53,7 @@ def frames(messages: list[Any]) -> dict[str, str]:
     return {transform.child_frame_id: transform.header.frame_id for transform in transforms}
 
 
+@pytest.mark.slow
 def test_three_goals_bring_a_parcel_from_the_shelf_to_the_station(tmp_path: Path) -> None:
     goals = [command for command in commands_of("mobile_manipulator") if "send_goal" in command]
     assert len(goals) == 3
@@ -71,6 +72,7 @@ def test_three_goals_bring_a_parcel_from_the_shelf_to_the_station(tmp_path: Path
         assert place(client, "parcel_1") == pytest.approx([0.0, 2.85, 0.752])
 
 
+@pytest.mark.slow
 def test_an_arm_that_stands_still_works_by_the_printed_commands(tmp_path: Path) -> None:
     with launched(tmp_path / "launch.log", "arm.launch.py", "rtf:=8") as client:
         client.until(lambda: place(client, "cube_1"), "the cubes")
@@ -80,6 +82,7 @@ def test_an_arm_that_stands_still_works_by_the_printed_commands(tmp_path: Path) 
         assert place(client, "cube_1") == pytest.approx([0.2, 0.5, 0.03])
 
 
+@pytest.mark.slow
 def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> None:
     with launched(tmp_path / "launch.log", "arm.launch.py", "rtf:=8") as client:
         both = Pick.Goal(object="cube_0", use_approach=False, use_arm=True, joint_targets=[0.0])
@@ -124,6 +127,7 @@ def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> No
         assert "tcp_link" in client.call(Attach, "/sim/attach", attach).message
 
 
+@pytest.mark.slow
 def test_a_bin_is_emptied_through_ros_alone(tmp_path: Path) -> None:
     pytest.importorskip("pybullet")
     commands = commands_of("bin_picking")

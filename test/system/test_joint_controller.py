@@ -49,6 +49,9 @@ def test_topic_action_and_state_have_the_name_of_the_controller(tmp_path: Path) 
         client.publisher(JointTrajectory, f"{PREFIX}/joint_trajectory").publish(way(0, -1.0))
         client.until(lambda: states and states[-1].feedback.positions[0] == -1.0, "the end of the jump")
         assert min(state.error.positions[0] for state in states) < -0.5
-        plain = {f"/welder/{name}" for name in ("joint_trajectory", "follow_joint_trajectory/_action/status", "controller_state")}
+        plain = {
+            f"/welder/{name}"
+            for name in ("joint_trajectory", "follow_joint_trajectory/_action/status", "controller_state")
+        }
         names = {name for name, _ in client.node.get_topic_names_and_types()}
         assert not names & (plain | {"/cart/arm_controller/controller_state"})

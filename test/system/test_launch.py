@@ -70,6 +70,7 @@ def test_rviz_is_started_beside_a_running_simulation(tmp_path: Path) -> None:
 
 # nav2.launch.py starts nothing where Nav2 is not installed.
 @pytest.mark.parametrize("name", ["arm", "bin_picking", "fleet", "mobile_manipulator", "rmf", "sensors", "warehouse"])
+@pytest.mark.slow
 def test_rviz_shows_only_topics_that_are_there(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretended_rviz(tmp_path / "ros")
     known = os.environ.get("AMENT_PREFIX_PATH")
@@ -97,6 +98,7 @@ def test_the_launch_test_passes() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_pytest_collects_the_tests_beside_the_plugins_of_ros() -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "test/ros", "test/system"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)

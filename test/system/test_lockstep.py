@@ -43,6 +43,7 @@ def lockstep_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_nodes_with_steps_of_their_own_share_one_clock(tmp_path: Path) -> None:
     with ExitStack() as stack:
         stack.enter_context(node(tmp_path, LEFT, 0.05))

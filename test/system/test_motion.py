@@ -66,6 +66,7 @@ def transform(parent: str, child: str, x: float, yaw: float = 0.0) -> TransformS
     return stamped
 
 
+@pytest.mark.slow
 def test_goals_are_taken_in_frames_other_nodes_publish(fleet: Running) -> None:
     _, client = fleet
     static, dynamic = StaticTransformBroadcaster(client.node), TransformBroadcaster(client.node)

@@ -37,6 +37,7 @@ def fleet(node: tuple[NodeProcess, Client]) -> list[Navigator]:
     return [Navigator(node[1], robot) for robot in FLEET]
 
 
+@pytest.mark.slow
 def test_the_settings_of_nav2_count(tmp_path: Path) -> None:
     """Every setting with another value than in the tests below, where all have their defaults.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from node_program import Client, running
 
@@ -24,6 +25,7 @@ def figures(message: Any) -> dict[str, str]:
     return {value.key: value.value for value in message.status[0].values}
 
 
+@pytest.mark.slow
 def test_a_robot_goes_on_without_its_client_and_that_is_told(tmp_path: Path) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=1") as (process, client):
         goal_of_a_client_that_leaves("robot_0")
@@ -36,6 +38,7 @@ def test_a_robot_goes_on_without_its_client_and_that_is_told(tmp_path: Path) -> 
         assert process.output().count("the robot goes on") == 1
 
 
+@pytest.mark.slow
 def test_a_goal_ends_after_the_timeout_where_that_is_asked_for(tmp_path: Path) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=2", "-p", "client_timeout:=5.0") as (process, client):
         far = MoveTo.Goal()
@@ -56,6 +59,7 @@ def test_a_wrong_timeout_is_refused(tmp_path: Path) -> None:
         assert "client_timeout: must be 0 to" in process.output()
 
 
+@pytest.mark.slow
 def test_a_second_node_of_the_name_is_told_once(tmp_path: Path) -> None:
     with running(tmp_path / "one.log", "-p", "robots:=1") as (one, client):
         client.until(lambda: "ctrl-c ends" in one.output(), "the first node")

@@ -106,6 +106,7 @@ def test_a_fault_in_the_simulation_ends_it_with_its_traceback(tmp_path: Path) ->
     assert "RuntimeError: this system is broken" in process.output()
 
 
+@pytest.mark.slow
 def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
     client = Client()
     states: list[FleetState] = []
@@ -122,6 +123,7 @@ def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
         client.close()
 
 
+@pytest.mark.slow
 def test_a_signal_in_a_long_first_step_ends_it_well(tmp_path: Path) -> None:
     # As where compiled code is loaded on a busy machine.
     program = tmp_path / "long.py"

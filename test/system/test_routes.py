@@ -28,6 +28,7 @@ def fleet(tmp_path: Path) -> Iterator[Running]:
         yield both
 
 
+@pytest.mark.slow
 def test_move_to_takes_a_route_where_it_is_asked_to(fleet: Running) -> None:
     _, client = fleet
     odoms = client.listen(Odometry, "/amr/odom")
@@ -53,6 +54,7 @@ def test_a_goal_in_a_wall_is_aborted_with_the_reason(fleet: Running) -> None:
     assert result.text == "the goal (7.5, 12.5) is in a wall"
 
 
+@pytest.mark.slow
 def test_nav2_clients_always_get_a_route(fleet: Running) -> None:
     nav2 = pytest.importorskip("nav2_msgs.action")
     _, client = fleet

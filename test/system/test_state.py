@@ -233,6 +233,7 @@ def test_diagnostics_count_the_steps_that_begin_late(tmp_path: Path) -> None:
         assert (status.level, status.message[:13]) == (DiagnosticStatus.WARN, "falls behind:")
 
 
+@pytest.mark.slow
 def test_a_hundred_robots_commanded_at_once_all_move(tmp_path: Path) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=100") as (_, client):
         states = client.listen(FleetState, "/fleet/states")
@@ -245,6 +246,7 @@ def test_a_hundred_robots_commanded_at_once_all_move(tmp_path: Path) -> None:
         client.until(lambda: states and all(robot.moving for robot in states[-1].robots), "all to move")
 
 
+@pytest.mark.slow
 def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=1", "-r", "__ns:=/left") as (_, client):
         odoms = client.listen(Odometry, "/left/robot_0/odom")

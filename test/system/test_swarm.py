@@ -43,6 +43,7 @@ def swarm(tmp_path: Path) -> Iterator[Running]:
         yield both
 
 
+@pytest.mark.slow
 def test_agents_are_robots_that_go_on_milling(swarm: Running) -> None:
     _, client = swarm
     states = client.listen(FleetState, "/fleet/states")

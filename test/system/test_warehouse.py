@@ -32,6 +32,7 @@ def pallets(client: Client) -> dict[str, float]:
     return {name: pose.position.x for name, pose in places if name.startswith("pallet")}
 
 
+@pytest.mark.slow
 def test_every_robot_brings_its_pallet_over(warehouse: tuple[Client, Path]) -> None:
     client, log = warehouse
     states = client.listen(FleetState, "/fleet/states")
@@ -41,6 +42,7 @@ def test_every_robot_brings_its_pallet_over(warehouse: tuple[Client, Path]) -> N
     assert "Try in a second terminal" in log.read_text()
 
 
+@pytest.mark.slow
 def test_a_robot_that_is_taken_over_comes_back_to_its_work(warehouse: tuple[Client, Path]) -> None:
     client, log = warehouse
     odoms = client.listen(Odometry, "/carrier_0/odom")
@@ -54,6 +56,7 @@ def test_a_robot_that_is_taken_over_comes_back_to_its_work(warehouse: tuple[Clie
     client.until(lambda: "carrier_0: pallet_0 is at" in log.read_text(), "a delivery by the robot that was taken over")
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_demo_work_as_printed(warehouse: tuple[Client, Path]) -> None:
     client, log = warehouse
     client.until(lambda: "carrier_0: takes pallet_0" in log.read_text(), "the first order")

@@ -33,6 +33,7 @@ def places(site: Site, cells: list[tuple[int, int]]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("robot", [DIFF, OMNI], ids=["differential", "omnidirectional"])
+@pytest.mark.slow
 def test_a_robot_visits_every_room_of_an_office(tmp_path: Path, robot: dict[str, object]) -> None:
     site = office()
     rooms = places(site, [ROOMS[number] for number in (0, 5, 1, 4, 2, 3, 0)])

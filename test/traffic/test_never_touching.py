@@ -58,6 +58,7 @@ DISTURBANCES: list[dict[str, Any]] = [
     period=st.sampled_from([0.3, 1.0, 2.5]),
     rotations=st.booleans(),
 )
+@pytest.mark.slow
 def test_no_two_robots_touch(
     seed: int,
     place: str,

@@ -35,6 +35,7 @@ def test_every_shipped_scenario_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_a_run_is_that_of_the_table(name: str) -> None:
     """Where a change is meant to change runs: `fleet-sim verify --update`, see CONTRIBUTING.md."""
     if reason := table.hindrance(KNOWN[name]):
