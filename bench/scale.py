@@ -29,6 +29,9 @@ from fleet_sim.sweeps.job import SweepRuns
 ROBOT = 13 * 8
 """Bytes of a robot beyond a border: position, orientation, velocities."""
 
+ROUNDS = 9
+"""How often what is compared takes turns."""
+
 
 def scenario(robots: int) -> dict[str, object]:
     """A hall in which half of the robots drive."""
@@ -187,30 +190,31 @@ class _Runner:
 def spread(worlds: int, processes: int, steps: int) -> None:
     """Print how fast `worlds` are stepped with random actions by one process, and by several.
 
+    The three ways take turns, and the median of the rounds is told: what the machine does beside meets all of them.
     Real time says little on a machine that does much else. Time of processors does: a step cannot be shorter than what
     the caller and the slowest of its processes need one after the other. The next actions are drawn beside them.
     """
-    found: list[list[float]] = []
-    for count in (None, processes):
-        driving = _RandomDriving(worlds, count)
-        found.append(driving(steps))
-        driving.close()
-    (real, alone, _), (together, own, beside, *others) = found
-    print(f"{worlds} worlds in one process: {1e3 * alone:.2f} ms of processor time a step, {1e3 * real:.2f} ms real")
-    said = ", ".join(f"{1e3 * other:.2f}" for other in others)
-    print(
-        f"spread over {processes}: caller {1e3 * own:.2f} ms and {1e3 * beside:.2f} ms beside, processes {said} ms: "
-        f"{alone / (own + max(beside, *others)):.2f}x; {1e3 * together:.2f} ms real: {real / together:.2f}x"
-    )
+    one, several = _RandomDriving(worlds, None), _RandomDriving(worlds, processes)
     # As the env runners of RLlib do it: worlds and a policy each, and nobody waits for anybody.
     hosts = local_hosts([(f"runner {number}", _Runner(worlds // processes)) for number in range(processes)])
-    for host in hosts:
-        host.send(steps)
-    times = [host.receive()[1] for host in hosts]
+    found = []
+    for _ in range(ROUNDS):
+        real, alone, _ = one(steps)
+        together, own, beside, *others = several(steps)
+        for host in hosts:
+            host.send(steps)
+        runners = max(host.receive()[1] for host in hosts)
+        found.append((alone, own + max(beside, *others), runners, real, together))
     for host in hosts:
         host.close()
-    said = ", ".join(f"{1e3 * one:.2f}" for one in times)
-    print(f"{processes} with worlds and a policy each: {said} ms: {alone / max(times):.2f}x")
+    several.close()
+    one.close()
+    alone, caller, runners, real, together = np.median(found, axis=0)
+    rates = np.array([[row[0] / row[1], row[3] / row[4], row[0] / row[2]] for row in found])
+    said = [f"{np.median(rate):.2f}x ({rate.min():.2f} to {rate.max():.2f})" for rate in rates.T]
+    print(f"{worlds} worlds in one process: {1e3 * alone:.2f} ms of processor time a step, {1e3 * real:.2f} ms real")
+    print(f"spread over {processes}: {1e3 * caller:.2f} ms: {said[0]}; {1e3 * together:.2f} ms real: {said[1]}")
+    print(f"{processes} with worlds and a policy each: {1e3 * runners:.2f} ms: {said[2]}")
 
 
 def _processor_time(process: int) -> float:
