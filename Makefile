@@ -66,7 +66,7 @@ test: $(READY)  ## Run every test but the slow ones, of fleet_sim and of pocket_
 	$(POCKET) test
 
 test-slow: $(READY)  ## Run the slow tests
-	$(RUN)python -m pytest -m slow $(ARGS)
+	$(RUN)python -m pytest -m slow -n $(JOBS) --dist loadfile $(ARGS)
 	$(POCKET) test-slow
 
 # What tells fastest that a version of a dependency does other things than expected: the same bits, names, files, readers, ROS.
