@@ -78,6 +78,28 @@ def test_pairs_are_those_of_the_grids(
         assert found.tolist() == expected.tolist()
 
 
+def test_pairs_stay_those_of_the_grids_while_boxes_spread_jump_and_gather() -> None:
+    rng = np.random.default_rng(4)
+    centres = rng.uniform(-6.0, 6.0, (200, 3)) * [1.0, 1.0, 0.05]
+    ways = rng.normal(0.0, 0.4, (200, 3)) * [1.0, 1.0, 0.0]
+    grids, kernels = BroadPhase(mode="constant", cell_size=0.7), BroadPhase(mode="constant", cell_size=0.7)
+    kernels.use_kernels()
+    active_mask, met = np.ones(200, np.bool_), 0
+    # They drive apart, out of the area where they were, and back; some jump far away, and are no numbers for a while.
+    for check in range(260):
+        centres += ways if check % 130 < 65 else -ways
+        lower, upper = centres - 0.25, centres + 0.25
+        if check % 50 == 10:
+            lower[3], upper[3] = 1e5, 1e5 + 0.5
+        if check % 50 == 20:
+            lower[5, 0] = np.nan
+        asked = {"margin": 0.02, "active_mask": active_mask}
+        expected = grids.pairs(lower, upper, **asked)
+        assert kernels.pairs(lower, upper, **asked).tolist() == expected.tolist()
+        met += len(expected)
+    assert met > 2000
+
+
 def test_usual_worlds_are_left_to_compiled_code() -> None:
     rng = np.random.default_rng(2)
     centres = rng.uniform(0.0, 100.0, (1500, 3)) * [1.0, 1.0, 0.0]

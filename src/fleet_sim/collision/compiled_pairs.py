@@ -59,7 +59,7 @@ class CompiledPairs:
 
     def _among_small(self, lower: Floats, upper: Floats, margin: float, movers: Rows, cell: float) -> Ints | None:
         """Return the pairs of boxes that are all smaller than a cell; None where they are not."""
-        if len(self._cells.rows) < len(movers):
+        if len(self._cells.unsorted) < len(movers):
             self._cells = cell_table(len(movers) + len(movers) // 2)
             # More pairs than boxes are rare, and then all is looked for again.
             self._out = np.empty((max(len(self._out), len(movers)), 2), np.int64)
