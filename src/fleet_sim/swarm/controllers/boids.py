@@ -11,13 +11,10 @@ from fleet_sim.arrays import Floats, Rows
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.compiled_flock import Flock, Wishes, cells_of, flock
+from fleet_sim.swarm.compiled_flock import Flock, Helm, Wishes, cells_of, flock, look, steer
 from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
 from fleet_sim.swarm.parameters import Configured, documented, team_setting
 from fleet_sim.swarm.unicycle import steered
-
-NOBODY = np.empty(0), np.empty(0)
-"""The wishes where nobody sees anybody."""
 
 
 @documented
@@ -46,18 +43,20 @@ class BoidsController(Configured, Controller):
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
+        if group.columns.compiled:
+            found = self._act_compiled(group)
+            if found is not None:
+                return found
         positions, headings = group.positions, group.headings
         crowd = group.world.everyone
         own_y, own_x = trig.sin_cos(headings)
         wish_x, wish_y = own_x.copy(), own_y.copy()
-        found = self._flock_compiled(group, positions, (own_x, own_y)) if group.columns.compiled else None
-        if found is None:
-            # Pairs in order of owner and neighbour, so that sums are the same bit for bit in each run.
-            owner, other = near_in_crowd(group, self.reach, group.world.team_code(self.target_team))
-            found = self._flock(positions, crowd, owner, other, (own_x, own_y)) if len(owner) else NOBODY
-        if len(found[0]):
-            wish_x += found[0]
-            wish_y += found[1]
+        # Pairs in order of owner and neighbour, so that sums are the same bit for bit in each run.
+        owner, other = near_in_crowd(group, self.reach, group.world.team_code(self.target_team))
+        if len(owner):
+            flock_x, flock_y = self._flock(positions, crowd, owner, other, (own_x, own_y))
+            wish_x += flock_x
+            wish_y += flock_y
         push_x, push_y = wall_push(positions, group.world.walls, self.wall_distance)
         wish_x += self.walls * push_x
         wish_y += self.walls * push_y
@@ -75,15 +74,15 @@ class BoidsController(Configured, Controller):
         actions[:, 0] = np.maximum(actions[:, 0], self.min_speed * self.speed)
         return actions
 
-    def _flock_compiled(
-        self, group: Group, positions: Floats, own: tuple[Floats, Floats]
-    ) -> tuple[Floats, Floats] | None:
-        """Return the same as `_flock`, empty arrays where nobody sees anybody, or None where it is for arrays."""
-        crowd = group.world.everyone
-        others = np.ascontiguousarray(crowd.positions)
-        cells = cells_of(others, self.reach)
+    def _act_compiled(self, group: Group) -> Floats | None:
+        """Return the same as `act` without it, by compiled code; None where it is for arrays."""
+        crowd, positions, count = group.world.everyone, group.positions, len(group.rows)
+        others = positions if crowd.rows is group.rows else crowd.positions
+        cells = cells_of(positions, self.reach, among=others)
         if cells is None:
             return None
+        headings, own_x, own_y = np.empty((3, count))
+        look(group.rows, group.columns.orientation, headings, own_x, own_y)
         wishes = Wishes(
             float(self.separation),
             self.cohesion / max(self.reach, 1e-12),
@@ -94,9 +93,12 @@ class BoidsController(Configured, Controller):
             group.world.team_code(self.target_team),
         )
         everybody = Flock(crowd.rows, others, np.ascontiguousarray(crowd.velocities), crowd.teams)
-        out = np.empty((2, len(positions)))
-        seeing = flock(group.rows, np.ascontiguousarray(positions), *own, everybody, cells, wishes, out)
-        return (out[0], out[1]) if seeing else NOBODY
+        found, actions = np.empty((2, count)), np.empty((count, 2))
+        flock(group.rows, own_x, own_y, everybody, cells, np.empty((count, 8)), wishes, found)
+        push_x, push_y = wall_push(positions, group.world.walls, self.wall_distance)
+        slowest = float(self.min_speed * self.speed)
+        helm = Helm(float(self.speed), slowest, float(self.turn_gain), float(self.max_turn), float(self.walls))
+        return actions if steer(headings, own_x, own_y, found, push_x, push_y, helm, actions) else None
 
     def _flock(
         self, positions: Floats, crowd: Any, owner: Rows, other: Rows, own: tuple[Floats, Floats]
