@@ -21,25 +21,29 @@ def cast_compiled(stations: Stations, fan: Fan, outlines: Outlines) -> Hits:
     directions = cosines, sines
     lanes.draw_walls(stations, fan, outlines.walls, directions, ranges)
     discs, polygons, segments = outlines.discs, outlines.polygons, outlines.segments
-    for circles, grid, near in _in_grids(stations, fan, discs):
+    for circles, grid, near, views in _in_grids(stations, fan, discs, len(discs.rows)):
         balls = discs.ball_mask.astype(np.int64)
-        lanes.draw_discs(stations, fan, circles, discs.z, balls, grid, directions, near, ranges)
-    for circles, grid, near in _in_grids(stations, fan, polygons):
+        lanes.draw_discs(stations, fan, circles, discs.z, balls, grid, directions, near, views, ranges)
+    for circles, grid, near, views in _in_grids(stations, fan, polygons, polygons.corners.shape[1]):
         forms = polygons.first, polygons.sizes, np.ascontiguousarray(polygons.corners)
-        lanes.draw_polygons(stations, fan, circles, *forms, grid, directions, near, ranges)
-    for circles, grid, near in _in_grids(stations, fan, segments):
+        lanes.draw_polygons(stations, fan, circles, *forms, grid, directions, near, views, ranges)
+    for circles, grid, near, views in _in_grids(stations, fan, segments, len(segments.rows)):
         ends = np.ascontiguousarray(segments.starts), np.ascontiguousarray(segments.ends)
-        lanes.draw_lines(stations, fan, circles, *ends, grid, directions, near, ranges)
+        lanes.draw_lines(stations, fan, circles, *ends, grid, directions, near, views, ranges)
     lanes.drop_beyond(ranges, fan.reach)
     return Hits(ranges.reshape(len(stations.x), fan.rays), None, None)
 
 
 def _in_grids(
-    stations: Stations, fan: Fan, outlines: Discs | Polygons | Segments
-) -> Iterator[tuple[lanes.Circles, CircleGrid, Ints]]:
-    """Yield the circles around outlines, grids to find them in, and room for the numbers of those near a sensor."""
+    stations: Stations, fan: Fan, outlines: Discs | Polygons | Segments, most: int
+) -> Iterator[tuple[lanes.Circles, CircleGrid, Ints, lanes.Views]]:
+    """Yield the circles around outlines and grids to find them in, with room for what is near a sensor.
+
+    That is for the numbers of outlines, and for `most` views of their parts.
+    """
     if len(outlines.rows):
         circles = lanes.Circles(*(getattr(outlines, name) for name in lanes.Circles._fields))
-        near = np.empty(len(outlines.rows), np.int64)
+        # One more, written where nothing is found.
+        near, views = np.empty(len(outlines.rows), np.int64), lanes.Views(*np.empty((7, most + 1)))
         for grid in grids_of(len(stations.x), fan.reach, outlines.x, outlines.y, outlines.radii):
-            yield circles, grid, near
+            yield circles, grid, near, views

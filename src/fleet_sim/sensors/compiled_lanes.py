@@ -35,6 +35,18 @@ class Circles(NamedTuple):
     upper: Floats
 
 
+class Views(NamedTuple):
+    """Room for what one sensor may see, (V,) each: two points in its frame, angles and rays, see `_find_rays`."""
+
+    ax: Floats
+    ay: Floats
+    bx: Floats
+    by: Floats
+    begins: Floats
+    widths: Floats
+    again: Floats
+
+
 @inlined
 def _near(stations: Stations, sensor: int, reach: float, circles: Circles, grid: CircleGrid, near: Ints) -> int:
     """Write the circles that a sensor can see into `near` (N,), and return how many there are."""
@@ -68,32 +80,45 @@ def draw_discs(
     grid: CircleGrid,
     directions: Directions,
     near: Ints,
+    views: Views,
     ranges: Floats,
 ) -> None:
     """Draw discs into `ranges` (N * M,); of `balls` (D,) that are not 0 the radius is that at height `z` (D,)."""
-    cosines, sines = directions
+    xs, ys, squares = views.ax, views.ay, views.bx
     for sensor in range(len(stations.x)):
-        base = sensor * fan.rays
+        found = 0
         for place in range(_near(stations, sensor, fan.reach, circles, grid, near)):
             disc = near[place]
             across, along = circles.x[disc] - stations.x[sensor], circles.y[disc] - stations.y[sensor]
             off = stations.z[sensor] - z[disc] if balls[disc] else 0.0
             square = max(circles.radii[disc] * circles.radii[disc] - off * off, 0.0)
             distance = across * across + along * along
+            xs[found], ys[found] = _local(stations, sensor, across, along)
+            squares[found], views.by[found] = square, distance
             # As in `raster`: nothing is seen from inside, nor of a ball that the plane misses.
-            if not (distance > square and square > 0.0):
-                continue
-            dx, dy = _local(stations, sensor, across, along)
-            sine = math.sqrt(square / distance)
+            found += (distance > square) & (square > 0.0)
+        for disc in range(found):
+            sine = math.sqrt(squares[disc] / views.by[disc])
             half = atan2(sine, math.sqrt((1.0 - sine) * (1.0 + sine)))
-            start, end, again = _rays_within(fan, atan2(dy, dx) - half, 2.0 * half)
-            while start >= 0:
-                for ray in range(start, end):
-                    offset = dx * sines[ray] - dy * cosines[ray]
-                    rest = square - offset * offset
-                    depth = math.sqrt(rest if rest > 0.0 else 0.0)
-                    _keep_nearer(ranges, base + ray, dx * cosines[ray] + dy * sines[ray] - depth)
-                start, end, again = (0, again, 0) if again > 0 else (-1, 0, 0)
+            views.begins[disc], views.widths[disc] = atan2(ys[disc], xs[disc]) - half, 2.0 * half
+        _find_rays(fan, found, views)
+        for disc in range(found):
+            begin, end, again = int(views.begins[disc]), int(views.widths[disc]), int(views.again[disc])
+            for _ in range(2):
+                _draw_disc(sensor * fan.rays, begin, end, xs[disc], ys[disc], squares[disc], directions, ranges)
+                begin, end = 0, again
+
+
+@inlined
+def _draw_disc(
+    base: int, begin: int, end: int, x: float, y: float, square: float, directions: Directions, ranges: Floats
+) -> None:
+    cosines, sines = directions
+    for ray in range(begin, end):
+        offset = x * sines[ray] - y * cosines[ray]
+        rest = square - offset * offset
+        depth = math.sqrt(rest if rest > 0.0 else 0.0)
+        _keep_nearer(ranges, base + ray, x * cosines[ray] + y * sines[ray] - depth)
 
 
 @compiled_step
@@ -107,30 +132,25 @@ def draw_polygons(
     grid: CircleGrid,
     directions: Directions,
     near: Ints,
+    views: Views,
     ranges: Floats,
 ) -> None:
     """Draw the edges of convex polygons that face the sensors; `first`, `sizes` and `corners` as in `Polygons`."""
     for sensor in range(len(stations.x)):
-        x, y = stations.x[sensor], stations.y[sensor]
+        x, y, found = stations.x[sensor], stations.y[sensor], 0
         for place in range(_near(stations, sensor, fan.reach, circles, grid, near)):
             begin, size = first[near[place]], sizes[near[place]]
-            ax, ay = corners[0, begin], corners[1, begin]
-            # The corner at the end of the last edge, in the sensor's frame, and its angle: mostly the next one's begin.
-            known, known_x, known_y, known_angle = -1, 0.0, 0.0, 0.0
-            for corner in range(1, size + 1):
-                at = begin + corner % size
+            ax, ay = corners[0, begin + size - 1], corners[1, begin + size - 1]
+            from_x, from_y = _local(stations, sensor, ax - x, ay - y)
+            for at in range(begin, begin + size):
                 bx, by = corners[0, at], corners[1, at]
+                to_x, to_y = _local(stations, sensor, bx - x, by - y)
                 normal_x, normal_y = by - ay, ax - bx
                 side = x * normal_x + y * normal_y - (normal_x * ax + normal_y * ay)
-                if side > EDGE_ON:
-                    if known != corner - 1:
-                        known_x, known_y = _local(stations, sensor, ax - x, ay - y)
-                        known_angle = atan2(known_y, known_x)
-                    end_x, end_y = _local(stations, sensor, bx - x, by - y)
-                    angle = atan2(end_y, end_x)
-                    _draw_edge(fan, sensor, known_x, known_y, known_angle, end_x, end_y, angle, directions, ranges)
-                    known, known_x, known_y, known_angle = corner, end_x, end_y, angle
-                ax, ay = bx, by
+                views.ax[found], views.ay[found], views.bx[found], views.by[found] = from_x, from_y, to_x, to_y
+                found += side > EDGE_ON
+                ax, ay, from_x, from_y = bx, by, to_x, to_y
+        _draw_edges(fan, sensor, found, views, directions, ranges)
 
 
 @compiled_step
@@ -143,17 +163,19 @@ def draw_lines(
     grid: CircleGrid,
     directions: Directions,
     near: Ints,
+    views: Views,
     ranges: Floats,
 ) -> None:
     """Draw lines from `starts` to `ends`, (2, N) each, seen from both sides."""
     for sensor in range(len(stations.x)):
-        x, y = stations.x[sensor], stations.y[sensor]
+        x, y, found = stations.x[sensor], stations.y[sensor], 0
         for place in range(_near(stations, sensor, fan.reach, circles, grid, near)):
             line = near[place]
             ax, ay = _local(stations, sensor, starts[0, line] - x, starts[1, line] - y)
             bx, by = _local(stations, sensor, ends[0, line] - x, ends[1, line] - y)
-            if abs(ax * by - ay * bx) > EDGE_ON:
-                _draw_edge(fan, sensor, ax, ay, atan2(ay, ax), bx, by, atan2(by, bx), directions, ranges)
+            views.ax[found], views.ay[found], views.bx[found], views.by[found] = ax, ay, bx, by
+            found += abs(ax * by - ay * bx) > EDGE_ON
+        _draw_edges(fan, sensor, found, views, directions, ranges)
 
 
 @compiled_step
@@ -192,47 +214,56 @@ def _local(stations: Stations, sensor: int, across: float, along: float) -> tupl
     return cosine * across + sine * along, stations.senses[sensor] * (cosine * along - sine * across)
 
 
-@compiled_step
-def _rays_within(fan: Fan, begin: float, width: float) -> tuple[int, int, int]:
-    """Return the first ray within `width` rad from `begin` on, -1 for none, and the end of the rays.
+@inlined
+def _find_rays(fan: Fan, count: int, views: Views) -> None:
+    """Find the rays within `widths` rad from the angles `begins` on, as `spans_of` does.
 
-    And, where the angle goes on beyond a full turn, the end of the rays from 0 on that are in the rest. As `spans_of`.
+    The first ray goes to `begins`, the end of the rays to `widths`, and to `again` the end of the rays from 0 on that
+    are in the rest, where the angle goes on beyond a full turn. All are whole numbers.
     """
-    begin -= fan.first
-    begin -= TURN * np.floor(begin / TURN)
-    low, high, turn = begin / fan.step, (begin + width) / fan.step, TURN / fan.step
-    # Compared as floats: with tiny steps the numbers are beyond those of integers.
-    start = int(min(max(np.ceil(low - SLACK), 0.0), float(fan.rays)))
-    end = int(min(np.floor(high + SLACK), fan.rays - 1.0)) + 1
-    again = int(min(np.floor(high - turn + SLACK), fan.rays - 1.0)) + 1 if high >= turn - SLACK else 0
-    return (start, max(start, end), again) if start < end or again > 0 else (-1, 0, 0)
+    turn, last = TURN / fan.step, fan.rays - 1.0
+    # No branches, so that several are computed at once; the same holds of the loops that find angles.
+    for view in range(count):
+        begin = views.begins[view] - fan.first
+        begin -= TURN * np.floor(begin / TURN)
+        low, high = begin / fan.step, (begin + views.widths[view]) / fan.step
+        again = min(np.floor(high - turn + SLACK), last) + 1.0
+        # Compared as floats: with tiny steps the numbers are beyond those of integers.
+        views.begins[view] = min(max(np.ceil(low - SLACK), 0.0), fan.rays)
+        views.widths[view] = min(np.floor(high + SLACK), last) + 1.0
+        views.again[view] = again if high >= turn - SLACK else 0.0
 
 
-@compiled_step
+@inlined
+def _draw_edges(fan: Fan, sensor: int, count: int, views: Views, directions: Directions, ranges: Floats) -> None:
+    """Draw the edges from (ax, ay) to (bx, by) in the sensor's frame, as `draw_edges`."""
+    for edge in range(count):
+        views.begins[edge] = atan2(views.ay[edge], views.ax[edge])
+    for edge in range(count):
+        views.widths[edge] = atan2(views.by[edge], views.bx[edge])
+    for edge in range(count):
+        sweep = views.widths[edge] - views.begins[edge]
+        sweep -= TURN * np.rint(sweep / TURN)
+        views.begins[edge] = views.widths[edge] if sweep < 0.0 else views.begins[edge]
+        views.widths[edge] = abs(sweep)
+    _find_rays(fan, count, views)
+    for edge in range(count):
+        ax, ay = views.ax[edge], views.ay[edge]
+        along_x, along_y = views.bx[edge] - ax, views.by[edge] - ay
+        cross = ax * along_y - ay * along_x
+        begin, end, again = int(views.begins[edge]), int(views.widths[edge]), int(views.again[edge])
+        for _ in range(2):
+            _draw_edge(sensor * fan.rays, begin, end, along_x, along_y, cross, directions, ranges)
+            begin, end = 0, again
+
+
+@inlined
 def _draw_edge(
-    fan: Fan,
-    sensor: int,
-    ax: float,
-    ay: float,
-    from_a: float,
-    bx: float,
-    by: float,
-    from_b: float,
-    directions: Directions,
-    ranges: Floats,
+    base: int, begin: int, end: int, x: float, y: float, cross: float, directions: Directions, ranges: Floats
 ) -> None:
-    """Draw the edge from a to b, points in the sensor's frame at the angles `from_a` and `from_b`, as `draw_edges`."""
     cosines, sines = directions
-    ex, ey = bx - ax, by - ay
-    cross = ax * ey - ay * ex
-    sweep = from_b - from_a
-    sweep -= TURN * round(sweep / TURN)
-    start, end, again = _rays_within(fan, from_b if sweep < 0.0 else from_a, abs(sweep))
-    base = sensor * fan.rays
-    while start >= 0:
-        for ray in range(start, end):
-            _keep_nearer(ranges, base + ray, cross / (cosines[ray] * ey - sines[ray] * ex))
-        start, end, again = (0, again, 0) if again > 0 else (-1, 0, 0)
+    for ray in range(begin, end):
+        _keep_nearer(ranges, base + ray, cross / (cosines[ray] * y - sines[ray] * x))
 
 
 @inlined
