@@ -60,6 +60,7 @@ INTERFACE_PACKAGES = frozenset(
         "action_tutorials_interfaces",
         "actionlib_msgs",
         "builtin_interfaces",
+        "composition_interfaces",
         "control_msgs",
         "diagnostic_msgs",
         "example_interfaces",

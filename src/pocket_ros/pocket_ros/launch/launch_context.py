@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from .event import Event
@@ -63,6 +63,8 @@ class LaunchContext:
         self._locals_stack: list[dict[str, Any]] = []
         self._handlers: list[_Handler] = []
         self.events: asyncio.Queue[Event] = asyncio.Queue()
+        self.wait_for: Callable[[asyncio.Future[Any]], None] | None = None
+        """Has the launch wait for a future; None while nothing runs it."""
 
     @property
     def environment(self) -> os._Environ[str]:
@@ -152,6 +154,22 @@ class LaunchContext:
     async def emit_event(self, event: Event) -> None:
         """Queue an event, from a coroutine of the launch."""
         self.events.put_nowait(event)
+
+    def add_completion_future(self, future: asyncio.Future[Any]) -> None:
+        """Have the launch end after a future; what the future raises ends it. From any thread.
+
+        Raises RuntimeError where no launch runs.
+        """
+        if self.wait_for is None or self.asyncio_loop is None:
+            raise RuntimeError("no launch runs: there is nothing that could wait for the future")
+        try:
+            is_in_loop = asyncio.get_running_loop() is self.asyncio_loop
+        except RuntimeError:
+            is_in_loop = False
+        if is_in_loop:
+            self.wait_for(future)
+        else:
+            self.asyncio_loop.call_soon_threadsafe(self.wait_for, future)
 
     def perform_substitution(self, substitution: _Substitution) -> str:
         """The text of a substitution in this context."""

@@ -7,7 +7,7 @@ import logging
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from typing import Any
 
 from .event import Event
@@ -24,6 +24,22 @@ class _NothingLeft(Event):
     """Nothing the launch waits for is left: wakes its loop."""
 
     name = "launch.events.NothingLeft"
+
+
+class _Done(Coroutine[Any, Any, None]):
+    """A coroutine with nothing left to do, of which nobody is warned who does not await it."""
+
+    def send(self, value: object) -> Any:
+        raise StopIteration
+
+    def throw(self, *error: Any) -> Any:
+        raise error[0]
+
+    def close(self) -> None:
+        pass
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield from ()
 
 
 class LaunchService:
@@ -44,6 +60,7 @@ class LaunchService:
         self._lock = threading.Lock()
         self._pending: set[asyncio.Future[Any]] = set()
         self._return_code = 0
+        self._thread: int | None = None
         self.task: asyncio.Task[Any] | None = None
         """What runs the launch: done when it has ended, None before it begins."""
         self.interrupted = False
@@ -77,9 +94,15 @@ class LaunchService:
         """Add a description, from any thread, also before `run`."""
         self.emit_event(IncludeLaunchDescription(launch_description))
 
-    def shutdown(self, force_sync: bool = False) -> None:
-        """End the launch, from any thread."""
+    def shutdown(self, force_sync: bool = False) -> Coroutine[Any, Any, None] | None:
+        """End the launch, from any thread; its own thread gets something to await, or to ignore.
+
+        With `force_sync` there is nothing to await.
+        """
         self.emit_event(Shutdown(reason="LaunchService.shutdown() called"))
+        if force_sync or self._loop is None or self._thread != threading.get_ident():
+            return None
+        return _Done()
 
     def run(self, *, shutdown_when_idle: bool = True) -> int:
         """Run until the launch has ended; its return code, 0 unless something was raised.
@@ -98,6 +121,8 @@ class LaunchService:
                 self._context.is_shutdown, self._return_code = False, 0
                 self._context.events = asyncio.Queue()
             self.task = asyncio.current_task()
+            self._thread = threading.get_ident()
+            self._context.wait_for = self._wait_for
             for event in self._before_run:
                 self._context.emit_event_sync(event)
             self._before_run.clear()
@@ -107,7 +132,7 @@ class LaunchService:
         finally:
             restore()
             with self._lock:
-                self._loop = self._context.asyncio_loop = None
+                self._loop = self._context.asyncio_loop = self._context.wait_for = None
         return self._return_code
 
     # Events
@@ -147,11 +172,15 @@ class LaunchService:
     def _visit(self, entity: LaunchDescriptionEntity) -> None:
         following = entity.visit(self._context)
         future = entity.get_asyncio_future()
-        if future is not None and not future.done() and future not in self._pending:
-            self._pending.add(future)
-            future.add_done_callback(self._on_done)
+        if future is not None:
+            self._wait_for(future)
         for further in normalize_to_list_of_entities(following):
             self._visit(further)
+
+    def _wait_for(self, future: asyncio.Future[Any]) -> None:
+        if future not in self._pending and not future.done():
+            self._pending.add(future)
+            future.add_done_callback(self._on_done)
 
     def _on_done(self, future: asyncio.Future[Any]) -> None:
         self._pending.discard(future)

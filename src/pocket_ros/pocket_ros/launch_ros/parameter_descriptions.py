@@ -37,16 +37,17 @@ class Parameter:
         self._value = (
             value if isinstance(value, ParameterValue) else ParameterValue(value, value_type=value_type)
         )
+        self._evaluated_name: str | None = None
         self._description = None if description is None else normalize_to_list_of_substitutions(description)
 
     @property
-    def name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._name
+    def name(self) -> list[Substitution] | str:
+        """The name, before `evaluate` as substitutions."""
+        return self._name if self._evaluated_name is None else self._evaluated_name
 
     @property
     def value(self) -> Any:
-        """The value, as given."""
+        """The value, before `evaluate` as given or as substitutions."""
         return self._value.value
 
     @property
@@ -61,7 +62,8 @@ class Parameter:
 
     def evaluate(self, context: LaunchContext) -> tuple[str, Any]:
         """Name and value."""
-        return perform_substitutions(context, self._name), self._value.evaluate(context)
+        self._evaluated_name = perform_substitutions(context, self._name)
+        return self._evaluated_name, self._value.evaluate(context)
 
 
 class ParameterFile:
@@ -110,4 +112,4 @@ class ParameterFile:
         """Remove the copy."""
         if self._copy is not None:
             self._copy.unlink(missing_ok=True)
-            self._copy = None
+            self._copy = self._path = None

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..launch.event_handlers import OnShutdown
 from ..launch.launch_context import LaunchContext
 
 if TYPE_CHECKING:
+    from ..rclpy.client import Client
     from ..rclpy.context import Context
     from ..rclpy.executors import SingleThreadedExecutor
     from ..rclpy.node import Node
 
 _GLOBAL = "ros_adapter"
+LOOK_SECONDS = 0.2
+"""How often a wait for another node looks whether the launch ends."""
 
 
 class ROSAdapter:
@@ -114,3 +117,25 @@ def get_ros_adapter(context: LaunchContext) -> ROSAdapter:
 def get_ros_node(context: LaunchContext) -> Node:
     """The node of a launch's adapter."""
     return get_ros_adapter(context).ros_node
+
+
+def call_service(client: Client, request: Any, context: LaunchContext) -> Any:
+    """Wait for a service and its answer, beside the launch; None where the launch ends before.
+
+    Raises what the call raises.
+    """
+    try:
+        while not client.wait_for_service(timeout_sec=LOOK_SECONDS):
+            if context.is_shutdown:
+                return None
+        answered = threading.Event()
+        future = client.call_async(request)
+        future.add_done_callback(lambda _: answered.set())
+        while not answered.wait(LOOK_SECONDS):
+            if context.is_shutdown:
+                return None
+        return future.result()
+    except Exception:
+        if context.is_shutdown:  # the launch's node, and the client with it, ended meanwhile
+            return None
+        raise

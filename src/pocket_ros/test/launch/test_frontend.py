@@ -135,12 +135,6 @@ def test_mistakes_are_named(text: str, message: str, tmp_path: Path) -> None:
     assert message in str(caught.value)
 
 
-def test_tags_that_are_not_covered_say_so(tmp_path: Path) -> None:
-    source = AnyLaunchDescriptionSource(write(tmp_path, "xml", "<launch><node_container/></launch>"))
-    with pytest.raises(NotImplementedError, match="ComposableNodeContainer"):
-        source.get_launch_description(LaunchContext())
-
-
 SCOPES_XML = """
 <launch deprecated="use the other one">
   <let name="a" value="1"/><let name="b" value="2"/>

@@ -17,7 +17,6 @@ from launch.substitutions import (
     TextSubstitution,
 )
 from launch_ros.actions import (
-    LoadComposableNodes,
     Node,
     PushRosNamespace,
     SetParameter,
@@ -103,6 +102,7 @@ def test_parameters_of_all_kinds(prefix: Path, tmp_path: Path) -> None:
     file.write_text("/**:\n  ros__parameters:\n    from_file: 1\n")
     node = talker(
         name="t",
+        namespace="/",
         parameters=[
             str(file),
             {
@@ -169,9 +169,53 @@ def test_package_substitutions(prefix: Path) -> None:
         ExecutableInPackage("listener", "demo_pkg").perform(context)
 
 
-def test_what_is_not_covered_says_so() -> None:
-    with pytest.raises(NotImplementedError, match=r"launch_ros\.actions\.LoadComposableNodes"):
-        LoadComposableNodes(target_container="a")
+def test_a_name_alone_leaves_parameters_to_all_nodes_of_the_process(prefix: Path) -> None:
+    node = talker(name="t", parameters=[{"a": 1}])
+    assert yaml.safe_load(run(node)["files"][0]) == {"/**": {"ros__parameters": {"a": 1}}}
+    assert not node.is_node_name_fully_specified()
+    assert node.node_name == f"{Node.UNSPECIFIED_NODE_NAMESPACE}/t"
+
+
+def test_a_text_for_the_nodes_that_follow_is_read_as_yaml(prefix: Path) -> None:
+    typed = SetParameter("serial", ParameterValue("7", value_type=str))
+    found = run(talker(), SetParameter("rate", "2"), typed)
+    values = [yaml.safe_load(text)["/**"]["ros__parameters"] for text in found["files"]]
+    assert values == [{"rate": 2}, {"serial": "7"}]
+
+
+@pytest.mark.parametrize(
+    "value", [{1, 2}, [1, 2, [3, 4]], object(), {"deep": {5: "x"}}, {"deep": {"deeper": [None]}}], ids=repr
+)
+def test_values_that_no_parameter_can_have_are_refused_at_once(value: object) -> None:
+    with pytest.raises(TypeError):
+        talker(parameters=[{"bad": value}])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{a: 3}", "Allowed value types"),
+        ("[1, 2.0]", "Expected a non-empty sequence"),
+        ("[]", "Expected a non-empty sequence"),
+        ("a : b : c", "Unable to parse"),
+        ("null", "NoneType"),
+    ],
+)
+def test_texts_that_stand_for_no_parameter_are_refused(text: str, message: str) -> None:
+    parameters = normalize_parameters([{"robot_description": TextSubstitution(text=text)}])
+    with pytest.raises(TypeError, match=message):
+        evaluate_parameters(LaunchContext(), parameters)
+    wrapped = ParameterValue(TextSubstitution(text=text), value_type=str)
+    assert evaluate_parameters(LaunchContext(), [{"a": wrapped}]) == ({"a": text},)
+
+
+def test_descriptions_tell_what_they_became() -> None:
+    one = Parameter("speed", TextSubstitution(text="1"))
+    assert isinstance(one.name, list) and isinstance(one.value, list)
+    assert one.evaluate(LaunchContext()) == ("speed", 1)
+    assert (one.name, one.value) == ("speed", 1)
+    with pytest.raises(TypeError):
+        ParameterValue("1", value_type=int)
 
 
 def test_a_list_may_hold_texts_of_several_parts(monkeypatch: pytest.MonkeyPatch) -> None:

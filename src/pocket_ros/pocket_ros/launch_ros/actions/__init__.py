@@ -1,10 +1,11 @@
 """Actions about nodes, names and parameters."""
 
 from ...module_places import offer_class_modules
+from .composable_node_container import ComposableNodeContainer
 from .lifecycle_node import LifecycleNode
 from .lifecycle_transition import LifecycleTransition
+from .load_composable_nodes import LoadComposableNodes
 from .node import Node
-from .not_covered import ComposableNodeContainer, LoadComposableNodes, get_composable_node_load_request
 from .push_ros_namespace import PushROSNamespace, PushRosNamespace
 from .ros_timer import ROSTimer, RosTimer
 from .set_parameter import SetParameter, SetParametersFromFile, SetUseSimTime
@@ -28,4 +29,4 @@ __all__ = [
     "SetUseSimTime",
 ]
 
-offer_class_modules(__name__, load_composable_nodes=[LoadComposableNodes, get_composable_node_load_request])
+offer_class_modules(__name__)

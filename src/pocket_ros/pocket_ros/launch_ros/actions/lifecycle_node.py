@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import TYPE_CHECKING, Any
 
 from ...interfaces.classes import message_class, service_class
@@ -12,15 +11,12 @@ from ...launch.event_handler import BaseEventHandler
 from ...launch.logging import get_logger
 from ...launch.some_substitutions_type import SomeSubstitutionsType
 from ..events.lifecycle import ChangeState, StateTransition
-from ..ros_adapters import get_ros_node
+from ..ros_adapters import LOOK_SECONDS, call_service, get_ros_node
 from .node import Node
 
 if TYPE_CHECKING:
     from ...launch.launch_context import LaunchContext
     from ...rclpy.client import Client
-
-_LOOK_SECONDS = 0.2
-"""How often a wait for the node looks whether the launch ends."""
 
 
 class LifecycleNode(Node):
@@ -64,19 +60,13 @@ class LifecycleNode(Node):
         assert client is not None
         node, topic = get_ros_node(context), f"{self.node_name}/transition_event"
         # Without its publisher in sight what the node says of the transition would be missed.
-        while not (client.wait_for_service(timeout_sec=_LOOK_SECONDS) and node.count_publishers(topic)):
+        while not (client.wait_for_service(timeout_sec=LOOK_SECONDS) and node.count_publishers(topic)):
             if context.is_shutdown:
                 return
         request = service_class("lifecycle_msgs/srv/ChangeState").Request()
         request.transition.id = transition_id
-        answered = threading.Event()
-        future = client.call_async(request)
-        future.add_done_callback(lambda _: answered.set())
-        while not answered.wait(_LOOK_SECONDS):
-            if context.is_shutdown:
-                return
-        response = future.result()
-        if response is None or not response.success:
+        response = call_service(client, request, context)
+        if response is not None and not response.success:
             name = ChangeState.valid_transitions[transition_id]
             raise RuntimeError(f"Failed to make transition '{name}' for LifecycleNode '{self.node_name}'")
 

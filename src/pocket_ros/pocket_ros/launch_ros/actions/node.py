@@ -24,7 +24,7 @@ from ..utilities.normalize_remap_rule import normalize_remap_rule
 from ..utilities.parameters import evaluate_parameters, normalize_parameters
 from ..utilities.track_node_names import add_node_name, get_node_name_count
 from .parameter_tags import parse_parameters
-from .set_parameter import global_parameters
+from .set_parameter import global_parameters_of_process
 
 if TYPE_CHECKING:
     from ...launch.frontend.parser import Parser
@@ -43,7 +43,7 @@ class Node(ExecuteProcess):
     """
 
     UNSPECIFIED_NODE_NAME = "<node_name_unspecified>"
-    UNSPECIFIED_NODE_NAMESPACE = ""
+    UNSPECIFIED_NODE_NAMESPACE = "<node_namespace_unspecified>"
 
     def __init__(
         self,
@@ -72,6 +72,7 @@ class Node(ExecuteProcess):
         self._node_namespace: str | None = None
         self._expanded_remappings: list[tuple[str, str]] | None = None
         self._prepared = False
+        self._final_ros_args: list[str] = []
 
     @classmethod
     def parse(cls, entity: Entity, parser: Parser, ignore: Collection[str] = ()) -> Parsed:
@@ -113,26 +114,34 @@ class Node(ExecuteProcess):
         return f"{namespace}/{self._node_name or self.UNSPECIFIED_NODE_NAME}"
 
     def is_node_name_fully_specified(self) -> bool:
-        """Whether the launch file chose the name."""
-        return self._node_name is not None
+        """Whether the launch file chose the name and the namespace."""
+        return self._node_name is not None and self._node_namespace is not None
 
     def describe(self) -> str:
         return f"Node(package={self._package!r}, executable={self._executable!r})"
 
-    def prepare(self, context: LaunchContext) -> None:
-        """Perform the substitutions and complete the command with `--ros-args`."""
+    def _perform_substitutions(self, context: LaunchContext) -> None:
+        """Make known what the launch file says of the node; derived classes may do so before `execute`."""
+        if self._prepared:
+            return
         if self._name_given is not None:
             self._node_name = perform_substitutions(context, self._name_given)
         given = None
         if self._namespace_given is not None:
             given = perform_substitutions(context, self._namespace_given)
         namespace = prefix_namespace(context.launch_configurations.get("ros_namespace"), given)
-        self._node_namespace = make_namespace_absolute(namespace) if namespace else None
+        self._node_namespace = None if namespace is None else make_namespace_absolute(namespace)
         self._prepared = True
+        self._final_ros_args = self._ros_args(context)
+
+    def prepare(self, context: LaunchContext) -> None:
+        """Perform the substitutions and complete the command with `--ros-args`."""
+        self._perform_substitutions(context)
         super().prepare(context)
-        ros_args = self._ros_args(context)
-        if ros_args:
-            self.process_description.final_cmd.extend(["--ros-args", *ros_args])
+        if self.is_node_name_fully_specified():
+            self._count_name(context)
+        if self._final_ros_args:
+            self.process_description.final_cmd.extend(["--ros-args", *self._final_ros_args])
 
     def _ros_args(self, context: LaunchContext) -> list[str]:
         args = [perform_substitutions(context, part) for part in self._ros_arguments]
@@ -140,10 +149,8 @@ class Node(ExecuteProcess):
             args += ["-r", f"__node:={self._node_name}"]
         if self._node_namespace is not None:
             args += ["-r", f"__ns:={self._node_namespace}"]
-        if self.is_node_name_fully_specified():
-            self._count_name(context)
         parameters = [
-            *global_parameters(context, self._node_name),
+            *global_parameters_of_process(context, self._node_name),
             *evaluate_parameters(context, self._parameters),
         ]
         for item in parameters:
@@ -172,15 +179,16 @@ class Node(ExecuteProcess):
     def _write_parameters(self, parameters: dict[str, Any]) -> Path:
         owner = self.node_name if self.is_node_name_fully_specified() else "/**"
         folder = Path(_parameter_folder().name)
+        written = {name: _as_yaml(value) for name, value in parameters.items()}
         with tempfile.NamedTemporaryFile(
             "w", dir=folder, prefix="launch_params_", suffix=".yaml", delete=False
         ) as stream:
-            yaml.safe_dump({owner: {"ros__parameters": parameters}}, stream, default_flow_style=False)
+            yaml.safe_dump({owner: {"ros__parameters": written}}, stream, default_flow_style=False)
         return Path(stream.name)
 
     @property
     def expanded_node_namespace(self) -> str:
-        """The namespace, empty where there is none. Raises RuntimeError before the action was visited."""
+        """The namespace, or UNSPECIFIED_NODE_NAMESPACE. Raises RuntimeError before the action was visited."""
         if not self._prepared:
             raise RuntimeError("cannot access 'expanded_node_namespace' before executing action")
         return self._node_namespace or self.UNSPECIFIED_NODE_NAMESPACE
@@ -194,6 +202,10 @@ class Node(ExecuteProcess):
     def ros_arguments(self) -> Sequence[Any]:
         """ROS arguments as given, as substitutions."""
         return self._ros_arguments
+
+
+def _as_yaml(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple | bytes) else value
 
 
 @lru_cache(maxsize=1)

@@ -39,7 +39,7 @@ class PushROSNamespace(Action):
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         pushed = perform_substitutions(context, self._namespace)
         namespace = prefix_namespace(context.launch_configurations.get("ros_namespace"), pushed)
-        if namespace:
+        if namespace is not None:
             context.launch_configurations["ros_namespace"] = make_namespace_absolute(namespace)
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...launch.action import Action, Parsed
@@ -11,8 +12,11 @@ from ...launch.launch_description_entity import LaunchDescriptionEntity
 from ...launch.some_substitutions_type import SomeSubstitutionsType
 from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from ..parameter_descriptions import Parameter, ParameterFile
+from ...launch.utilities.type_utils import perform_bool
+from ..parameter_descriptions import ParameterFile, ParameterValue
 from ..ros_adapters import find_ros_adapter, use_sim_time
+from ..utilities.parameter_values import evaluate_value, text_to_value
+from ..utilities.parameters import check_parameters
 
 if TYPE_CHECKING:
     from ...launch.frontend.entity import Entity
@@ -37,7 +41,9 @@ class SetParameter(Action):
 
     def __init__(self, name: SomeSubstitutionsType, value: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._parameter = Parameter(name, value)
+        self._name = normalize_to_list_of_substitutions(name)
+        self._value = value
+        check_parameters({self._name[0]: value})
 
     @classmethod
     def parse(cls, entity: Entity, parser: Parser) -> Parsed:
@@ -47,15 +53,18 @@ class SetParameter(Action):
     @property
     def name(self) -> list[Substitution]:
         """The name, as substitutions."""
-        return self._parameter.name
+        return self._name
 
     @property
     def value(self) -> Any:
         """The value, as given."""
-        return self._parameter.value
+        return self._value
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
-        _append(context, self._parameter.evaluate(context))
+        name = perform_substitutions(context, self._name)
+        value = evaluate_value(context, self._value)
+        stays_text = isinstance(value, str) and isinstance(self._value, ParameterValue)
+        _append(context, (name, _Text(value) if stays_text else value))
         return None
 
 
@@ -75,7 +84,8 @@ class SetUseSimTime(SetParameter):
         super().execute(context)
         adapter = find_ros_adapter(context)
         if adapter is not None:  # else a timer that needs it asks for the parameter
-            use_sim_time(adapter, bool(self._parameter.evaluate(context)[1]))
+            value = evaluate_value(context, self._value)
+            use_sim_time(adapter, perform_bool(context, value))
         return None
 
 
@@ -87,7 +97,7 @@ class SetParametersFromFile(Action):
         self, filename: SomeSubstitutionsType, node_name: SomeSubstitutionsType | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self._file = filename if isinstance(filename, ParameterFile) else ParameterFile(filename)
+        self._file = filename
         self._node_name = None if node_name is None else normalize_to_list_of_substitutions(node_name)
 
     @classmethod
@@ -99,14 +109,22 @@ class SetParametersFromFile(Action):
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         node_name = None if self._node_name is None else perform_substitutions(context, self._node_name)
-        _append(context, _FileFor(str(self._file.evaluate(context)), node_name))
+        if isinstance(self._file, ParameterFile):
+            path = str(self._file.evaluate(context))
+        else:
+            path = perform_substitutions(context, normalize_to_list_of_substitutions(self._file))
+        _append(context, path if node_name is None else _FileFor(path, node_name))
         return None
 
 
-class _FileFor:
-    """A parameter file, and the name of the node it is for, None for any."""
+class _Text(str):
+    """A value that was declared to be text."""
 
-    def __init__(self, path: str, node_name: str | None) -> None:
+
+class _FileFor:
+    """A parameter file, and the name of the node it is for."""
+
+    def __init__(self, path: str, node_name: str) -> None:
         self.path = path
         self.node_name = node_name
 
@@ -116,8 +134,24 @@ def global_parameters(context: LaunchContext, node_name: str | None) -> list[Any
     found: list[Any] = []
     for item in context.launch_configurations.get(GLOBAL_PARAMETERS, ()):
         if isinstance(item, _FileFor):
-            if item.node_name is None or item.node_name == node_name:
-                found.append(item.path)
+            if item.node_name == node_name:
+                found.append(Path(item.path))
+        elif isinstance(item, str):
+            found.append(Path(item))
         else:
             found.append(dict([item]))
     return found
+
+
+def global_parameters_of_process(context: LaunchContext, node_name: str | None) -> list[Any]:
+    """The same for a process of its own, whose command line reads texts as YAML: "2" is a number there."""
+    return [
+        {name: _read(value) for name, value in item.items()} if isinstance(item, dict) else item
+        for item in global_parameters(context, node_name)
+    ]
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, _Text):
+        return str(value)
+    return text_to_value(value) if isinstance(value, str) else value

@@ -11,7 +11,7 @@ from ..remap_rule_type import RemapRule
 
 def normalize_remap_rule(remap_rule: Any) -> RemapRule:
     """A pair of names. Raises TypeError for anything else."""
-    if isinstance(remap_rule, str) or not isinstance(remap_rule, list | tuple) or len(remap_rule) != 2:
+    if not isinstance(remap_rule, tuple) or len(remap_rule) != 2:
         raise TypeError(f"expected a remapping as a pair ('from', 'to'), got {remap_rule!r}")
     source, target = remap_rule
     return tuple(normalize_to_list_of_substitutions(source)), tuple(

@@ -9,28 +9,41 @@ import yaml
 
 from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ...launch.utilities.type_utils import normalize_typed_substitution
 
 if TYPE_CHECKING:
     from ...launch.launch_context import LaunchContext
 
 SCALARS = (bool, int, float, str)
+_HINT = "launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)"
+_UNIFORM = "Expected a non-empty sequence, with items of one type out of bool, int, float and str"
+
+
+class BadParameterText(TypeError, ValueError):
+    """A text that stands for nothing a parameter can be."""
 
 
 def text_to_value(text: str, value_type: Any = None) -> Any:
-    """The value a text stands for: what YAML makes of it, or of the type asked for. Raises ValueError."""
-    if value_type is str:
+    """The value a text stands for: as YAML, or of the type asked for. Raises BadParameterText."""
+    if value_type is str or not text:
         return text
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         if value_type is None:
-            raise ValueError(
-                f"Unable to parse the value of parameter as yaml: {text!r}; if it is text, wrap it in "
-                "launch_ros.parameter_descriptions.ParameterValue(value, value_type=str)"
+            raise BadParameterText(
+                f"Unable to parse the value of parameter as yaml: {text!r}; if it is text, wrap it in {_HINT}"
             ) from error
         raise ValueError(f"cannot read {text!r} as {value_type}: {error}") from error
     if value_type is None and not isinstance(value, bool | int | float | str | list):
-        return "" if value is None else text  # a date or a mapping is no parameter: it was meant as text
+        raise BadParameterText(
+            "Allowed value types are bytes, bool, int, float, str and sequences of one of these, got "
+            f"{type(value).__name__} from {text!r}; if it is text, wrap it in {_HINT}"
+        )
+    if value_type is None and isinstance(value, list):
+        kinds = {type(item) for item in value}
+        if len(kinds) != 1 or not kinds <= set(SCALARS):
+            raise BadParameterText(f"{_UNIFORM}, got {text!r}")
     return checked(value, value_type)
 
 
@@ -57,13 +70,17 @@ class ParameterValue:
     """
 
     def __init__(self, value: Any, *, value_type: Any = None) -> None:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if not (is_number and value_type is float) and not hasattr(value, "tolist"):
+            value = normalize_typed_substitution(value, value_type)
         self._value = value
         self._value_type = value_type
+        self._evaluated: Any = None
 
     @property
     def value(self) -> Any:
-        """The value as given."""
-        return self._value
+        """The value, before `evaluate` as given or as substitutions."""
+        return self._value if self._evaluated is None else self._evaluated
 
     @property
     def value_type(self) -> Any:
@@ -72,16 +89,40 @@ class ParameterValue:
 
     def evaluate(self, context: LaunchContext) -> Any:
         """The value: a bool, a number, text, or a list of one of them."""
+        self._evaluated = self._evaluate(context)
+        return self._evaluated
+
+    def _evaluate(self, context: LaunchContext) -> Any:
         value = self._value
         if isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value):
             items = _items_of_parts(context, value, (get_args(self._value_type) or (None,))[0])
             return checked(_uniform(items), self._value_type)
-        is_text = isinstance(value, str | Substitution)
+        if isinstance(value, str):
+            return value
         is_parts = isinstance(value, list | tuple) and any(isinstance(part, Substitution) for part in value)
-        if is_text or is_parts:
+        if is_parts:
             text = perform_substitutions(context, normalize_to_list_of_substitutions(value))
             return text_to_value(text, self._value_type)
         return checked(evaluate_value(context, value), self._value_type)
+
+
+def check_value(name: Any, value: Any) -> None:
+    """Raises TypeError for what no parameter can be, whatever substitutions give."""
+    allowed = (*SCALARS, bytes, Substitution, ParameterValue)
+    if isinstance(value, allowed) or hasattr(value, "tolist"):
+        return
+    if isinstance(value, list | tuple) and all(
+        isinstance(item, allowed) or _is_text_of_parts(item) for item in value
+    ):
+        return
+    raise TypeError(
+        f"parameter {name!r} cannot be {value!r}; allowed are bool, int, float, str, bytes, substitutions and"
+        " lists of one of these"
+    )
+
+
+def _is_text_of_parts(item: Any) -> bool:
+    return isinstance(item, list | tuple) and all(isinstance(part, str | Substitution) for part in item)
 
 
 def evaluate_value(context: LaunchContext, value: Any) -> Any:
@@ -97,11 +138,11 @@ def evaluate_value(context: LaunchContext, value: Any) -> Any:
     if isinstance(value, SCALARS):
         return value
     if isinstance(value, bytes):
-        return list(value)
+        return value
     if hasattr(value, "tolist"):
         value = value.tolist()
         return evaluate_value(context, value)
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, list | tuple):
         return _evaluate_sequence(context, list(value))
     raise TypeError(f"a parameter cannot be {value!r} of type {type(value).__name__}")
 
@@ -140,7 +181,5 @@ def _uniform(values: list[Any]) -> list[Any]:
     if kinds == {int, float}:
         return [float(v) for v in values]
     if len(kinds) > 1 or not kinds <= set(SCALARS):
-        raise TypeError(
-            f"a parameter's list must hold items of one type out of bool, int, float and str: {values!r}"
-        )
+        raise TypeError(f"{_UNIFORM}, got {values!r}")
     return values

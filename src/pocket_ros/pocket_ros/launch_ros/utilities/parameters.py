@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import yaml
 
 from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
-from .parameter_values import ParameterValue, evaluate_value
+from .parameter_values import ParameterValue, check_value, evaluate_value
 
 if TYPE_CHECKING:
     from ...launch.launch_context import LaunchContext
@@ -30,7 +31,7 @@ def normalize_parameters(parameters: Any) -> tuple[Any, ...]:
     normalized: list[Any] = []
     for item in parameters:
         if isinstance(item, Mapping):
-            _check_names(item)
+            check_parameters(item)
             normalized.append(item)
         elif isinstance(item, Parameter | ParameterFile):
             normalized.append(item)
@@ -41,11 +42,14 @@ def normalize_parameters(parameters: Any) -> tuple[Any, ...]:
     return tuple(normalized)
 
 
-def _check_names(parameters: Mapping[Any, Any]) -> None:
+def check_parameters(parameters: Mapping[Any, Any]) -> None:
+    """Raises TypeError for names that are no text and for values that no parameter can have."""
     for name, value in parameters.items():
         normalize_to_list_of_substitutions(name)
         if isinstance(value, Mapping):
-            _check_names(value)
+            check_parameters(value)
+        else:
+            check_value(name, value)
 
 
 def normalize_parameter_dict(parameters: Mapping[Any, Any]) -> dict[tuple[Substitution, ...], Any]:
@@ -108,25 +112,37 @@ def to_parameters_list(
     """Parameters as rclpy has them, those of files as far as they are for the node."""
     from ...rclpy.parameter import Parameter as RclpyParameter
 
-    full_name = "/".join(["", *filter(None, [namespace.strip("/"), node_name.strip("/")])])
+    full_name = "/".join(filter(None, [(namespace or "").strip("/"), node_name.strip("/")]))
     found: list[RclpyParameter] = []
     for item in evaluated_parameters:
-        values = _of_file(item, full_name) if isinstance(item, Path) else item
+        values = _of_file(item, full_name, bool(node_name)) if isinstance(item, Path) else item
         flat = evaluate_parameter_dict(context, values)
         found += [RclpyParameter(name, value=_as_list(value)) for name, value in flat.items()]
     return found
 
 
 def _as_list(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return [bytes([number]) for number in value]
     return list(value) if isinstance(value, tuple) else value
 
 
-def _of_file(path: Path, full_name: str) -> dict[str, Any]:
+def _of_file(path: Path, full_name: str, has_name: bool) -> Mapping[str, Any]:
+    """Those for any node and those for this one; all of a file that names no nodes."""
     content = yaml.safe_load(path.read_text()) or {}
-    found: dict[str, Any] = {}
-    for key in ("/**", full_name.lstrip("/"), full_name):
-        section: Any = content
-        for part in [key] if key in content else key.strip("/").split("/"):
-            section = section.get(part, {}) if isinstance(section, Mapping) else {}
-        found |= section.get("ros__parameters", {}) if isinstance(section, Mapping) else {}
-    return found
+    sections = dict(_sections(content, ()))
+    if not sections:
+        return content
+    if not has_name:
+        warnings.warn(
+            f"the node has no name in the launch: what {path} has for names does not reach it", stacklevel=3
+        )
+    return {**sections.get("**", {}), **sections.get(full_name, {})}
+
+
+def _sections(content: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for key, value in content.items():
+        if key == "ros__parameters":
+            yield "/".join(keys), value or {}
+        elif isinstance(value, Mapping):
+            yield from _sections(value, (*keys, str(key).strip("/")))
