@@ -80,12 +80,15 @@ class MujocoBodies:
         self._options = options
         self._arena = 0
         self._kept: dict[WorldPlan, Compiled] = {}
-        self._made_from: tuple[AnyArray, ...] = ()
+        self._made_from: tuple[bytes, ...] = ()
         self.driven: set[int] = set()
         """Object ids of kinematic entities that are moved with a velocity though they are no agents."""
         self.fixtures = Fixtures(world)
         self.bound: Bound | None = None
         self._last: tuple[Floats, ...] = ()
+        self._last_bytes: tuple[bytes, ...] = ()
+        self._read: Floats | None = None
+        """Positions and velocities (F, 13) of free bodies in the data when the columns got them; None: not known."""
 
     @property
     def gravity(self) -> tuple[float, float, float]:
@@ -100,7 +103,7 @@ class MujocoBodies:
         driven_mask = self._driven_mask(rows)
         fixtures = self.fixtures.find(rows, driven_mask)
         sources = self._sources(rows, driven_mask, *fixtures)
-        if self.bound is None or not _equal(sources, self._made_from):
+        if self.bound is None or sources != self._made_from:
             self._bind(self._compiled(plan_world(world, rows, driven_mask, fixtures, self._exempt_links)), rows)
             self._made_from = sources
         assert self.bound is not None
@@ -128,7 +131,7 @@ class MujocoBodies:
 
     def forget(self) -> None:
         """Forget the model, what was driven and what stood where; the next `refresh` makes it again."""
-        self.bound, self._made_from, self._last = None, (), ()
+        self.bound, self._made_from, self._last, self._last_bytes = None, (), (), ()
         self.driven.clear()
         self.fixtures.forget()
 
@@ -139,8 +142,8 @@ class MujocoBodies:
             mask = mask | np.isin(world.object_id[rows], list(self.driven))
         return mask
 
-    def _sources(self, rows: Rows, driven_mask: Bools, fixed: Ints, poses: Floats) -> tuple[AnyArray, ...]:
-        """Return copies of all that the model depends on."""
+    def _sources(self, rows: Rows, driven_mask: Bools, fixed: Ints, poses: Floats) -> tuple[bytes, ...]:
+        """Return all that the model depends on, as bytes: they are compared in each step."""
         world, material, robots = self._world, self._world.material, self._world.robots
         columns: list[AnyArray] = [world.object_id, world.dynamic, world.mass, world.shape_id]
         columns += [world.collision_group, world.collision_mask, world.collision_mode]
@@ -148,7 +151,7 @@ class MujocoBodies:
         columns += [material.friction, material.rolling_friction, material.restitution]
         columns += [material.linear_damping, material.angular_damping]
         pairs = world.collision_rules.exempt_pairs(), world.collision_filters.enabled_pairs()
-        return (rows, driven_mask, fixed, poses, *pairs, *(column[rows] for column in columns))
+        return _bytes_of(rows, driven_mask, fixed, poses, *pairs, *(column[rows] for column in columns))
 
     def _compiled(self, plan: WorldPlan) -> Compiled:
         compiled = self._kept.pop(plan, None)
@@ -174,8 +177,9 @@ class MujocoBodies:
         """Write the poses, velocities and joints of dynamic rows that are not those read last; return if any are."""
         bound, now = self.bound, self._values()
         assert bound is not None
-        if _equal(now, self._last):
+        if _bytes_of(*now) == self._last_bytes:
             return False
+        self._read = None
         position, orientation, linear, angular, seat, turn, joints, speeds = (
             (one != other) for one, other in zip(now, self._last, strict=True)
         )
@@ -209,26 +213,43 @@ class MujocoBodies:
         """Copy poses, velocities and joints of dynamic rows to the columns; `efforts` (J,) are of the joints."""
         world, bound = self._world, self.bound
         assert bound is not None
-        data, rows = bound.data, bound.free
-        positions, turns = data.qpos[bound.free_q[:, :3]], data.qpos[bound.free_q[:, 3:]][:, _XYZW]
-        # What sleeps has the same numbers; its bounds need not be computed again.
-        moved_mask = (positions != world.position[rows]).any(1) | (turns != world.orientation[rows]).any(1)
-        world.position[rows], world.orientation[rows] = positions, turns
-        world.velocity[rows] = data.qvel[bound.free_v[:, :3]]
-        world.angular_velocity[rows] = quaternions.rotate(turns, data.qvel[bound.free_v[:, 3:]])
-        world.touch(rows[moved_mask])
+        data = bound.data
+        now = np.concatenate((data.qpos[bound.free_q], data.qvel[bound.free_v]), axis=1)
+        self._read_free(now)
         if len(bound.slots):
             joints, angles = world.joints, data.qpos[bound.joint_q]
-            changed = np.unique(bound.joint_row[angles != joints.position[bound.slots]])
+            changed = bound.joint_row[angles != joints.position[bound.slots]]
             joints.position[bound.slots], joints.velocity[bound.slots] = angles, data.qvel[bound.joint_v]
             joints.effort[bound.slots] = efforts
-            world.touch_joints(changed)
+            world.touch_joints(changed if len(changed) < 2 else np.unique(changed))
         self.note_read()
+        self._read = now
         return len(bound.dynamic)
+
+    def _read_free(self, now: Floats) -> None:
+        """Copy positions and velocities (F, 13) of free bodies to the columns."""
+        world, bound = self._world, self.bound
+        assert bound is not None
+        rows = bound.free
+        if self._read is not None:
+            # What sleeps has the same numbers. They are compared as bits: no zero may get another sign.
+            changed = np.flatnonzero((now.view(np.int64) != self._read.view(np.int64)).any(axis=1))
+            rows, now = rows[changed], now[changed]
+            if not len(rows):
+                return
+        positions, turns = now[:, :3], now[:, 3:7][:, _XYZW]
+        # Of what only gets another speed, bounds need not be computed again.
+        moved_mask = (positions != world.position[rows]).any(1) | (turns != world.orientation[rows]).any(1)
+        world.position[rows], world.orientation[rows] = positions, turns
+        world.velocity[rows] = now[:, 7:10]
+        world.angular_velocity[rows] = quaternions.rotate(turns, now[:, 10:])
+        world.touch(rows[moved_mask])
 
     def note_read(self) -> None:
         """Note that the data has what the columns hold of dynamic rows."""
+        self._read = None
         self._last = self._values()
+        self._last_bytes = _bytes_of(*self._last)
 
     def _values(self) -> tuple[Floats, ...]:
         world, bound = self._world, self.bound
@@ -261,5 +282,5 @@ def _joint_keys(bound: Bound) -> Ints:
     return bound.ids[joints[:, 0]] * 4096 + joints[:, 1]
 
 
-def _equal(one: tuple[AnyArray, ...], other: tuple[AnyArray, ...]) -> bool:
-    return len(one) == len(other) and all(map(np.array_equal, one, other))
+def _bytes_of(*arrays: AnyArray) -> tuple[bytes, ...]:
+    return tuple(array.tobytes() for array in arrays)

@@ -30,6 +30,8 @@ class Compiled:
     pieces: Ints
     joints: Ints
     surface: Floats
+    substep: float = 0.0
+    """Length in s of the substeps for which the model's contacts are set, 0 before the first one."""
 
 
 def table_of(values: Sequence[tuple[int, ...]], width: int) -> Ints:

@@ -14,12 +14,18 @@ def drag(bound: Bound, dt: float) -> None:
     Called between the velocities and the accelerations of a substep of `dt` s.
     """
     data, at = bound.data, bound.free_v
-    velocities, damping = data.qvel[at], bound.model.dof_damping[at]
+    velocities = data.qvel[at]
+    if not velocities.any():
+        # All sleep.
+        return
+    damping = bound.model.dof_damping[at]
     squares = velocities * velocities
     # Component by component, so that the sum is the same in company as alone.
     linear = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2])
     angular = np.sqrt(squares[:, 3] + squares[:, 4] + squares[:, 5])
-    force = damping * velocities * np.repeat(np.stack((linear, angular), axis=1), 3, axis=1)
+    speeds = np.empty_like(velocities)
+    speeds[:, :3], speeds[:, 3:] = linear[:, None], angular[:, None]
+    force = damping * velocities * speeds
     # Never more than what stops it within the substep.
     most = np.abs(velocities) * bound.free_inertia / dt
-    data.qfrc_passive[at] -= np.clip(force, -most, most)
+    data.qfrc_passive[at] -= np.minimum(np.maximum(force, -most), most)

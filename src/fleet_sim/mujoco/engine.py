@@ -89,7 +89,10 @@ class MujocoEngine:
             self._resting.update(bound)
             self._dozing = NOBODY
         self._forces.clear(bound)
-        return self._bodies.read_back(np.nan_to_num(self._motors.efforts, posinf=0.0, neginf=0.0))
+        efforts = self._motors.efforts
+        if not np.isfinite(efforts).all():
+            efforts = np.nan_to_num(efforts, posinf=0.0, neginf=0.0)
+        return self._bodies.read_back(efforts)
 
     # ---- contacts ----------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,8 @@ class Fixtures:
         self.moved: set[int] = set()
         """Object ids of those that were put elsewhere."""
         self._ids, self._poses = _NOBODY, _NOWHERE
+        self._seen: tuple[bytes | int, ...] = ()
+        self._concave: Bools = np.empty(0, np.bool_)
 
     def find(self, rows: Rows, driven_mask: Bools) -> tuple[Ints, Floats]:
         """Return the places (K,) in `rows` of all fixtures, and their poses (K, 7).
@@ -37,7 +39,7 @@ class Fixtures:
             return places, _NOWHERE
         ids = world.object_id[rows[places]]
         poses = np.concatenate((world.position[rows[places]], world.orientation[rows[places]]), axis=1)
-        if not (np.array_equal(ids, self._ids) and np.array_equal(poses, self._poses)):
+        if ids.tobytes() != self._ids.tobytes() or poses.tobytes() != self._poses.tobytes():
             before = dict(zip(self._ids.tolist(), self._poses.tolist(), strict=True))
             now = zip(ids.tolist(), poses.tolist(), strict=True)
             self.moved.update(number for number, pose in now if before.get(number, pose) != pose)
@@ -53,6 +55,16 @@ class Fixtures:
         self._ids, self._poses = _NOBODY, _NOWHERE
 
     def _concave_mask(self, rows: Rows) -> Bools:
+        """Return which of `rows` (N,) are concave and stand still; found anew where anything has changed."""
+        world = self._world
+        columns = rows, *(column[rows] for column in (world.shape_id, world.robots.model, world.dynamic, world.kind))
+        counts = len(world.models), len(world.shapes.concave)
+        seen: tuple[bytes | int, ...] = (*(column.tobytes() for column in columns), *counts)
+        if seen != self._seen:
+            self._concave, self._seen = self._find_concave(rows), seen
+        return self._concave
+
+    def _find_concave(self, rows: Rows) -> Bools:
         world = self._world
         # With shapes on one link only: others may have joints that move.
         models = [

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.mujoco.bodies import Bound
-from fleet_sim.mujoco.module import mujoco_module
+
+
+class _Orders(NamedTuple):
+    """What the motors of all joints (J,) are to do during a step."""
+
+    target: Floats
+    command: Floats
+    position_gain: Floats
+    velocity_gain: Floats
+    most: Floats
+    at_velocity: Bools
+    off: Bools
+
+    def velocities(self, positions: Floats, speeds: Floats, dt: float) -> Floats:
+        """Return the velocities (J,) to aim at in a substep that begins with these positions and velocities."""
+        aims = self.position_gain * (self.target - positions) / dt + speeds - self.velocity_gain * speeds
+        aims = np.minimum(np.maximum(aims, -self.most), self.most)
+        rates = speeds + self.velocity_gain * (self.command - speeds)
+        aims[self.at_velocity] = rates[self.at_velocity]
+        aims[self.off] = 0.0
+        return aims
 
 
 class MujocoMotors:
@@ -32,9 +54,12 @@ class MujocoMotors:
         self._mimics = (joints.leader[bound.slots] != NO_ROW) & world.robots.mimics[bound.joint_row]
         self.efforts: Floats = np.zeros(len(own))
         """Forces (J,) of the motors in the last substep, in N or N m."""
-        # Which joint each velocity of the model is of, -1 for those of free bodies.
-        self._joint_of_dof = np.full(bound.model.nv, -1, np.int64)
+        # Which joint each velocity of the model is of; those of free bodies have no friction, and are never asked for.
+        self._joint_of_dof = np.zeros(bound.model.nv, np.int64)
         self._joint_of_dof[bound.joint_v] = np.arange(len(own))
+        self._found: Ints = np.empty(0, np.int64)
+        self._found_from = b""
+        """The joints with a motor, in the order of their constraints, and the bytes from which they were found."""
 
     def fits(self, bound: Bound) -> bool:
         """Return whether these are the motors of `bound`."""
@@ -44,35 +69,42 @@ class MujocoMotors:
         """Set what stays during a step: the forces that motors have, and those that are commanded."""
         bound, joints = self._bound, self.world.joints
         slots, data = bound.slots, bound.data
-        forced = joints.control[slots] == AT_FORCE
+        if not len(slots):
+            return
+        control, command = joints.control[slots], joints.command[slots]
+        forced = control == AT_FORCE
         limits = np.minimum(joints.max_force[slots], joints.force_limit[slots])
         # The motors of followers are off: gears hold them to their leaders.
-        bound.model.dof_frictionloss[bound.joint_v] = np.where(forced | self._mimics, self._friction, limits)
-        self._commanded = np.where(forced & ~self._mimics, joints.command[slots], 0.0)
+        off = forced | self._mimics
+        bound.model.dof_frictionloss[bound.joint_v] = np.where(off, self._friction, limits)
+        self._commanded = np.where(forced & ~self._mimics, command, 0.0)
         data.qfrc_applied[bound.joint_v] = self._commanded
         joints.motor_behind[slots] = False
+        self._orders = _Orders(
+            joints.target[slots],
+            command,
+            joints.position_gain[slots],
+            joints.velocity_gain[slots],
+            joints.max_velocity[slots],
+            control == AT_VELOCITY,
+            off,
+        )
 
     def aim(self, dt: float) -> None:
         """Let the motors aim at the velocities of this substep; called when its constraints are known."""
-        bound, joints = self._bound, self.world.joints
-        data, slots = bound.data, bound.slots
-        if not len(slots):
+        bound = self._bound
+        data = bound.data
+        if not len(bound.slots):
             return
-        kinds = mujoco_module().mjtConstraint
-        places = np.flatnonzero(data.efc_type == kinds.mjCNSTR_FRICTION_DOF)
-        found = self._joint_of_dof[data.efc_id[places]]
-        places, found = places[found >= 0], found[found >= 0]
-        speeds = data.qvel[bound.joint_v[found]]
-        control = joints.control[slots[found]]
-        own = slots[found]
-        errors = joints.target[own] - data.qpos[bound.joint_q[found]]
-        aims = joints.position_gain[own] * errors / dt + speeds - joints.velocity_gain[own] * speeds
-        aims = np.clip(aims, -joints.max_velocity[own], joints.max_velocity[own])
-        rates = speeds + joints.velocity_gain[own] * (joints.command[own] - speeds)
-        aims = np.where(control == AT_VELOCITY, rates, aims)
-        aims = np.where((control == AT_FORCE) | self._mimics[found], 0.0, aims)
-        data.efc_aref[places] = (aims - speeds) / dt
-        self._places, self._found = places, found
+        # Constraints are in this order: of gears, of friction, of limits, of contacts. No tendon has friction here.
+        first = int(data.ne)
+        self._places = slice(first, first + int(data.nf))
+        found_from = data.efc_id[self._places].tobytes()
+        if found_from != self._found_from:
+            self._found, self._found_from = self._joint_of_dof[data.efc_id[self._places]], found_from
+        speeds = data.qvel[bound.joint_v]
+        aims = self._orders.velocities(data.qpos[bound.joint_q], speeds, dt)
+        data.efc_aref[self._places] = ((aims - speeds) / dt)[self._found]
 
     def measure(self) -> None:
         """Read the forces of the substep that was made."""

@@ -30,9 +30,14 @@ class Movers:
         self._moving: Bools = np.empty(0, np.bool_)
         self._velocity: Floats = np.empty((0, 6))
         self._last: tuple[Floats, Floats, Floats] | None = None
+        self._seen: tuple[bytes, ...] = ()
         self._begun: tuple[Ints, Floats, Floats] | None = None
         self._misplaced = False
         """Whether the data has older poses than those at the beginning of the step."""
+        self._rows: Rows = np.empty(0, np.int64)
+        self._slots: Ints = np.empty(0, np.int64)
+        self._driven: Rows = np.empty(0, np.int64)
+        """Of the pieces: their rows (P,), the slots of the joints of these rows, and which pieces have velocities."""
 
     def begin_step(self) -> None:
         """Note where all rows are: what was put elsewhere since the last step has not swept there."""
@@ -83,7 +88,7 @@ class Movers:
     def settle(self, bound: Bound) -> None:
         """Put all of them to where their columns say now: the next step begins there."""
         if bound is not self._bound:
-            self._bound, self._last = bound, None
+            self._go_on_with(bound)
         self._place()
         self._write(np.arange(len(bound.compiled.pieces)), self._positions, self._turns)
         self._moving = np.zeros(len(self._positions), np.bool_)
@@ -95,7 +100,8 @@ class Movers:
 
     def _rebind(self, bound: Bound) -> None:
         """Take over another model: its pieces begin where their rows began this step, as rigid as they are now."""
-        self._bound, self._last, self._misplaced = bound, None, True
+        self._misplaced = True
+        self._go_on_with(bound)
         self._place()
         # Found again at the end of the step.
         self._last = None
@@ -126,10 +132,10 @@ class Movers:
 
     def drive(self, bound: Bound) -> None:
         """Give those that move their velocities, before each substep: contacts take a little of them."""
-        pieces = bound.compiled.pieces
-        chosen = np.flatnonzero(self._moving & (pieces[:, 4] >= 0))
-        if not len(chosen):
+        if not self._moving.any():
             return
+        pieces = bound.compiled.pieces
+        chosen = self._driven[self._moving[self._driven]]
         at = pieces[chosen, 4][:, None]
         turns = bound.data.qpos[pieces[chosen, 3][:, None] + np.arange(3, 7)][:, [1, 2, 3, 0]]
         bound.data.qvel[at + np.arange(3)] = self._velocity[chosen, :3]
@@ -138,7 +144,14 @@ class Movers:
 
     def stop(self, bound: Bound) -> None:
         """Put all that are driven exactly to where their columns say, at rest."""
-        self._write(np.flatnonzero(bound.compiled.pieces[:, 4] >= 0), self._positions, self._turns)
+        if not len(self._driven):
+            return
+        data, pieces = bound.data, bound.compiled.pieces[self._driven]
+        places, speeds = pieces[:, 3][:, None] + np.arange(7), pieces[:, 4][:, None] + np.arange(6)
+        there = np.concatenate((self._positions[self._driven], self._turns[self._driven][:, _WXYZ]), axis=1)
+        # Mostly they stand where they stood, and nothing touched them.
+        if data.qpos[places].tobytes() != there.tobytes() or data.qvel[speeds].any():
+            self._write(self._driven, self._positions, self._turns)
 
     def standing(self, bound: Bound) -> Ints:
         """Return the trees (K,) of those that could move with a velocity, and did not in this step."""
@@ -150,17 +163,23 @@ class Movers:
         """Find where all pieces are now; return whether any may have moved."""
         world, bound = self._world, self._bound
         assert bound is not None
-        pieces = bound.compiled.pieces
-        rows, links = bound.rows[pieces[:, 0]], pieces[:, 1]
-        live = bool(world.alive[rows].all())
-        jointed = rows[(links != BASE) & (world.robots.joint_count[rows] > 0)]
-        joints = world.joints.position[world.joints.slots(world.robots, np.unique(jointed))]
-        now = world.position[rows], world.orientation[rows], joints
-        if not live or (self._last is not None and all(map(np.array_equal, now, self._last))):
+        rows = self._rows
+        now = world.position[rows], world.orientation[rows], world.joints.position[self._slots]
+        seen = tuple(values.tobytes() for values in now)
+        if not world.alive[rows].all() or (self._last is not None and seen == self._seen):
             return False
-        self._last = now
-        self._positions, self._turns = world.link_poses(rows, links)
+        self._last, self._seen = now, seen
+        self._positions, self._turns = world.link_poses(rows, bound.compiled.pieces[:, 1])
         return True
+
+    def _go_on_with(self, bound: Bound) -> None:
+        """Note what stays as long as `bound` is the model."""
+        world, pieces = self._world, bound.compiled.pieces
+        self._bound, self._last = bound, None
+        rows = self._rows = bound.rows[pieces[:, 0]]
+        jointed = rows[(pieces[:, 1] != BASE) & (world.robots.joint_count[rows] > 0)]
+        self._slots = world.joints.slots(world.robots, np.unique(jointed))
+        self._driven = np.flatnonzero(pieces[:, 4] >= 0)
 
     def _too_fast(self, before: Floats | None, dt: float) -> Bools:
         """Return which pieces (P,) are of robots whose joints were set to their positions, and not driven there."""

@@ -44,7 +44,7 @@ class RestingContacts:
     def update(self, bound: Bound) -> None:
         """Take in the contacts of what fell asleep in this step, and drop those of what woke up."""
         asleep: Bools = bound.data.tree_asleep >= 0
-        if np.array_equal(asleep, self._asleep):
+        if asleep.tobytes() == self._asleep.tobytes():
             return
         before = self._asleep if len(self._asleep) == len(asleep) else np.zeros(len(asleep), np.bool_)
         self._asleep = asleep

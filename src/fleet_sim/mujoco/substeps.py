@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import numpy as np
 
@@ -59,10 +60,12 @@ class Substeps:
 
     def _prepare(self, bound: Bound, dt: float) -> None:
         model = bound.model
-        model.opt.timestep = dt
         if not np.array_equal(model.opt.gravity, self._bodies.gravity):
             model.opt.gravity[:] = self._bodies.gravity
             bound.wake(range(model.ntree))
+        if bound.compiled.substep == dt:
+            return
+        bound.compiled.substep = model.opt.timestep = dt
         model.geom_solref[:] = contact_law(self._erp, dt)
         model.geom_solimp[:, :2] = IMPEDANCE
         for solref in (model.jnt_solref, model.eq_solref):
@@ -71,8 +74,7 @@ class Substeps:
     def _substep(self, bound: Bound, motors: MujocoMotors, dt: float) -> bool:
         """Make one substep; return False if there was too little memory for its contacts."""
         mujoco, model, data = mujoco_module(), bound.model, bound.data
-        warnings = mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL
-        full = sum(int(data.warning[kind].number) for kind in warnings)
+        full = _left_out(data)
         try:
             waking = bound.take_waking()
             # MuJoCo wakes up what a force acts on, however little.
@@ -93,7 +95,7 @@ class Substeps:
             if not is_lack_of_memory(error):
                 raise StateError(f"MuJoCo cannot make this step: {error}") from error
             return False
-        if sum(int(data.warning[kind].number) for kind in warnings) > full:
+        if _left_out(data) > full:
             return False
         motors.measure()
         # In each substep: a contact is gone in the one after its bodies fell asleep.
@@ -105,3 +107,9 @@ class Substeps:
             raise StateError("MuJoCo has no room for the contacts of this world; spawn fewer dynamic bodies")
         log.debug("more memory for contacts: %d MB", 2 * int(bound.model.narena) // 2**20)
         return self._bodies.grow_arena(before)
+
+
+def _left_out(data: Any) -> int:
+    """Return how often MuJoCo had no room for contacts or constraints."""
+    kinds, numbers = mujoco_module().mjtWarning, data.warning.number
+    return int(numbers[kinds.mjWARN_CONTACTFULL]) + int(numbers[kinds.mjWARN_CNSTRFULL])
