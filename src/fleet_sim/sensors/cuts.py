@@ -49,23 +49,25 @@ def posed(solids: Solids, points: Floats) -> Floats:
 
 def cut_hulls(vertices: Floats, edges: Ints, height: float) -> Cut:
     """Return where the plane at `height` cuts convex bodies with `vertices` (N, V, 3) and `edges` (E, 2)."""
-    starts, ends = vertices[:, edges[:, 0]], vertices[:, edges[:, 1]]
     # A vertex exactly at the height counts as above. So every edge is crossed or not, without a third case, and a
     # crossed one is never level.
-    below_mask = starts[..., 2] < height
-    crossing_mask = below_mask != (ends[..., 2] < height)
-    rise = np.where(crossing_mask, ends[..., 2] - starts[..., 2], 1.0)
-    share = (height - starts[..., 2]) / rise
-    points = starts[..., :2] + share[..., None] * (ends[..., :2] - starts[..., :2])
-    counts = np.count_nonzero(crossing_mask, axis=1)
-    most = max(3, int(counts.max(initial=0)))
+    below_mask = vertices[..., 2] < height
+    # Few edges are crossed: only these are computed.
+    bodies, crossed = np.nonzero(below_mask[:, edges[:, 0]] != below_mask[:, edges[:, 1]])
+    starts, ends = vertices[bodies, edges[crossed, 0]], vertices[bodies, edges[crossed, 1]]
+    share = (height - starts[:, 2]) / (ends[:, 2] - starts[:, 2])
+    x, y = (starts[:, axis] + share * (ends[:, axis] - starts[:, axis]) for axis in (0, 1))
+    counts = np.bincount(bodies, minlength=len(vertices))
     # The cut of a convex body is convex, so sorting its corners by angle around their mean gives the outline.
-    centres = np.where(crossing_mask[..., None], points, 0.0).sum(axis=1) / np.maximum(counts, 1)[:, None]
-    angles = trig.arctan2(points[..., 1] - centres[:, None, 1], points[..., 0] - centres[:, None, 0])
-    # Edges that are not crossed sort last; those beyond the largest count are dropped.
-    order = np.argsort(np.where(crossing_mask, angles, np.inf), axis=1, kind="stable")[:, :most]
-    corners = np.take_along_axis(points, order[..., None], axis=1)
-    return np.moveaxis(corners, 2, 0), counts
+    many = np.maximum(counts, 1)
+    middle_x, middle_y = (np.bincount(bodies, part, minlength=len(vertices)) / many for part in (x, y))
+    angles = trig.arctan2(y - middle_y.take(bodies), x - middle_x.take(bodies))
+    order = np.lexsort((angles, bodies))
+    # The bodies are in order already, and stay so.
+    places = np.arange(len(bodies)) - (np.cumsum(counts) - counts).take(bodies)
+    corners = np.zeros((2, len(vertices), max(3, int(counts.max(initial=0)))))
+    corners[0, bodies, places], corners[1, bodies, places] = x.take(order), y.take(order)
+    return corners, counts
 
 
 def cut_capsules(solids: Solids, height: float) -> Cut:
