@@ -35,13 +35,20 @@ from importlib.machinery import ModuleSpec
 
 class Lender:
     def find_spec(self, fullname, path=None, target=None) -> "ModuleSpec | None":
-        if fullname != {name!r}:
+        # Modules of interface packages carry the name that they have inside pocket_ros, too.
+        if fullname != {name!r} and not fullname.endswith(".{name}"):
             return None
         return importlib.util.spec_from_file_location(fullname, {path!r})
 
 
 sys.meta_path.insert(0, Lender())
 """
+_LENT_PACKAGES = {
+    "rpyutils": "from contextlib import nullcontext\n\nadd_dll_directories_from_env = nullcontext\n",
+    "test_tf2_py": "",
+    "test_tf2_py/_tf2_py": "from tf2_py import *\n",
+}
+"""What tests of tf2_py import besides: a helper for Windows, and their compiled copy of the core."""
 _LIBRARY_FOLDERS = {"launch_testing": "example_processes"}
 
 
@@ -68,6 +75,10 @@ def _write_lender(folder: Path, package: Path) -> None:
     path = package.resolve() / "src" / "test_msgs" / "message_fixtures.py"
     text = _LENDING.format(name=_LENT_MODULE, path=str(path)) if path.is_file() else ""
     (folder / f"{LENT}.py").write_text(text)
+    for name, content in _LENT_PACKAGES.items():
+        path = folder / (f"{name}.py" if "/" in name else f"{name}/__init__.py")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
 
 
 def _packages(root: Path) -> Iterator[tuple[str, Path]]:

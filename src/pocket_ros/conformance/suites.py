@@ -18,8 +18,9 @@ REPOSITORIES = (
     "demos",
     "rcl_interfaces",
     "test_interface_files",
+    "rosidl",
 )
-"""Names of the repositories below github.com/ros2; the last two have only the interfaces that tests use."""
+"""Names of the repositories below github.com/ros2; the last three have only what tests look up."""
 
 LINTERS = ("copyright", "flake8", "pep257", "mypy", "xmllint")
 

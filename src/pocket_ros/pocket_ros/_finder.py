@@ -46,6 +46,7 @@ LIBRARIES = frozenset(
         "ros2run",
         "ros2service",
         "ros2topic",
+        "rosidl_parser",
         "rosidl_runtime_py",
         "sensor_msgs_py",
         "tf2_geometry_msgs",

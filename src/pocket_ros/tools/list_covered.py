@@ -28,6 +28,7 @@ MODULES = {
         type_support utilities validate_full_topic_name validate_namespace validate_node_name
         validate_parameter_name validate_topic_name wait_for_message waitable""",
     "message_filters": ".",
+    "rosidl_parser": ". definition",
     "rosidl_runtime_py": ". convert get_interfaces import_message set_message utilities",
     "sensor_msgs_py": "point_cloud2",
     "tf2_geometry_msgs": ".",

@@ -41,6 +41,15 @@ class MessageType(type):
         super().__setattr__(name, value)
 
 
+class _SlotTypes:
+    """Makes the types when somebody asks for them: hardly any program does."""
+
+    def __get__(self, instance: object, owner: type[Message]) -> tuple[Any, ...]:
+        from .slot_types import slot_types
+
+        return slot_types(owner._type_name_)
+
+
 class Message(metaclass=MessageType):
     """What all message classes share."""
 
@@ -48,6 +57,7 @@ class Message(metaclass=MessageType):
     _type_name_: ClassVar[str] = ""
     _fields_: ClassVar[tuple[str, ...]] = ()
     _field_types_: ClassVar[dict[str, str]] = {}
+    SLOT_TYPES = _SlotTypes()
 
     @classmethod
     def get_fields_and_field_types(cls) -> dict[str, str]:

@@ -10,6 +10,7 @@ rclpy.spin(node)
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,14 @@ __all__ = [
     "spin_until_future_complete",
     "try_shutdown",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A module of the package, imported when it is asked for: `rclpy.qos` after `import rclpy` alone."""
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'rclpy' has no attribute '{name}'")
+
 
 # The rules for names are one file here; in rclpy each has a module of its own.
 _RULES: dict[str, dict[str, Any]] = {

@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from ..rosidl_parser.definition import AbstractType
+
 
 class _Dumper(yaml.SafeDumper):
     """Writes dictionaries in their own order and never as aliases."""
@@ -132,9 +134,6 @@ def _ordered(value: Any) -> Any:
     return [_ordered(item) for item in value] if isinstance(value, list) else value
 
 
-def get_message_slot_types(msg: Any) -> OrderedDict[str, Any]:
-    """Not covered: these are types of `rosidl_parser`. Raises NotImplementedError."""
-    raise NotImplementedError(
-        "rosidl_runtime_py.get_message_slot_types is not covered by pocket_ros; a full ROS 2 has it. "
-        "Names and types as text: get_fields_and_field_types() of the message"
-    )
+def get_message_slot_types(msg: Any) -> OrderedDict[str, AbstractType]:
+    """The names of the fields, and their types as `rosidl_parser` has them."""
+    return OrderedDict(zip(msg.get_fields_and_field_types(), msg.SLOT_TYPES, strict=True))

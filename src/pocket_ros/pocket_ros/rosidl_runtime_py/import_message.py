@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import warnings
+from typing import Any
 
+from ..rosidl_parser.definition import AbstractNestedType, NamespacedType
 from .utilities import get_interface
 
 
-class Namespaced(Protocol):
-    """What `NamespacedType` has, also the one of `rosidl_parser`."""
-
-    @property
-    def namespaces(self) -> Any:
-        """The parts before the name: package and kind."""
-
-    @property
-    def name(self) -> str:
-        """The last part."""
-
-
-def import_message_from_namespaced_type(message_type: Namespaced) -> Any:
+def import_message_from_namespaced_type(message_type: NamespacedType | AbstractNestedType) -> Any:
     """The class of an interface, or of a part of a service or an action.
 
-    Raises ValueError for a name of another form, LookupError for one that is not known.
+    The element of an array or a sequence is taken, with a DeprecationWarning. Raises ValueError for a name of
+    another form, LookupError for one that is not known.
     """
-    return get_interface("/".join([*message_type.namespaces, message_type.name]))
+    kind: Any = message_type
+    if isinstance(kind, AbstractNestedType):
+        warnings.warn("give the type of the element: value_type", DeprecationWarning, stacklevel=2)
+        kind = kind.value_type
+    return get_interface("/".join([*kind.namespaces, kind.name]))

@@ -43,7 +43,8 @@ class _Filler:
     def fill(self, msg: Any, values: Mapping[str, Any]) -> None:
         """Set the fields that are named."""
         if not isinstance(values, Mapping):
-            raise TypeError(f"expected a dictionary for {type(msg).__name__}, got {values!r}")
+            kind = type(values).__name__
+            raise TypeError(f"Value '{values}' is expected to be a dictionary but is a {kind}")
         types = msg.get_fields_and_field_types()
         for name, value in values.items():
             if name not in types:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..interfaces.catalog import UnknownInterfaceError, interface_names
 from ..interfaces.classes import action_class, message_class, service_class
+from ..rosidl_parser.definition import NamespacedType
 
 _PARTS = (
     *("_Request", "_Response", "_Event"),
     *("_Goal", "_Result", "_Feedback", "_FeedbackMessage"),
 )
+_KINDS = {"msg": "a message", "srv": "a service", "action": "an action"}
 _MAKERS = {"msg": message_class, "srv": service_class, "action": action_class}
 
 
@@ -21,17 +23,6 @@ class UnknownInterfacePackageError(UnknownInterfaceError, ModuleNotFoundError):
 
 class UnknownInterfaceNameError(UnknownInterfaceError, AttributeError):
     """The package has no interface of that name; in ROS its module has no such attribute."""
-
-
-class NamespacedType(NamedTuple):
-    """Package and kind, and a name in them; `NamespacedType` of `rosidl_parser` has these too."""
-
-    namespaces: list[str]
-    name: str
-
-    def namespaced_name(self) -> tuple[str, ...]:
-        """All parts."""
-        return (*self.namespaces, self.name)
 
 
 def get_interface(identifier: str) -> Any:
@@ -87,7 +78,7 @@ def _of_kind(identifier: str, kind: str) -> Any:
     if identifier.count("/") == 1:
         identifier = identifier.replace("/", f"/{kind}/")
     if identifier.split("/")[1:2] != [kind]:
-        raise ValueError(f"Expected the full name of an interface, package/{kind}/Name, got '{identifier}'")
+        raise ValueError(f"Expected the full name of {_KINDS[kind]}, got '{identifier}'")
     return get_interface(identifier)
 
 

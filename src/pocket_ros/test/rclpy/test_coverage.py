@@ -1,5 +1,7 @@
 """What is not covered says so."""
 
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -99,3 +101,11 @@ def test_actions_are_waitables_that_only_executors_run(ros: None) -> None:
     assert (client.get_num_entities().num_clients, server.get_num_entities().num_services) == (3, 3)
     with pytest.raises(NotImplementedError, match=r"ActionClient\.take_data is not covered"):
         client.take_data()
+
+
+def test_modules_are_there_after_importing_rclpy_alone() -> None:
+    code = "import rclpy; print(rclpy.qos.QoSProfile(depth=3).depth, rclpy.action.ActionClient.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["3", "ActionClient"]
+    with pytest.raises(AttributeError, match="no attribute 'no_such_module'"):
+        _ = rclpy.no_such_module

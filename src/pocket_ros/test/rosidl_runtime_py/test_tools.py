@@ -20,7 +20,6 @@ from rosidl_runtime_py import (
     get_interface_path,
     get_interfaces,
     get_message_interfaces,
-    get_message_slot_types,
     get_service_interfaces,
     import_message_from_namespaced_type,
     message_to_csv,
@@ -62,7 +61,7 @@ def test_classes_are_found_by_name() -> None:
     for name in ("Vector3", "geometry_msgs/Vector3", "std_srvs/srv/SetBool/x"):
         with pytest.raises(ValueError, match=name):
             get_interface(name)
-    with pytest.raises(ValueError, match="package/action/Name"):
+    with pytest.raises(ValueError, match="full name of an action"):
         get_action("std_srvs/srv/SetBool")
     with pytest.raises(LookupError, match="Vector3"):
         get_message("geometry_msgs/msg/Vector4")
@@ -134,7 +133,7 @@ def test_a_dictionary_makes_a_new_message_of_its_field() -> None:
     set_message_fields(pose, {"pose": {"position": {"x": 2}}})
     assert pose.pose.position == Point(x=2.0) and kept == Point(y=5.0)
     for value in (None, 0, "", [], False):
-        with pytest.raises(TypeError, match="expected a dictionary for Point"):
+        with pytest.raises(TypeError, match="is expected to be a dictionary"):
             set_message_fields(pose, {"pose": {"position": value}})
 
 
@@ -220,5 +219,3 @@ def test_names_become_types_and_types_classes() -> None:
         assert [check(interface) for check in kinds.values()] == [
             check is is_kind for check in kinds.values()
         ]
-    with pytest.raises(NotImplementedError, match="get_message_slot_types"):
-        get_message_slot_types(String())
