@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import CancelledError
 from threading import Thread
 
@@ -97,3 +98,19 @@ def test_threads_may_put_while_another_drains() -> None:
 def test_only_commands_are_taken() -> None:
     with pytest.raises(InvalidValueError, match="'stop'"):
         Inbox().put("stop")  # type: ignore[arg-type]
+
+
+def test_commands_may_arrive_while_it_looks_at_those_that_wait() -> None:
+    inbox = Inbox()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [Thread(target=lambda: [inbox.put(Stop()) for _ in range(3000)]) for _ in range(3)]
+    try:
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            # What each step asks before it begins.
+            assert not inbox.runs_code(len(inbox))
+    finally:
+        sys.setswitchinterval(before)
+    assert len(inbox) == 9000

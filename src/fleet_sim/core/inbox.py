@@ -66,7 +66,8 @@ class Inbox:
 
     def runs_code(self, count: int) -> bool:
         """Return whether some of the first `count` commands may run user code."""
-        return any(command.runs_code for command, _ in islice(self._waiting, count))
+        # Copied first, in one call of C: while Python iterates over a deque, nobody may append to it.
+        return any(command.runs_code for command, _ in list(islice(self._waiting, count)))
 
     def drain(self, dispatcher: Dispatcher, count: int | None = None, *, in_step: bool = False) -> int:
         """Apply the first `count` commands (None: all added before this call); return the number applied.
