@@ -10,7 +10,7 @@ from sensor_msgs.msg import BatteryState
 from shape_msgs.msg import SolidPrimitive
 from std_srvs.srv import SetBool
 
-from fleet_sim_msgs.srv import Spawn
+from fleet_sim_msgs.srv import Delete, Spawn
 
 SCENARIO = """
 simulation: {timestep: 0.05, target_rtf: 5.0}
@@ -56,3 +56,18 @@ def test_a_robot_with_a_battery_may_come_to_a_fleet_without(tmp_path: Path) -> N
         states = client.listen(BatteryState, "/late/battery_state")
         client.until(lambda: states and 0.2 < states[-1].percentage <= 0.25, "battery states")
         assert charging(client, "late", True).success
+
+
+def test_requests_are_answered_although_their_robot_goes_meanwhile(tmp_path: Path) -> None:
+    # A step takes half a second, so that all requests wait for the same one.
+    scenario = SCENARIO.replace("target_rtf: 5.0", "target_rtf: 0.1")
+    with running_scenario(tmp_path, scenario) as (process, client):
+        asking = client.node.create_client(SetBool, "/amr/set_charging")
+        deleting = client.node.create_client(Delete, "/sim/delete")
+        client.until(lambda: asking.service_is_ready() and deleting.service_is_ready(), "the services")
+        assert charging(client, "amr", True).success
+        asked = [asking.call_async(SetBool.Request(data=True)) for _ in range(12)]
+        asked.append(deleting.call_async(Delete.Request(names=["amr"])))
+        client.until(lambda: all(future.done() for future in asked), "all answers")
+        client.until(lambda: not asking.service_is_ready(), "the end of the robot's service")
+        assert "fault" not in process.output()

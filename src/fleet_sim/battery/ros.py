@@ -66,7 +66,7 @@ class BatteryInterface(Interface):
             batteries: Batteries = bridge.sim.features.use("battery")
             self.own_rate = batteries.section.publish_rate
         self._publishers = publishers(bridge, "state", BatteryState, "battery_state", qos.STATE)
-        self._services = Endpoints(bridge, "commands", self._serve, bridge.node.destroy_service)
+        self._services = Endpoints(bridge, "commands", self._serve, bridge.end_service)
 
     def on_fleet_changed(self, roster: Roster) -> None:
         world = self.bridge.sim.world

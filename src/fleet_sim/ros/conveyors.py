@@ -27,7 +27,7 @@ class ConveyorCommands(FeatureCommandTopic):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._services = Endpoints(bridge, "commands", self._serve, bridge.node.destroy_service)
+        self._services = Endpoints(bridge, "commands", self._serve, bridge.end_service)
 
     def on_fleet_changed(self, roster: Roster) -> None:
         super().on_fleet_changed(roster)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -22,6 +23,29 @@ from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
 from fleet_sim.ros.wire import decode
 from fleet_sim.simulation import MultiRobotSimulationCore
+
+
+class OpenRequests:
+    """Counts the requests to a service that are being answered."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._then: Callable[[], object] | None = None
+
+    def __enter__(self) -> None:
+        self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+        if not self._count and self._then is not None:
+            self._then()
+
+    def when_answered(self, now: Callable[[], object], later: Callable[[], object]) -> None:
+        """Call `now` where there are none, else `later` after the last of them."""
+        if self._count:
+            self._then = later
+        else:
+            now()
 
 
 @dataclass(frozen=True)
@@ -50,18 +74,22 @@ class Bridge:
     """Kinds of sensors whose readings are in recordings."""
     resting: set[str] = field(default_factory=set)
     """Robots whose navigation was deactivated: their servers of Nav2 reject goals."""
+    served: dict[Any, OpenRequests] = field(default_factory=dict)
+    """What the services of `serve` have not answered yet."""
 
     def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
         """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.
 
         Where responses of `kind` have a `message`, that says what a FleetSimError says.
 
-        Returns the service, so that it can be destroyed before the node.
+        Returns the service, for `end_service`.
         """
+        requests = OpenRequests()
 
         async def answer(request: Any, response: Any) -> Any:
             try:
-                return await callback(request, response)
+                with requests:
+                    return await callback(request, response)
             except FleetSimError as error:
                 self.reject(name, error)
                 reason = str(error)
@@ -74,7 +102,15 @@ class Bridge:
             return response
 
         # With the default depth of 10, the eleventh request in a burst would be lost.
-        return self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
+        service = self.node.create_service(kind, name, answer, qos_profile=qos.REQUESTS, callback_group=self.group)
+        self.served[service] = requests
+        return service
+
+    def end_service(self, service: Any) -> None:
+        """Destroy a service of `serve`, after the answers to what it was asked; to be called in the executor."""
+        destroy = partial(self.node.destroy_service, service)
+        # rclpy sends an answer after the callback has returned, but in the same turn of the executor.
+        self.served.pop(service).when_answered(destroy, lambda: self.mailbox.post(destroy))
 
     def subscribe(self, kind: Any, name: str, callback: Callable[[Any], Awaitable[None]], profile: QoSProfile) -> None:
         """Subscribe `callback(message)` to a topic of the fleet. An exception in it is logged; the node continues."""

@@ -83,7 +83,7 @@ class RobotServices:
         """Serve no longer."""
         self._bridge.resting.discard(self._robot)
         for service in self._services:
-            self._bridge.node.destroy_service(service)
+            self._bridge.end_service(service)
 
     def _serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> None:
         self._services.append(self._bridge.serve(kind, f"{self._robot}/{name}", callback))
