@@ -7,12 +7,14 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from itertools import islice
 from random import Random
 from typing import Any
 
 import jsonschema
 import yaml
 from fuzz_files import SEEDS, Files, words_of
+from fuzz_mutator import LARGEST
 from fuzz_target import ROOT, Target
 
 from fleet_sim import MultiRobotSimulationCore, SimulationParams
@@ -58,6 +60,9 @@ BEYOND_SCHEMAS = (
     r": for a .* only, not for a ",
 )
 """What the JSON schema leaves to who reads the scenario, as parts of the messages."""
+
+MOST_PLACES = 5000
+"""Places of a scenario that a mutant may change."""
 
 HEADLESS = {"gui": False, "monitor": False}
 
@@ -206,7 +211,8 @@ def mutate(data: bytes, random: Random) -> bytes:
     if not isinstance(tree, dict):
         return data[: random.randrange(len(data) + 1)]
     for _ in range(random.choice((1, 1, 2, 4))):
-        places = list(places_in(tree))
+        # A part that was put into itself some times over has millions.
+        places = list(islice(places_in(tree), MOST_PLACES))
         if not places:
             break
         holder, key = random.choice(places)
@@ -223,7 +229,8 @@ def mutate(data: bytes, random: Random) -> bytes:
         else:
             holder.insert(key, holder[key])
     try:
-        return json.dumps(tree).encode()
+        mutant = json.dumps(tree).encode()
+        return mutant if len(mutant) <= LARGEST else data
     except (ValueError, RecursionError):
         # A tree that holds itself.
         return data
