@@ -130,8 +130,8 @@ def known_names(known: Iterable[str]) -> str:
         return ""
     # Names that begin with a digit are one of a numbered series; 000 to 999 would hide all that say something.
     names.sort(key=lambda name: name[:1].isdigit())
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f" Known: {shown}."
+    shown = ", ".join(names[:12])
+    return f" Known: {shown}, ..." if len(names) > 12 else f" Known: {shown}."
 
 
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameError:

@@ -120,6 +120,7 @@ BAD = {
     ),
     "too few numbers": ('size="1 2 3"', 'size="1 2"', "<box>: size must be 3 finite numbers, got '1 2'"),
     "words for numbers": ('rgba="0.5 0.5 0.5 1"', 'rgba="grey"', "<color>: rgba must be 4 finite numbers, got 'grey'"),
+    "a decimal comma": ('size="1 2 3"', 'size="0,5 2 3"', "got '0,5 2 3'; decimals are written as 0.5"),
     "a negative size": ('size="1 2 3"', 'size="1 -2 3"', "sizes must not be negative, got -2"),
     "an unknown shape": (
         "<box",
@@ -133,7 +134,7 @@ BAD = {
         "the inertia tensor must have no negative principal moment, got -4, 1, 6",
     ),
     "no mass": ('<mass value="1"/>', "", "<inertial>: needs a <mass> element"),
-    "no links": (GOOD[GOOD.index("  <link") : GOOD.index("  <gazebo")], "", "<robot 'r'>: holds no <link>"),
+    "no links": (GOOD[GOOD.index("  <link") : GOOD.index("  <gazebo")], "", "<robot 'r'>: has no <link>"),
 }
 
 

@@ -98,7 +98,7 @@ def test_one_included_model_is_the_model(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ("</model>", "</model><model name='b'/>", "has 2 models (<model 'arm'>, <model 'b'>)"),
-        ("</model>", "<model name='inner'/></model>", "<model 'inner'>: holds no <link>"),
+        ("</model>", "<model name='inner'/></model>", "<model 'inner'>: has no <link>"),
         ('type="revolute"', 'type="screw"', "<joint 'turn'>: joints of type 'screw' are not supported"),
         ("<parent>lift</parent>", "<parent>lft</parent>", "there is no parent link 'lft'. Did you mean 'lift'?"),
         ('relative_to="base"', 'relative_to="elbow"', "its pose is relative to"),

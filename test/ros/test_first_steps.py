@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet_sim.ros.launching import NS, lines_to_try
+from fleet_sim.ros.launching import NS, lines_to_try, misspelled
+from fleet_sim.ros.main import unknown_parameters
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,25 @@ def test_a_wrong_parameter_is_one_line_and_no_traceback(given: str, reason: str)
     assert line.startswith("fleet_sim_node: error: ")
     assert reason in line
     assert "Traceback" not in done.stderr
+
+
+def test_parameters_and_arguments_that_do_not_exist_are_named() -> None:
+    known = {"config", "robots", "use_sim_time"}.__contains__
+    arguments = [
+        "--ros-args",
+        "-p",
+        "configg:=a.yaml",
+        "-p",
+        "robots:=3",
+        "--param",
+        "fleet_sim:rbots:=1",
+        "-r",
+        "__ns:=/a",
+    ]
+    assert unknown_parameters(arguments, known) == ["configg", "rbots"]
+    assert misspelled(["robts", "rtf", "map_of_another_file"], ["robots", "rtf"]) == [
+        "there is no argument 'robts'; did you mean 'robots'?"
+    ]
 
 
 def test_commands_to_try_name_only_robots_that_are_spawned() -> None:

@@ -345,7 +345,7 @@ def test_reset_begins_anew(sim: Sim) -> None:
         ({"type": "probe", "rate": 0}, r"sensors\[0\].rate: must be"),
         ({"gain": 1}, r"sensors\[0\]: must be a mapping with `type`"),
         ({"type": "probe", "pose": [1, 2]}, r"sensors\[0\].pose: expected 3 or 4 numbers"),
-        ({"type": "probe", "link": "arm"}, r"unknown link of 'r0' 'arm'"),
+        ({"type": "probe", "link": "arm"}, r"r0 has no link 'arm'"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_spawned(sim: Sim, spec: dict[str, Any], message: str) -> None:

@@ -126,7 +126,7 @@ def test_a_layout_of_lsmart(tmp_path: Path) -> None:
     path.write_text("[" * 100_000)
     refused(path, "is not valid JSON")
     path.write_text("{}")
-    refused(path, "it is none of what ends in '.json': LSMART map, League of Robot Runners problem")
+    refused(path, "is not a site; a file that ends in '.json' can be: LSMART map, League of Robot Runners problem")
 
 
 # ---- map_server ------------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_unknown_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "hall.txt").write_text("")
     refused(tmp_path / "hall.txt", "sites are read from files that end in .json, .map, .scen, .yaml, .yml")
     (tmp_path / "demo.yaml").write_text("simulation: {}\n")
-    refused(tmp_path / "demo.yaml", "it is none of what ends in '.yaml': .*Open-RMF building")
+    refused(tmp_path / "demo.yaml", "is not a site; a file that ends in '.yaml' can be: .*Open-RMF building")
     (tmp_path / "small.map").write_text(MAP)
     refused(tmp_path / "small.map", "it has no levels, 'L1' is asked for", level="L1")
     refused(tmp_path / "small.map", r"cell: cells may be a whole number of times 1 m long, got 1.5 m", cell=1.5)

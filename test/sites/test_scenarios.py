@@ -104,7 +104,7 @@ def test_wrong_places_are_one_error(folder: Path, robot: dict[str, Any], message
 def test_places_need_a_site(tmp_path: Path) -> None:
     path = tmp_path / "bare.yaml"
     path.write_text(yaml.safe_dump({"simulation": {"gui": False}, "robots": [{**ROBOT, "at": {"site": "free"}}]}))
-    with pytest.raises(fs.ConfigError, match="there are no places of a site here; the scenario has no section 'site'"):
+    with pytest.raises(fs.ConfigError, match="needs the section 'site', which this scenario does not have"):
         fs.MultiRobotSimulationCore.from_yaml(path)
 
 
@@ -149,7 +149,7 @@ def test_with_clear_the_building_is_gone(folder: Path) -> None:
         assert len(sim.sim_objects) > 0
         sim.clear()
         assert len(sim.sim_objects) == 0
-        with pytest.raises(fs.ConfigError, match="no places of a site here"):
+        with pytest.raises(fs.ConfigError, match="needs the section 'site'"):
             sim.spawn_robots_from_config([{**ROBOT, "at": {"site": "free"}}])
         with pytest.raises(fs.FleetSimError):
             sim.get_manager("site")

@@ -62,9 +62,9 @@ def test_a_wrong_timeout_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_second_node_of_the_name_is_told_once(tmp_path: Path) -> None:
     with running(tmp_path / "one.log", "-p", "robots:=1") as (one, client):
-        client.until(lambda: "ctrl-c ends" in one.output(), "the first node")
+        client.until(lambda: "press Ctrl-C to stop" in one.output(), "the first node")
         with running(tmp_path / "two.log", "-p", "robots:=1") as (two, _):
-            client.until(lambda: "ctrl-c ends" in two.output(), "the second node")
+            client.until(lambda: "press Ctrl-C to stop" in two.output(), "the second node")
             for process in (one, two):
                 client.until(lambda process=process: "is in this ROS domain" in process.output(), "the warning")
             assert one.output().count("is in this ROS domain") == 1

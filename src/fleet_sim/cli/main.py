@@ -34,7 +34,7 @@ from fleet_sim.cli import (
     warm,
 )
 from fleet_sim.cli.arguments import CommandParser
-from fleet_sim.errors import FleetSimError
+from fleet_sim.errors import FleetSimError, did_you_mean
 from fleet_sim.registry import Registry, instances_of
 
 
@@ -148,6 +148,13 @@ def interrupted_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def unknown_command(name: str) -> str:
+    """Return what to say where `name` stands in place of a subcommand."""
+    if name.endswith((".yaml", ".yml")):
+        return f"a command is missing; to run a scenario: fleet-sim run {name}"
+    return f"unknown command {name!r}.{did_you_mean(name, SUBCOMMANDS.names())}"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0, 1 after printing an error, or 130 when interrupted.
 
@@ -156,7 +163,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if completion.is_asked():
         completion.answer(build_parser([]))
     argv = sys.argv[1:] if argv is None else argv
-    args, unknown = build_parser(argv).parse_known_args(argv)
+    parser = build_parser(argv)
+    if argv and not argv[0].startswith("-") and argv[0] not in SUBCOMMANDS:
+        parser.error(unknown_command(argv[0]))
+    args, unknown = parser.parse_known_args(argv)
     if unknown:
         # The subcommand's own parser shows its usage, with the options that there are.
         args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")

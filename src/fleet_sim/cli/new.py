@@ -14,8 +14,8 @@ TEMPLATE = """\
 #
 #   fleet-sim run {file}                              run it
 #   fleet-sim run {file} --picture {name}.png        ... and save a picture of the end
-#   fleet-sim check {file}                            is all of it right?
-#   ros2 launch fleet_sim fleet.launch.py config:={file}   the same on ROS 2, with robots:=0
+#   fleet-sim check {file}                            find mistakes
+#   ros2 launch fleet_sim fleet.launch.py config:={file} robots:=0   the same on ROS 2
 #
 # Lengths are in m, times in s, angles in rad. Files are looked for beside this one. Every key and its range:
 # fleet-sim schema
@@ -29,7 +29,7 @@ simulation:
   ignore_static_collision: false   # collisions with walls are counted, too
 
 objects:
-  # A wall. What is static never moves; its size is given in halves.
+  # A wall. What is static never moves; half_extents are half of its length, width and height.
   - name: wall
     pose: [0.0, 4.0, 0.5]
     shape: {{shape_type: box, half_extents: [6.0, 0.1, 0.5], rgba_color: [0.7, 0.7, 0.7, 1.0]}}
@@ -39,7 +39,7 @@ objects:
     shape: {{shape_type: box, half_extents: [0.2, 0.2, 0.2], rgba_color: [0.65, 0.42, 0.2, 1.0]}}
 
 robots:
-  # Two equal robots, one beside the other: cart_0 and cart_1. Robots without a model of their own are shapes.
+  # Two equal robots, side by side: cart_0 and cart_1. A robot without a model is a simple shape.
   - name: cart
     grid: {{count: 2, columns: 2, spacing: [3.0, 0.0, 0.0]}}
     pose: [-3.0, 2.5, 0.1]
@@ -47,14 +47,14 @@ robots:
     motion_mode: differential
     controller: {{type: random_walk, radius: 1.5, wait_range: [0.5, 2.0], max_linear_vel: 1.0}}
 
-  # These drive in any direction, and keep out of each other's way.
+  # These drive in any direction, and avoid each other.
   - name: shuttle
     grid: {{count: 4, columns: 4, spacing: [1.5, 0.0, 0.0]}}
     pose: [-2.5, 0.0, 0.1]
     shape: {{shape_type: cylinder, radius: 0.25, height: 0.2, rgba_color: [0.9, 0.6, 0.1, 1.0]}}
     controller: [{{type: omni, max_linear_vel: 1.5, avoidance: 1.5}}, {{type: random_walk, radius: 2.0}}]
 
-  # This one has a model, and works through a list of actions. A robot of your own: urdf_path: my_robot.urdf
+  # A robot with a model and a list of actions. For your own robot: urdf_path: my_robot.urdf
   - name: porter
     urdf_path: diff_base
     pose: [4.0, -3.0, 0.0]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fleet_sim.config.file_kinds import check_kind
 from fleet_sim.config.modes import (
     CollisionDetectionMethod,
     CompiledCodeUse,
@@ -212,6 +213,7 @@ class SimulationParams(UsedSettings):
         config = as_scenario(config) if isinstance(config, Mapping) else config
         if not isinstance(config, Mapping):
             return read(cls, config, source=source)
+        check_kind("scenario", config, source)
         if not is_scenario(config):
             check_spelling(config, names_of(cls), source=source)
             return read(cls, config, source=source)._beside(source)

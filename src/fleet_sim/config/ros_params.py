@@ -182,8 +182,8 @@ class RosSection(SettingsSection[object]):
         names, scenario = self.read(entry, source).per_robot, sim.population.scenario
         if isinstance(names, str) or not scenario.get("robots"):
             return
-        index = sim.world.index
+        robots = [robot.name for robot in sim.agents if robot.name]
         for place, name in enumerate(names):
-            if not index.has_name(name):
-                error = unknown_name("robot", name, [known for known in index.names if known])
+            if name not in robots:
+                error = unknown_name("robot", name, robots)
                 raise ConfigError(str(error), source=source, path=f"ros.per_robot[{place}]")

@@ -46,8 +46,13 @@ def section_names() -> list[str]:
 
 def check_sections(config: Mapping[str, object], *, source: str = "") -> None:
     """Raise ConfigError for the first unknown section of `config`; does not read or load sections."""
-    for name in config:
+    for name, value in config.items():
         if name not in OWN_SECTIONS and name not in SECTIONS:
+            # A single value is a setting that was written outside of its section.
+            single = value is not None and not isinstance(value, (Mapping, list))
+            if single and closest(str(name), section_names()) is None:
+                words = f"is not a section; a setting of the simulation is written as simulation.{name}"
+                raise ConfigError(words, source=source, path=str(name))
             hint = did_you_mean(str(name), section_names())
             raise ConfigError(f"unknown section.{hint}", source=source, path=str(name))
 
@@ -110,7 +115,7 @@ def without_needless_window(config: Mapping[str, Any]) -> Mapping[str, Any]:
     if has_display() and not windowless:
         return config
     if not windowless:
-        logger.warning("no display (DISPLAY is not set): no window is opened")
+        logger.warning("no display (DISPLAY is not set): running without a window")
     settings = {**settings, "gui": False}
     return {**config, "simulation": settings} if section else settings
 

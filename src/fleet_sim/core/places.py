@@ -35,5 +35,5 @@ class PlaceSources:
     def source(self, name: str) -> PlaceSource:
         """Return the source of that name; raises InvalidValueError where there is none."""
         if name not in self._sources:
-            raise InvalidValueError(f"there are no places of a {name} here; the scenario has no section {name!r}")
+            raise InvalidValueError(f"needs the section {name!r}, which this scenario does not have")
         return self._sources[name]

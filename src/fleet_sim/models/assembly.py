@@ -28,7 +28,7 @@ def assemble(name: str, path: str, root: Element, links: list[LinkParts], joints
     parents, a loop, more than one root, or no links.
     """
     if not links:
-        raise root.error("holds no <link>")
+        raise root.error("has no <link>")
     if len(links) > MOST_LINKS:
         raise root.error(
             f"has {len(links)} links; a model may have {MOST_LINKS}. Spawn its parts as models of their own"

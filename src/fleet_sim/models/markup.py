@@ -99,6 +99,11 @@ class Element:
             values = tuple(map(float, read_optenv(text).replace(",", " ").split()))
         except ValueError:
             values = ()
+        # "0,5 1 1" is a decimal comma: read as a separator, the box would be 0 m long.
+        if "," in text and len(values) > count > 1:
+            raise self.error(
+                f"{what} must be {count} finite numbers, got {text.strip()!r}; decimals are written as 0.5"
+            )
         if len(values) < count or (count == 1 and len(values) > 1) or not all(map(math.isfinite, values)):
             kind = "a finite number" if count == 1 else f"{count} finite numbers"
             raise self.error(f"{what} must be {kind}, got {text.strip()!r}")

@@ -107,7 +107,7 @@ class SdfModel:
         for name, model in self._inner.items():
             inner_links, inner_joints = model._parts()
             if not inner_links:
-                raise model._element.error("holds no <link>")
+                raise model._element.error("has no <link>")
             for link in inner_links:
                 link.name = f"{name}{SCOPE}{link.name}"
             for joint in inner_joints:

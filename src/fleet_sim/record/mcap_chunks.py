@@ -55,7 +55,7 @@ class McapChunks:
             from mcap import records
             from zstandard import ZstdCompressor
         except ModuleNotFoundError as error:
-            raise missing_extra("mcap", "record", "recordings") from error
+            raise missing_extra("mcap", "record", "a recording") from error
         self._records, self._stream = records, stream
         # One thread: a compressor is for one, and what it waits for is given up to here by one, too.
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="compress chunks")

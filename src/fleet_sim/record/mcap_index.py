@@ -111,7 +111,7 @@ class McapIndex:
         try:
             import zstandard
         except ModuleNotFoundError as error:
-            raise missing_extra("zstandard", "record", "recordings") from error
+            raise missing_extra("zstandard", "record", "a recording") from error
         self._zstd = zstandard
         self.path = Path(path)
         self.topics: dict[str, Topic] = {}

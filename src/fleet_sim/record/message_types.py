@@ -35,7 +35,7 @@ def typestore() -> Typestore:
     try:
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     except ModuleNotFoundError as error:
-        raise missing_extra("rosbags", "record", "recordings") from error
+        raise missing_extra("rosbags", "record", "a recording") from error
     store = get_typestore(Stores.ROS2_JAZZY)
     for file in sorted(own_definitions().glob("*.msg")):
         store.register(get_types_from_msg(file.read_text(encoding="utf-8"), f"{OWN}/msg/{file.stem}"))
@@ -46,7 +46,7 @@ def check_installed() -> None:
     """Raise what `typestore` raises, without reading the types, which takes a while."""
     for package in ("mcap", "rosbags"):
         if find_spec(package) is None:
-            raise missing_extra(package, "record", "recordings")
+            raise missing_extra(package, "record", "a recording")
     own_definitions()
 
 

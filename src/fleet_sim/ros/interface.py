@@ -77,6 +77,19 @@ class Bridge:
     served: dict[Any, OpenRequests] = field(default_factory=dict)
     """What the services of `serve` have not answered yet."""
 
+    unnamed: set[str] = field(default_factory=set)
+    """Robots without interfaces, since ROS does not allow their names; each was logged once."""
+
+    def tell_no_ros_name(self, robot: str) -> None:
+        """Log, once, that a robot has no topics and actions because of its name."""
+        # Every interface asks, and asks again whenever the fleet changes.
+        if robot not in self.unnamed:
+            self.unnamed.add(robot)
+            self.node.get_logger().warning(
+                f"robot {robot!r} has no topics or actions, only those of the fleet: a ROS name consists of letters, "
+                "digits and _, and begins with a letter. Rename the robot"
+            )
+
     def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[Any]]) -> Any:
         """Serve `callback(request, response)`, which returns the response. An exception in it is caught and reported.
 

@@ -6,7 +6,7 @@ It can be used for your own launch files: a file in `launch/` only has to return
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,8 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from fleet_sim.errors import closest
 
 
 class Argument(NamedTuple):
@@ -100,9 +102,9 @@ def simulation_launch(
         condition=IfCondition(LaunchConfiguration(SHOW_RVIZ.name)),
     )
     # RViz comes first: if it is not installed, nothing else is started.
-    return LaunchDescription(
-        [*declared([*arguments, SHOW_RVIZ]), rviz, OpaqueFunction(function=partial(_say, to_try)), simulation, *more]
-    )
+    others = [one.name for one in more if isinstance(one, DeclareLaunchArgument)]
+    tips = OpaqueFunction(function=partial(_say, to_try, [*values, SHOW_RVIZ.name, *others]))
+    return LaunchDescription([*declared([*arguments, SHOW_RVIZ]), rviz, tips, simulation, *more])
 
 
 def rviz_window(config: str, *, prefix: str = "", robot: str = "", use_sim_time: bool = True) -> list[Any]:
@@ -144,9 +146,17 @@ def _prefix(context: LaunchContext) -> str:
     return prefix_of(context.launch_configurations.get(NAMESPACE.name, ""))
 
 
-def _say(lines: Sequence[str], context: LaunchContext) -> list[LogInfo]:
-    robots = context.launch_configurations.get("robots", "")
-    return [LogInfo(msg="\n  ".join(lines_to_try(lines, _prefix(context), robots)))]
+def misspelled(given: Collection[str], declared: Collection[str]) -> list[str]:
+    """Return a warning for each argument that is not declared and looks like one that is."""
+    # Others may belong to a launch file that includes this one.
+    close = {name: closest(name, declared) for name in given if name not in declared}
+    return [f"there is no argument {name!r}; did you mean {known!r}?" for name, known in close.items() if known]
+
+
+def _say(lines: Sequence[str], declared: list[str], context: LaunchContext) -> list[LogInfo]:
+    given = context.launch_configurations
+    tips = "\n  ".join(lines_to_try(lines, _prefix(context), given.get("robots", "")))
+    return [*(LogInfo(msg=f"warning: {text}") for text in misspelled(given, declared)), LogInfo(msg=tips)]
 
 
 def lines_to_try(lines: Sequence[str], prefix: str, robots: str) -> list[str]:

@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from queue import SimpleQueue
 from threading import Thread
 from typing import NoReturn
@@ -21,7 +22,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from fleet_sim.errors import FleetSimError
+from fleet_sim.errors import FleetSimError, did_you_mean
 from fleet_sim.ros.node import FleetSimNode
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -73,6 +74,24 @@ class Worker(Thread):
         self._ended.put(self.name)
 
 
+def greet(node: FleetSimNode, arguments: Sequence[str]) -> None:
+    """Log that the simulation runs, and the parameters on the command line that do not exist."""
+    for name in unknown_parameters(arguments, node.has_parameter):
+        hint = did_you_mean(name, (known.name for known in node.get_parameters_by_prefix("").values()))
+        node.get_logger().warning(f"there is no parameter {name!r}; it is ignored.{hint}")
+    robots = len(node.simulation.agents)
+    empty = "" if robots else " (give a scenario with -p config:=FILE, or spawn some with sim/spawn)"
+    node.get_logger().info(f"{robots} robots{empty}; press Ctrl-C to stop")
+
+
+def unknown_parameters(arguments: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
+    """Return the parameters given as `-p NAME:=VALUE` that are not known. ROS itself ignores them silently."""
+    given = [text for option, text in pairwise(arguments) if option in ("-p", "--param")]
+    # A node's name may stand before that of the parameter.
+    names = [text.partition(":=")[0].rpartition(":")[2] for text in given if ":=" in text]
+    return [name for name in names if not (is_known(name) or name.startswith("qos_overrides."))]
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT, SIGTERM or the end of the scenario's duration.
 
@@ -110,7 +129,7 @@ def main(args: Sequence[str] | None = None) -> int:
     ]
     for worker in workers:
         worker.start()
-    node.get_logger().info(f"{len(node.simulation.agents)} robots; ctrl-c ends")
+    greet(node, arguments)
     # Whichever ends first, a thread or the wait for a signal, ends the program.
     ended.get()
     code = shut_down(node, executor, workers, on_signal.patience)

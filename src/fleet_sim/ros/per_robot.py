@@ -32,7 +32,6 @@ class Endpoints:
         self._make = make
         self._destroy = destroy
         self._by_name: dict[str, Any] = {}
-        self._told: set[str] = set()
 
     def on_fleet_changed(self, roster: Roster) -> list[str]:
         """Create and destroy endpoints as needed; returns the new robots."""
@@ -58,11 +57,7 @@ class Endpoints:
         if not self._bridge.params.has_own(name, self._group):
             return False
         if not is_ros_name(name):
-            if name not in self._told:
-                # Each name once: this is asked whenever the fleet changes.
-                self._told.add(name)
-                reason = "a name in ROS has letters, digits and _ only, and begins with a letter"
-                self._bridge.node.get_logger().warning(f"robot {name!r} has no {self._group} of its own: {reason}")
+            self._bridge.tell_no_ros_name(name)
             return False
         return True
 

@@ -7,7 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.errors import unknown_name
+from fleet_sim.errors import UnknownNameError, brief
 from fleet_sim.spatial import quaternions
 
 
@@ -43,5 +43,5 @@ def link_index(world: World, row: int, link: int | str) -> int:
     if model is not None:
         return model.link_index(link)
     if link != -1:
-        raise unknown_name(f"link of {world.label(row)!r}", link, ["-1 (its base: it is not a robot with links)"])
+        raise UnknownNameError(f"{world.label(row)} has no link {brief(link)}: it is one body, whose index is -1")
     return -1

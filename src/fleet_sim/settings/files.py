@@ -38,14 +38,17 @@ _LIST_ARITHMETIC = re.compile(
 Parsed = TypeVar("Parsed")
 
 
-def read_either(cls: type[Parsed], config: str | Path | Mapping[str, Any]) -> tuple[Parsed, str]:
+def read_either(
+    cls: type[Parsed], config: str | Path | Mapping[str, Any], check: Callable[[object, str], None]
+) -> tuple[Parsed, str]:
     """Return the settings class `cls` read from a YAML file or a mapping, and the name of the file, else "".
 
-    Raises ConfigError naming what is wrong.
+    `check(config, source)` is called first, to recognize other kinds of files. Raises ConfigError naming what is wrong.
     """
     source = ""
     if isinstance(config, (str, Path)):
         source, config = str(config), load_mapping(config)
+    check(config, source)
     return read(cls, config, source=source), source
 
 
@@ -167,7 +170,7 @@ class _Reading:
             status = file.stat()
             # Reading a pipe or a device may never end.
             if not stat.S_ISREG(status.st_mode):
-                raise ConfigError("cannot be read: it is no file", source=str(file))
+                raise ConfigError("cannot be read: it is a folder or a device, not a file", source=str(file))
             if status.st_size > LARGEST_FILE:
                 raise ConfigError(f"has {status.st_size} bytes, at most {LARGEST_FILE} are read", source=str(file))
             return file.read_text(encoding="utf-8")
@@ -180,7 +183,7 @@ class _Reading:
         except ConfigError:
             raise
         except ValueError as error:
-            raise ConfigError(f"is no name of a file: {error}", source=repr(str(file))) from error
+            raise ConfigError(f"is not a valid file name: {error}", source=repr(str(file))) from error
 
 
 def _quoted(text: str) -> str:

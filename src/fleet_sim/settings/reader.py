@@ -109,7 +109,7 @@ def _read(cls: type[T], data: object, where: Where) -> T:
     if isinstance(data, cls):
         return data
     if not isinstance(data, Mapping):
-        where.fail(f"must be a mapping with the keys of {cls.__name__}, got {shown(data)}")
+        where.fail(f"must be {describe(cls, NO_RULES)}, got {shown(data)}")
     fields, names = fields_of(cls), names_of(cls)
     values: dict[str, Any] = {}
     for key, value in data.items():

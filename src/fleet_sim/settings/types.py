@@ -14,6 +14,9 @@ import numpy as np
 
 from fleet_sim.settings.fields import Setting
 
+MOST_KEYS = 6
+"""Keys of a mapping that a description names."""
+
 _NAMES = {
     bool: "true or false",
     str: "text",
@@ -71,9 +74,15 @@ def describe(hint: Any, rules: Setting) -> str:
     if isinstance(hint, type) and issubclass(hint, Enum):
         return "one of " + ", ".join(repr(member.value) for member in hint)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return f"a mapping with the keys of {hint.__name__}"
+        return _mapping_of([field.name for field in dataclasses.fields(hint) if field.init])
     name = _NAMES.get(hint, getattr(hint, "__name__", str(hint)))
     return name + _bounds(rules) if hint in (int, float) else name
+
+
+def _mapping_of(keys: list[str]) -> str:
+    """Return in words what a mapping with these keys is; of many, only the first are named."""
+    more = ", ..." if len(keys) > MOST_KEYS else ""
+    return f"a mapping with keys such as {', '.join(keys[:MOST_KEYS])}{more}"
 
 
 def _bounds(rules: Setting) -> str:

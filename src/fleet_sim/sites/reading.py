@@ -24,7 +24,7 @@ def read_site(path: str | Path, *, level: str | None = None, cell: float | None 
     candidates = [form for form in found if form.recognises(content)]
     if not candidates:
         expected = ", ".join(form.doc for form in found)
-        fail(file, f"it is none of what ends in {file.suffix!r}: {expected}")
+        fail(file, f"is not a site; a file that ends in {file.suffix!r} can be: {expected}")
     if level is not None and not candidates[0].has_levels:
         fail(file, f"it has no levels, {level!r} is asked for")
     try:

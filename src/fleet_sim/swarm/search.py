@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fleet_sim.arrays import Floats
+from fleet_sim.config.file_kinds import checker_of
 from fleet_sim.errors import ConfigError, unknown_name
 from fleet_sim.paths import beside, resolve_config
 from fleet_sim.settings import Checked, read, read_either, set_key, setting
@@ -104,7 +105,7 @@ def load_search(config: str | Path | Mapping[str, Any]) -> Search:
 
     The file of the world is beside the search's, or a shipped one.
     """
-    settings, source = read_either(EvolveConfig, config)
+    settings, source = read_either(EvolveConfig, config, checker_of("search"))
     world = settings.world
     if isinstance(world, str):
         # Beside the search first: own files win over shipped ones of the same name.

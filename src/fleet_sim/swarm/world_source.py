@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fleet_sim.config.file_kinds import check_kind
 from fleet_sim.config.scenario import as_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.settings import Variables, load_documents
@@ -28,6 +29,8 @@ def naming(source: str) -> Iterator[None]:
 
 def world_in(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the world in what a file holds: the section `swarm` of a scenario, or all of it; raises ConfigError."""
+    if "swarm" not in config:
+        check_kind("swarm world", config)
     world = as_scenario(config).get("swarm", config)
     if not isinstance(world, Mapping):
         raise ConfigError(f"must be a mapping with the settings of a world, got {world!r}", path="swarm")

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fleet_sim.config.file_kinds import checker_of
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import beside, resolve_config
@@ -101,7 +102,7 @@ def load_sweep(config: str | Path | Mapping[str, Any]) -> SweepPlan:
 
     The file of the scenario is beside the sweep's, or a shipped one.
     """
-    settings, source = read_either(SweepConfig, config)
+    settings, source = read_either(SweepConfig, config, checker_of("sweep"))
     scenario, origin = settings.scenario, source
     if isinstance(scenario, str):
         # Beside the sweep first: own files win over shipped ones of the same name.
