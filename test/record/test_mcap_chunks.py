@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ pytest.importorskip("mcap")
 
 from mcap.reader import SeekingReader
 from mcap.writer import Writer
+from zstandard import ZstdError
+
+from fleet_sim.record.mcap_index import McapIndex
 
 MESSAGES = [(1 + number % 3, number * 10**8 if number != 7 else 5, bytes([number]) * 70_000) for number in range(60)]
 """Channel, time and content: 4.2 MB, and one whose time is before that of its neighbours."""
@@ -113,6 +117,23 @@ def test_nothing_follows_a_chunk_that_did_not_fit() -> None:
     whole = files[0].whole
     assert 0 < whole < 2 * CHUNK
     assert streams[0].getvalue()[:whole] == streams[1].getvalue()[:whole]
+
+
+@pytest.mark.parametrize("chunk", [0, 3])
+def test_a_chunk_that_was_changed_is_refused_by_every_reader(chunk: int, tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    written(stream).finish()
+    stream.seek(0)
+    index = SeekingReader(stream).get_summary().chunk_indexes[chunk]
+    path, content = tmp_path / "changed.mcap", bytearray(stream.getvalue())
+    # The end of its checksum: as if any other byte had become another one.
+    content[index.chunk_start_offset + index.chunk_length - 1] ^= 1
+    path.write_bytes(content)
+
+    with pytest.raises(InvalidValueError, match=r"changed\.mcap: broken at byte \d+: a chunk cannot be unpacked"):
+        McapIndex(path)
+    with path.open("rb") as file, pytest.raises(ZstdError):
+        list(SeekingReader(file).iter_messages())
 
 
 def test_more_topics_than_a_file_can_have_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,8 @@ class WriterProcess:
         self._socket, theirs = socket.socketpair()
         with theirs, _anonymous_file() as memory:
             os.truncate(memory.fileno(), RING)
-            self._mapped = mmap.mmap(memory.fileno(), RING)
+            # All of it at once, where the system can: the run is not to wait for each page of it.
+            self._mapped = mmap.mmap(memory.fileno(), RING, mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
             self._memory = memoryview(self._mapped)
             given = (theirs.fileno(), memory.fileno(), file)
             # Where this process finds its modules, the other one does. Not multiprocessing: it would run the user's

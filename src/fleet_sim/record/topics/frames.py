@@ -149,7 +149,4 @@ class RecordedFrames(RecordedTopic):
 
 def _poses(snapshot: Snapshot, places: Ints | slice) -> Floats:
     """Return the poses (K, 7) of the entities at `places`, positions then orientations."""
-    positions = snapshot.positions[places]
-    poses = np.empty((len(positions), 7))
-    poses[:, :3], poses[:, 3:] = positions, snapshot.orientations[places]
-    return poses
+    return np.concatenate([snapshot.positions[places], snapshot.orientations[places]], axis=1)

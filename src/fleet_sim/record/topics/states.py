@@ -77,8 +77,9 @@ def motion_of(snapshot: Snapshot, moving_mask: Bools, motion: Floats) -> Floats:
     motion[:, 7:13] = 0.0
     # Those that stand have nothing to turn, and they are often most.
     moving = np.flatnonzero(moving_mask)
-    back = quaternions.conjugate(snapshot.orientations[moving])
-    both = np.concatenate([snapshot.velocities[moving], snapshot.angular_velocities[moving]])
+    # `take` finds rows several times as fast as an index does.
+    back = quaternions.conjugate(snapshot.orientations.take(moving, axis=0))
+    both = np.concatenate([array.take(moving, axis=0) for array in (snapshot.velocities, snapshot.angular_velocities)])
     turned = quaternions.rotate(np.concatenate([back, back]), both)
     motion[moving, 7:10], motion[moving, 10:13] = turned[: len(moving)], turned[len(moving) :]
     # All bits of a distance would take as much of the file as those of the position.
@@ -91,8 +92,8 @@ def distances_left(snapshot: Snapshot) -> Floats:
     starts = snapshot.path_starts
     distances = np.zeros(len(snapshot.positions))
     driving = np.flatnonzero(starts[1:] != starts[:-1])
-    ends = snapshot.path_positions[starts[driving + 1] - 1]
-    distances[driving] = np.linalg.norm(ends - snapshot.positions[driving], axis=1)
+    ends = snapshot.path_positions.take(starts[driving + 1] - 1, axis=0)
+    distances[driving] = np.linalg.norm(ends - snapshot.positions.take(driving, axis=0), axis=1)
     return distances
 
 
@@ -108,9 +109,7 @@ def codes_of(snapshot: Snapshot, moving_mask: Bools) -> Bytes:
 
 
 def _moving_mask(snapshot: Snapshot) -> Bools:
-    """Return who has a velocity. Column by column: `any` along such short rows takes ten times as long."""
-    mask = np.zeros(len(snapshot.names), np.bool_)
-    for velocities in (snapshot.velocities, snapshot.angular_velocities):
-        for column in velocities.T:
-            mask |= column != 0.0
-    return mask
+    """Return who has a velocity. Column by column: `any` along such short rows takes three times as long."""
+    mask = snapshot.velocities != 0.0
+    mask |= snapshot.angular_velocities != 0.0
+    return mask[:, 0] | mask[:, 1] | mask[:, 2]
