@@ -86,7 +86,7 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
     # Far enough that each body is within the picture: what is nearer to the eye needs more.
     away = max(float((aside / (FILLED * np.tan(0.5 * FIELD_OF_VIEW)) + offsets @ back).max()), NEAREST)
     # The panel is on the right, so the scene is a little to the left.
-    target = middle + 0.2 * away * np.tan(0.5 * FIELD_OF_VIEW) * right
+    target = middle + 0.32 * away * np.tan(0.5 * FIELD_OF_VIEW) * right
     camera = server.initial_camera
     camera.position = target + away * back
     camera.look_at = target
