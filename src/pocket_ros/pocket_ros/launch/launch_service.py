@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import threading
 import traceback
@@ -16,7 +15,7 @@ from .events.events import IncludeLaunchDescription, Shutdown
 from .launch_context import LaunchContext
 from .launch_description import LaunchDescription
 from .launch_description_entity import LaunchDescriptionEntity
-from .logging import get_logger
+from .logging.loggers import get_logger, log_to_file
 from .utilities import normalize_to_list_of_entities
 
 
@@ -191,7 +190,10 @@ class LaunchService:
 
     def _fail(self, error: BaseException) -> None:
         text = "".join(traceback.format_exception(error))
-        self._logger.log(logging.ERROR if self._debug else logging.DEBUG, text)
+        if self._debug:
+            self._logger.error(text)
+        else:
+            log_to_file(self._logger, text)
         self._logger.error(f"Caught exception in launch (see debug for traceback): {error}")
         self._return_code = 1
         self._context.emit_event_sync(Shutdown(reason=f"Caught exception in launch: {error}"))

@@ -184,7 +184,7 @@ def test_a_text_for_the_nodes_that_follow_is_read_as_yaml(prefix: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{1, 2}, [1, 2, [3, 4]], object(), {"deep": {5: "x"}}, {"deep": {"deeper": [None]}}], ids=repr
+    "value", [{1, 2}, [1, 2, [3, 4]], 1j, {"deep": {5: "x"}}, {"deep": {"deeper": [None]}}], ids=repr
 )
 def test_values_that_no_parameter_can_have_are_refused_at_once(value: object) -> None:
     with pytest.raises(TypeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from ..condition import Condition
@@ -13,9 +14,17 @@ if TYPE_CHECKING:
 
 
 class LaunchConfigurationEquals(Condition):
-    """Holds when the configuration has the value; None stands for a configuration that is not set."""
+    """Holds when the configuration has the value; None stands for a configuration that is not set.
+
+    It is deprecated: a UserWarning says what to use instead.
+    """
 
     def __init__(self, launch_configuration_name: str, expected_value: SomeSubstitutionsType | None) -> None:
+        warnings.warn(
+            f"{type(self).__name__} is deprecated: use IfCondition(EqualsSubstitution(LaunchConfiguration("
+            f"'{launch_configuration_name}'), ...)) or NotEqualsSubstitution",
+            stacklevel=2,
+        )
         self._name = launch_configuration_name
         self._expected = (
             None if expected_value is None else normalize_to_list_of_substitutions(expected_value)

@@ -7,8 +7,10 @@ import os
 import socket
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 else:
     StreamHandler = logging.StreamHandler  # takes no type arguments before Python 3.11
 
+ROOT = "launch.logging"
+"""The name of the logger above all those of a launch."""
 _SCREEN_FORMATS = {
     "default": "[{levelname}] [{name}]: {msg}",
     "default_with_timestamp": "{created:.7f} [{levelname}] [{name}]: {msg}",
@@ -35,32 +39,41 @@ class _Formatter(logging.Formatter):
     has one.
     """
 
-    def __init__(self, line_format: str) -> None:
+    def __init__(self, line_format: str, style: str = "{") -> None:
         super().__init__()
         self.line_format = line_format
+        self.style = style
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
         if getattr(record, "is_output", False):
             return f"{record.created:.7f} {message}" if "{created" in self.line_format else message
         name = record.name.removeprefix("launch.logging.")
-        return self.line_format.format(
-            levelname=record.levelname, name=name, msg=message, message=message, created=record.created
-        )
+        values = {**record.__dict__, "name": name, "msg": message, "message": message}
+        if self.style == "%":
+            return self.line_format % values
+        if self.style == "$":
+            return Template(self.line_format).substitute(values)
+        return self.line_format.format(**values)
+
+
+def _formatter(presets: Mapping[str, str], line_format: str, style: str | None) -> _Formatter:
+    if style not in (None, "{", "%", "$"):
+        raise ValueError(f"'{style}' is no style of formats; choose one of {{ % $")
+    if style is not None and line_format in presets:
+        raise ValueError(f"'{line_format}' is the name of a format, which has a style already")
+    return _Formatter(presets.get(line_format, line_format), style or "{")
+
+
+def _file_handler(path: str, encoding: str | None = None) -> logging.Handler:
+    return logging.FileHandler(path, encoding=encoding, delay=True)
 
 
 class _ScreenHandler(StreamHandler):
-    """Writes to whatever `sys.stdout` is now, so that a redirection counts; output of processes at
-    any level.
-    """
+    """Writes to whatever `sys.stdout` is now, so that a redirection counts."""
 
     def __init__(self) -> None:
         super().__init__(sys.stdout)
-        self.least = logging.INFO
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Files have everything; the screen has what the level asks for."""
-        return getattr(record, "is_output", False) or record.levelno >= self.least
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stdout
@@ -81,23 +94,26 @@ class LaunchConfig:
     def reset(self) -> None:
         """Back to the defaults and to what the environment overrides."""
         self._log_dir: Path | None = None
-        self._level = logging.INFO
+        self.level = logging.INFO
+        self.log_handler_factory: Callable[..., logging.Handler] = _file_handler
+        """Makes the handler of a file: called with its path, and with `encoding` or without."""
         self._files: dict[str, logging.Handler] = {}
         self._own_files: dict[str, logging.Handler] = {}
         self._screen_format = os.environ.get("OVERRIDE_LAUNCH_SCREEN_FORMAT", "default")
         self._log_format = os.environ.get("OVERRIDE_LAUNCH_LOG_FORMAT", "default")
         self._screen = _ScreenHandler()
+        self._log_style: str | None = None
         self.set_screen_format(self._screen_format)
 
     @property
     def level(self) -> int:
-        """The level from which on lines are on the screen; files have all."""
+        """The level from which on lines are written."""
         return self._level
 
     @level.setter
     def level(self, level: int | str) -> None:
         self._level = logging.getLevelName(level) if isinstance(level, str) else level
-        self._screen.least = self._level
+        logging.getLogger(ROOT).setLevel(self._level)
 
     @property
     def log_dir(self) -> str:
@@ -114,24 +130,29 @@ class LaunchConfig:
         return str(self._log_dir)
 
     @log_dir.setter
-    def log_dir(self, path: str) -> None:
+    def log_dir(self, path: str | Path) -> None:
+        if not Path(path).is_dir():
+            raise ValueError(f"{path} is not a folder: make it before it is to hold logs")
         self._log_dir = Path(path)
-        self._log_dir.mkdir(parents=True, exist_ok=True)
 
     def get_log_file_path(self, file_name: str = "launch.log") -> str:
         """The path of a file in this launch's folder."""
         return os.path.join(self.log_dir, file_name)
 
     def set_screen_format(self, screen_format: str, *, screen_style: str | None = None) -> None:
-        """`default`, `default_with_timestamp`, or a format with `{levelname} {name} {msg} {created}`."""
+        """`default`, `default_with_timestamp`, or a format with `{levelname} {name} {msg} {created}`.
+
+        Styles of formats are those of `logging`: `{` unless given. Raises ValueError for a name with a style.
+        """
         self._screen_format = screen_format
-        self._screen.setFormatter(_Formatter(_SCREEN_FORMATS.get(screen_format, screen_format)))
+        self._screen.setFormatter(_formatter(_SCREEN_FORMATS, screen_format, screen_style))
 
     def set_log_format(self, log_format: str, *, log_style: str | None = None) -> None:
-        """`default`, or a format with `{levelname} {name} {msg} {created}`."""
-        self._log_format = log_format
+        """`default`, or a format with `{levelname} {name} {msg} {created}`. Raises as for the screen."""
+        formatter = _formatter(_LOG_FORMATS, log_format, log_style)
+        self._log_format, self._log_style = log_format, log_style
         for handler in self._files.values():
-            handler.setFormatter(_Formatter(_LOG_FORMATS.get(log_format, log_format)))
+            handler.setFormatter(formatter)
 
     def get_screen_handler(self) -> logging.Handler:
         """The handler of the screen."""
@@ -140,15 +161,15 @@ class LaunchConfig:
     def get_log_file_handler(self, file_name: str = "launch.log") -> logging.Handler:
         """The handler of a file in this launch's folder."""
         if file_name not in self._files:
-            handler = logging.FileHandler(self.get_log_file_path(file_name), delay=True)
-            handler.setFormatter(_Formatter(_LOG_FORMATS.get(self._log_format, self._log_format)))
+            handler = self.log_handler_factory(self.get_log_file_path(file_name))
+            handler.setFormatter(_formatter(_LOG_FORMATS, self._log_format, self._log_style))
             self._files[file_name] = handler
         return self._files[file_name]
 
     def get_own_log_handler(self, file_name: str) -> logging.Handler:
         """The handler of a file that has the output of one process, without time stamps."""
         if file_name not in self._own_files:
-            handler = logging.FileHandler(self.get_log_file_path(file_name), delay=True)
+            handler = self.log_handler_factory(self.get_log_file_path(file_name))
             handler.setFormatter(_Formatter("{msg}"))
             self._own_files[file_name] = handler
         return self._own_files[file_name]

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .config import launch_config
+from .config import ROOT, launch_config
 
 if TYPE_CHECKING:
     LoggerAdapter = logging.LoggerAdapter[logging.Logger]
@@ -25,12 +25,11 @@ _made: set[str] = set()
 
 def get_logger(name: str | None = None) -> logging.Logger:
     """The logger whose lines read `[LEVEL] [name]: …`, on the screen and in `launch.log`."""
-    full_name = f"launch.logging.{name}" if name else "launch.logging"
+    full_name = f"{ROOT}.{name}" if name else ROOT
     logger = logging.getLogger(full_name)
     if full_name not in _made:
         _made.add(full_name)
         logger.propagate = False
-        logger.setLevel(logging.DEBUG)
         logger.addHandler(launch_config.get_screen_handler())
         logger.addHandler(launch_config.get_log_file_handler())
     return logger
@@ -50,6 +49,9 @@ def handlers_of(
                 f"'{output}' is not a valid output; choose one of {', '.join(_PRESETS)} or give a mapping"
             )
         output = dict(_PRESETS[output])
+    for source in output:
+        if source not in ("stdout", "stderr", "both"):
+            raise ValueError(f"'{source}' is no source of output; choose one of stdout, stderr, both")
     handlers: list[logging.Handler] = []
     for source in (stream, "both"):
         sinks = output.get(source, set())
@@ -93,9 +95,16 @@ def get_output_loggers(
     return pair[0], pair[1]
 
 
+def log_to_file(logger: logging.Logger, text: str) -> None:
+    """Write a line to `launch.log` whatever the level, and not to the screen."""
+    record = logger.makeRecord(logger.name, logging.DEBUG, __file__, 0, text, (), None)
+    launch_config.get_log_file_handler().handle(record)
+
+
 def reset() -> None:
     """Forget all loggers and start a new folder."""
     for name in _made:
         logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).setLevel(logging.NOTSET)
     _made.clear()
     launch_config.reset()

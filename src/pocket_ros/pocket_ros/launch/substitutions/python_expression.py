@@ -51,7 +51,9 @@ class PythonExpression(Substitution):
         return self._modules
 
     def describe(self) -> str:
-        return f"PythonExpr({' + '.join(part.describe() for part in self._expression)})"
+        expression = " + ".join(part.describe() for part in self._expression)
+        modules = ", ".join(part.describe() for parts in self._modules for part in parts)
+        return f"PythonExpr({expression}, [{modules}])"
 
     def perform(self, context: LaunchContext) -> str:
         names: dict[str, object] = {}

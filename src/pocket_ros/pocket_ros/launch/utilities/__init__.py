@@ -1,7 +1,7 @@
 """Helpers for actions and substitutions."""
 
-from ...module_places import offer_modules
-from .entities import normalize_to_list_of_entities
+from ...module_places import not_covered, offer_modules
+from .entities import normalize_to_list_of_entities, visit_all_entities_and_collect_futures
 from .substitutions import normalize_to_list_of_substitutions, perform_substitutions
 from .types import ensure_argument_type, is_a, is_a_subclass, isclassinstance
 
@@ -13,10 +13,18 @@ __all__ = [
     "normalize_to_list_of_entities",
     "normalize_to_list_of_substitutions",
     "perform_substitutions",
+    "visit_all_entities_and_collect_futures",
 ]
 
+__getattr__ = not_covered("launch.utilities", "AsyncSafeSignalManager")
+
 _TYPES = (ensure_argument_type, is_a, is_a_subclass, isclassinstance)
-_SEQUENCES = (normalize_to_list_of_entities, normalize_to_list_of_substitutions, perform_substitutions)
+_SEQUENCES = (
+    normalize_to_list_of_entities,
+    normalize_to_list_of_substitutions,
+    perform_substitutions,
+    visit_all_entities_and_collect_futures,
+)
 offer_modules(
     __name__,
     {

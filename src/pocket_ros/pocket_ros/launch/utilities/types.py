@@ -17,7 +17,7 @@ def is_a_subclass(obj: Any, entity_type: type) -> bool:
 
 def isclassinstance(obj: Any) -> bool:
     """Whether `obj` is an instance of a class, not a class or a builtin function."""
-    return hasattr(obj, "__dict__") and not inspect.isclass(obj) and not inspect.isroutine(obj)
+    return not inspect.isclass(obj) and not inspect.isroutine(obj)
 
 
 def ensure_argument_type(
