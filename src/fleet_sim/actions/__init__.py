@@ -5,7 +5,8 @@ from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop, DropAction, DropPhase
 from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.joint import JointAction
-from fleet_sim.actions.move_to import MoveAction, MoveTo
+from fleet_sim.actions.move_along import MoveAction
+from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.actions.pick import Pick, PickAction, PickPhase
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.registry import ACTIONS, describe_action, parse_action_goal, register_action

@@ -1,4 +1,4 @@
-"""Detours: when a robot on a route that stands before another one looks for a way around it."""
+"""Detours: when a robot on a route that stands before another one looks for a way around it, or out of its way."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def patience(agent: Agent, leg: Leg, drives: bool, since: float) -> tuple[float,
     if not may_detour(agent):
         return math.inf, False
     world, waits = agent.world, leg.stop is not None and not drives
-    blocker = _blocker(agent)
-    if not (_is_in_the_way(agent) if waits else blocker != NO_ROW):
+    blocker = blocker_of(world, agent.row)
+    if not (is_in_the_way(agent) if waits else blocker != NO_ROW):
         return math.inf, False
     since = min(since, world.clock.time)
     # Of two that stand before each other, the one that was spawned first goes first.
@@ -43,17 +43,16 @@ def patience(agent: Agent, leg: Leg, drives: bool, since: float) -> tuple[float,
     return since, world.clock.time - since >= times * PATIENCE - 1e-9
 
 
-def _is_in_the_way(agent: Agent) -> bool:
+def is_in_the_way(agent: Agent) -> bool:
     """Return whether another robot stands before this one."""
     world = agent.world
     rows = np.flatnonzero(world.motion.blocked_by == agent.row)
     return any(world.alive[row] and _stands(world, row) for row in rows.tolist())
 
 
-def _blocker(agent: Agent) -> int:
-    """Return the row of the robot that stands before an agent which therefore stands; NO_ROW where there is none."""
-    world = agent.world
-    row = int(world.motion.blocked_by[agent.row])
+def blocker_of(world: World, robot: int) -> int:
+    """Return the row of the robot that stands before the one in row `robot`, which therefore stands; or NO_ROW."""
+    row = int(world.motion.blocked_by[robot])
     while row != NO_ROW and world.parent[row] != NO_ROW:
         row = int(world.parent[row])
     return row if row != NO_ROW and _stands(world, row) else NO_ROW

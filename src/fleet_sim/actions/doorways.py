@@ -77,12 +77,12 @@ def _legs_of(agent: Agent, start: Floats, way: RoutedPath) -> list[Leg] | Failur
     reaches: list[_Reach] = []
     for passage in found.tolist():
         parts = passages.parts_of(passage)
-        if not _is_on_floor(world, float(start[2]), parts):
+        if not is_on_floor(world, float(start[2]), parts):
             continue
         if passages.reach(parts, 1.0, points, radius - ROOM).any():
             reason = f"the open leaf of door {world.label(passage)!r} is in the way"
             return Failure(f"{reason}; drive farther from its hinge, or let it slide", ActionCause.UNREACHABLE)
-        near = np.flatnonzero(_swept(world, passages, parts, points, radius))
+        near = np.flatnonzero(swept(world, passages, parts, points, radius))
         if len(near):
             reaches.append(_Reach(max(along[near[0]] - STEP, 0.0), along[near[-1]], passage))
     return _cut(start, way, sorted(reaches))
@@ -118,13 +118,14 @@ def _sampled(start: Floats, way: RoutedPath) -> tuple[Floats, Floats]:
     return np.column_stack([np.interp(along, reached, corners[:, axis]) for axis in (0, 1)]), along
 
 
-def _is_on_floor(world: World, height: float, parts: Rows) -> bool:
+def is_on_floor(world: World, height: float, parts: Rows) -> bool:
+    """Return whether a robot at `height` m is on the floor where parts of a door stand."""
     foot = world.position[parts, 2] - world.half_extents[parts, 2]
     head = world.position[parts, 2] + world.half_extents[parts, 2]
     return bool(((height >= foot - STEPS_UP) & (height <= head)).any())
 
 
-def _swept(world: World, passages: Passages, parts: Rows, points: Floats, radius: float) -> Bools:
+def swept(world: World, passages: Passages, parts: Rows, points: Floats, radius: float) -> Bools:
     """Return at which points (K,) a robot is in reach of parts that are closed, or move."""
     longest = 2.0 * float(world.half_extents[parts, 0].max())
     count = max(4, math.ceil(math.pi * longest / max(radius, 0.1)))

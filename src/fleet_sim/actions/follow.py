@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction
-from fleet_sim.actions.move_to import MoveAction, read_path
+from fleet_sim.actions.move_along import MoveAction, read_path
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, ActionStatus, MotionMode, MovementDirection
 from fleet_sim.entities import drive

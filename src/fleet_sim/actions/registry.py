@@ -11,7 +11,8 @@ from fleet_sim.actions.drive_by import DriveByAction, TurnAction
 from fleet_sim.actions.drop import Drop
 from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.joint import JointAction
-from fleet_sim.actions.move_to import MoveAction, MoveTo
+from fleet_sim.actions.move_along import MoveAction
+from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.actions.pick import Pick
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.target import target_text

@@ -10,14 +10,14 @@ import numpy as np
 from fleet_sim.actions.base import Failure
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
-from fleet_sim.core.routes import LiftStop, NoRoute, Stretch
+from fleet_sim.core.routes import LiftStop, NoRoute, Stretch, Wanted
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.footprint import footprint_radius
 from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import FleetSimError
-from fleet_sim.geometry import Path
+from fleet_sim.geometry import Path, Pose
 from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -48,6 +48,17 @@ def brakes(agent: Agent) -> bool:
     rest = np.zeros((1, 3))
     drive.start_velocities(world, rows, rest, rest, 0.0)
     return True
+
+
+def at_heights(agent: Agent, path: Path | Sequence[Pose], *, storeys: bool) -> Path:
+    """Return `path` at the agent's height above the floor; with `storeys` on the storey of each pose."""
+    here, routes = agent.get_pose(), agent.world.routes
+    poses = []
+    for pose in path:
+        # Only a building has storeys; elsewhere goals in a plane are at the robot's height.
+        rise = routes.source.rise(here.z, pose.z) if routes.known and storeys else 0.0
+        poses.append(Pose.from_euler(pose.x, pose.y, here.z + rise, here.roll, here.pitch, pose.yaw))
+    return Path(poses)
 
 
 class RoutedPart(NamedTuple):
@@ -92,6 +103,23 @@ def routed(agent: Agent, path: Path, mode: RouteMode, *, detour: bool = False) -
     # Without the first where the robot stands in a cabin.
     driven = [part for part in parts if part.pieces]
     return [part.finished(turns[-1] if part is driven[-1] else None) for part in driven]
+
+
+def routed_aside(agent: Agent, wanted: Wanted) -> RoutedPart | Failure:
+    """Return the way around robots that stand near to the nearest place that is `wanted`, or why there is none."""
+    world, row = agent.world, agent.row
+    if not agent.can_move or drive.is_steered(world, row):
+        return Failure("it does not drive on routes", ActionCause.UNREACHABLE)
+    at = world.position[row].copy()
+    radius, speed = footprint_radius(world, row), _fastest(world, row)
+    found = world.routes.source.retreat(row, at, radius, speed=speed, wanted=wanted)
+    if isinstance(found, NoRoute):
+        return Failure(found.reason, found.cause)
+    part, height = _PartUnderWay(at, None), float(at[2])
+    for stretch in found:
+        part.add(stretch, height, height)
+    part.close(part.end)
+    return part.finished(None)
 
 
 def lifts_of(parts: Sequence[RoutedPart]) -> list[int]:

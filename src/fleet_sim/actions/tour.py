@@ -8,7 +8,8 @@ from typing import Any
 
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.declared import DeclaredAction
-from fleet_sim.actions.move_to import MoveTo, read_path
+from fleet_sim.actions.move_along import read_path
+from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.config.modes import ActionCause, ActionStatus, RouteMode
 from fleet_sim.entities.agent import Agent
 from fleet_sim.geometry import Path, Pose

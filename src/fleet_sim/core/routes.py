@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from itertools import pairwise
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Bools, Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.passages import Passages
 from fleet_sim.errors import InvalidValueError
@@ -25,6 +26,12 @@ class Route:
 
     points: Floats
     speed_limits: Floats
+
+    @classmethod
+    def through(cls, *points: Floats) -> Route:
+        """Return the route along straight lines through `points` (2,), without those that are twice there."""
+        kept = [points[0], *(end for begin, end in pairwise(points) if np.abs(end - begin).max() > 1e-9)]
+        return cls(np.array(kept), np.full(len(kept) - 1, np.inf))
 
     @property
     def lengths(self) -> Floats:
@@ -65,6 +72,10 @@ class Stretch:
     stop: LiftStop | None = None
 
 
+# Given places (K, 2) in m, return which (K,) a robot may go to.
+Wanted: TypeAlias = Callable[[Floats], Bools]
+
+
 class RouteSource(Protocol):
     """Knows ways around walls; with `detours` around robots that stand in the way, too."""
 
@@ -92,6 +103,14 @@ class RouteSource(Protocol):
 
         Where it has to wait for one, its place to wait is kept for it until it leaves the line of that lift. A `detour`
         leads around the robots that stand near it; only a source with `detours` is asked for one.
+        """
+
+    def retreat(
+        self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
+    ) -> Sequence[Stretch] | NoRoute:
+        """Return the way of the robot in `row` from `start` (3,) to the nearest place on its storey that is `wanted`.
+
+        It leads around robots that stand near; only a source with `detours` is asked for one.
         """
 
     def rise(self, start: float, goal: float) -> float:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats
+from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
-from fleet_sim.core.routes import LiftStop, NoRoute, Route, Stretch
+from fleet_sim.core.routes import LiftStop, NoRoute, Route, Stretch, Wanted
 from fleet_sim.core.world import World
 from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, outside
 from fleet_sim.equipment.lift_plan import Entrance
 from fleet_sim.equipment.lifts import STEP, Lifts
 from fleet_sim.equipment.shafts import without_shafts
-from fleet_sim.equipment.standing import ANGLES, around, clear_place, places_around, standing_discs
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building
-from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.lines import distances_to_lines
 from fleet_sim.traffic.router import Router
+from fleet_sim.traffic.standing import ANGLES, APART, apart, passing, places_around, retreat, standing_discs
 
 WALL = 0.05
 """Thickness of the walls and doors of a cabin in m, with which robots must not collide."""
-RINGS, APART = 40, 0.1
-"""Places around the doors of a lift that are looked at to wait there, and how far they are apart at least, in m."""
+RINGS = 40
+"""Places around the doors of a lift that are looked at to wait there."""
 
 
 class _Ride(NamedTuple):
@@ -97,20 +95,34 @@ class StoreyRouter:
     ) -> list[Stretch] | NoRoute:
         """Return the way around robots that stand near; first straight away from those that are in touch."""
         storey = self.storey(start[2])
-        plain, floor = self._router(storey), self._heights[storey]
-        highest = float(self._heights[self._heights > floor + STEP].min(initial=np.inf)) - STEP
-        discs = standing_discs(self._world, row, floor - STEP, highest)
-        self._passing = storey, Router(around(plain.site, discs), self._room)
+        past = passing(self._router(storey), start[:2], self._discs(row, storey), radius)
+        if isinstance(past, NoRoute):
+            return past
+        self._passing = storey, past.router
         try:
-            place = clear_place(plain, self._passing[1], start[:2], discs, radius)
-            if place is None:
-                return NoRoute("robots stand all around", ActionCause.UNREACHABLE)
-            found = self._journey(row, np.array([*place, start[2]]), goal, radius, speed, mode)
+            found = self._journey(row, np.array([*past.clear, start[2]]), goal, radius, speed, mode)
         finally:
             self._passing = None
-        if isinstance(found, NoRoute) or np.array_equal(place, start[:2]):
+        if isinstance(found, NoRoute) or past.line is None:
             return found
-        return [Stretch(_line(start[:2], place), found[0].rise), *found]
+        return [Stretch(past.line, found[0].rise), *found]
+
+    def retreat(
+        self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
+    ) -> list[Stretch] | NoRoute:
+        """Return the way of a robot from `start` (3,) to the nearest place on its storey that is `wanted`."""
+        if self._lift_at(start) is not None:
+            return NoRoute("it is in a lift", ActionCause.UNREACHABLE)
+        storey = self.storey(start[2])
+        plain, discs = self._router(storey), self._discs(row, storey)
+        found = retreat(plain, start[:2], discs, radius, speed=speed, wanted=wanted)
+        return found if isinstance(found, NoRoute) else [Stretch(route) for route in found]
+
+    def _discs(self, row: int, storey: int) -> Floats:
+        """Return the discs (K, 3) of the robots that stand on a storey near the one in `row`."""
+        floor = self._heights[storey]
+        highest = float(self._heights[self._heights > floor + STEP].min(initial=np.inf)) - STEP
+        return standing_discs(self._world, row, floor - STEP, highest)
 
     def _journey(
         self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
@@ -159,7 +171,7 @@ class StoreyRouter:
         if isinstance(onward, NoRoute):
             return onward
         rise = self.rise(start[2], goal[2])
-        exit_way = _line(start[:2] if inside else middle, here.middle - (needed + WALL) * here.outward, out)
+        exit_way = Route.through(start[:2] if inside else middle, here.middle - (needed + WALL) * here.outward, out)
         stretches = [Stretch(exit_way, rise, LiftStop(lift, stops[1])), Stretch(onward, rise)]
         if inside:
             return _Ride(lift, stops[0], door, stretches, onward.length)
@@ -187,7 +199,7 @@ class StoreyRouter:
                 self._lines.keep_place(ride.lift, row, kept)
                 middle = self._world.position[ride.lift, :2]
                 within = entrance.middle - (radius + self._room + WALL) * entrance.outward
-                last = _line(to_door.points[-1], within, middle)
+                last = Route.through(to_door.points[-1], within, middle)
                 whole = Route(
                     np.concatenate((to_door.points, last.points[1:])),
                     np.concatenate((to_door.speed_limits, last.speed_limits)),
@@ -204,7 +216,7 @@ class StoreyRouter:
         mask = ((places - entrance.middle) * entrance.outward).sum(axis=1) >= radius + self._room
         if self._passing is not None:
             # Not where it is now, which may be in the way.
-            mask &= _apart(places, start[0], start[1], 2.0 * radius)
+            mask &= apart(places, start[0], start[1], 2.0 * radius)
         height = self._lifts.plan(ride.lift).heights[ride.floor]
         for lift in self._rows():
             floor = self._floor_on(lift, self.storey(height))
@@ -215,7 +227,7 @@ class StoreyRouter:
             end = outside(other, 0.5 * other.width)
             mask &= distances_to_lines(places, other.middle, end) >= radius + 0.5 * other.width + APART
             for kept in self._lines.places(lift, floor, row):
-                mask &= _apart(places, kept.x, kept.y, radius + kept.radius)
+                mask &= apart(places, kept.x, kept.y, radius + kept.radius)
         places, reach = places[mask], reach[mask]
         # On the side that the robot comes from, or it crosses the way of those who get out.
         ways = reach + np.sqrt(((places - start[:2]) ** 2).sum(axis=1))
@@ -285,14 +297,3 @@ def offer_building_routes(sim: MultiRobotSimulationCore, building: Building) -> 
 
     sim.events.on("cleared", leave)
     return router
-
-
-def _apart(places: Floats, x: float, y: float, radii: float) -> Bools:
-    """Return which of `places` (K, 2) are far enough from a place for two robots with these `radii` in all."""
-    return np.asarray(trig.hypot(places[:, 0] - x, places[:, 1] - y) >= radii + APART)
-
-
-def _line(*points: Floats) -> Route:
-    """Return the route along straight lines through `points`, without those that are twice there."""
-    kept = [points[0], *(end for begin, end in pairwise(points) if np.abs(end - begin).max() > 1e-9)]
-    return Route(np.array(kept), np.full(len(kept) - 1, np.inf))

@@ -105,6 +105,20 @@ class Across:
         cells = field.follow(best.cell)
         return self._smoothed(begin, cells, end, cost)
 
+    def reached(self, begin: Point) -> Floats:
+        """Return the middles (K, 2) of the cells that ways lead to from `begin`, the nearest first.
+
+        One-way zones count as if they were the other way round: who asks for a way there hears whether there is one.
+        """
+        entries = self._entries(begin, outward=True)
+        field = CostField(self._steps, [entry.cell for entry in entries], [entry.cost for entry in entries], None)
+        # Nothing leads to the frame around the map, so asking for it settles all the rest.
+        field.grow([0])
+        cells = np.flatnonzero(np.isfinite(field.cost))
+        cells = cells[np.argsort(field.cost[cells].round(9), kind="stable")]
+        rows, columns = np.divmod(cells, self._steps.width)
+        return np.column_stack((columns - 0.5, rows - 0.5))
+
     # ---- places and cells --------------------------------------------------------------------------------------------
 
     def _field(self, goal: Point, speed: float) -> tuple[CostField, list[_WayIn]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, RouteMode
-from fleet_sim.core.routes import NoRoute, Route, Stretch
+from fleet_sim.core.routes import NoRoute, Route, Wanted
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.across import Across, Way, as_array
@@ -20,10 +19,12 @@ from fleet_sim.traffic.sight import Sight
 
 LARGEST_RADIUS = 100.0
 SLOWEST = 1e-6
+AT_ONCE, MOST_TRIED = 256, 8
+"""Places that are looked at together for the nearest one, and routes to such that are looked for."""
 
 
 class Router:
-    """Finds routes on `site` for robots whose footprint is a disc (a RouteSource).
+    """Finds routes on `site` for robots whose footprint is a disc.
 
     The whole disc and `clearance` m around it stay off walls, no-go zones and the edge of the map, everywhere on the
     route, not only at its points. One-way zones are never driven against, lower speed limits come with the route.
@@ -89,22 +90,23 @@ class Router:
             return NoRoute(self._between(start, goal, across, begin, end, room), ActionCause.UNREACHABLE)
         return self._route(start, way, goal)
 
-    detours: ClassVar[bool] = False
-
-    def journey(
-        self,
-        row: int,
-        start: Floats,
-        goal: Floats,
-        radius: float,
-        *,
-        speed: float,
-        mode: RouteMode,
-        detour: bool,
-    ) -> list[Stretch] | NoRoute:
-        """Return `find` as a way of one stretch, whoever is in `row`; a site has no detours."""
-        found = self.find(start, goal, radius, speed=speed, mode=mode)
-        return found if isinstance(found, NoRoute) else [Stretch(found)]
+    def nearest(self, start: Floats, radius: float, *, speed: float, wanted: Wanted) -> Route | NoRoute:
+        """Return the route from `start` (2,) to the nearest of all places in the middle of cells that are `wanted`."""
+        room, across = self._across_for(radius)
+        begin, grid = self._to_cells(start), self._grid
+        if not across.is_free(begin):
+            return NoRoute(f"the start {self._obstacle(start, begin, room)}", ActionCause.UNREACHABLE)
+        middles = across.reached(begin)
+        places = grid.to_world(np.stack((middles[:, 0], grid.height - middles[:, 1]), axis=1) * grid.cell)
+        tried = 0
+        for block in range(0, len(places), AT_ONCE):
+            some = places[block : block + AT_ONCE]
+            for place in some[wanted(some)]:
+                found = self.find(start, place, radius, speed=speed, mode=RouteMode.GRID)
+                tried += 1
+                if isinstance(found, Route) or tried == MOST_TRIED:
+                    return found
+        return NoRoute("there is no such place", ActionCause.UNREACHABLE)
 
     def has_room(self, place: Floats, radius: float) -> bool:
         """Return whether a robot with a footprint of `radius` m can be at `place` (2,) in m."""
@@ -113,10 +115,6 @@ class Router:
     def sees(self, begin: Floats, end: Floats, radius: float) -> bool:
         """Return whether a robot with a footprint of `radius` m can drive straight from `begin` (2,) to `end`."""
         return self._across_for(radius)[1].line(self._to_cells(begin), self._to_cells(end)) is not None
-
-    def rise(self, start: float, goal: float) -> float:
-        """Return 0: a site is one storey."""
-        return 0.0
 
     def _check_mode(self, mode: RouteMode) -> None:
         if mode is RouteMode.NONE:

@@ -9,6 +9,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.section import SiteSection, SiteSettings
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.router import LARGEST_RADIUS, Router
+from fleet_sim.traffic.site_routes import SiteRoutes
 
 
 @dataclass
@@ -45,7 +46,7 @@ def offer_routes(sim: MultiRobotSimulationCore, site: Site, clearance: float | N
     # What is nearer than the margin counts as a collision.
     router = Router(site, sim.params.collision_margin if clearance is None else clearance)
     sim.register_manager(router, "router")
-    sim.world.routes.offer(router)
+    sim.world.routes.offer(SiteRoutes(sim.world, router))
 
     def leave() -> None:
         # With `sim.clear()` the building is gone.

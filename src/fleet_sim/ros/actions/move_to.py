@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fleet_sim.actions.base import Action
-from fleet_sim.actions.move_to import MoveAction
+from fleet_sim.actions.move_along import MoveAction
 from fleet_sim.config.modes import MovementDirection
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path

@@ -11,7 +11,8 @@ from typing import Any
 from nav2_msgs.action import ComputePathToPose, FollowWaypoints, NavigateThroughPoses, NavigateToPose
 
 from fleet_sim.actions.base import Action
-from fleet_sim.actions.move_to import MoveAction, MoveTo
+from fleet_sim.actions.move_along import MoveAction
+from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.geometry import Path
 from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Progress
 from fleet_sim.ros.conversions import duration_to_msg

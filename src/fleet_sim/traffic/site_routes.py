@@ -1,0 +1,57 @@
+"""SiteRoutes: routes on a site of one storey for its robots, around those that stand in the way."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.config.modes import RouteMode
+from fleet_sim.core.routes import NoRoute, Route, Stretch, Wanted
+from fleet_sim.core.world import World
+from fleet_sim.traffic.router import Router
+from fleet_sim.traffic.standing import passing, retreat, standing_discs
+
+
+class SiteRoutes:
+    """The ways of `router` for the robots of `world` (a RouteSource). A site is one storey, whatever heights say."""
+
+    detours: ClassVar[bool] = True
+
+    def __init__(self, world: World, router: Router) -> None:
+        self._world, self._router = world, router
+
+    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
+        """Return the route from `start` to `goal` (3,) in m, or why there is none."""
+        return self._router.find(start, goal, radius, speed=speed, mode=mode)
+
+    def journey(
+        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode, detour: bool
+    ) -> list[Stretch] | NoRoute:
+        """Return `find` as a way of one stretch; a detour leads around robots that stand near the one in `row`."""
+        if not detour:
+            found = self.find(start, goal, radius, speed=speed, mode=mode)
+            return found if isinstance(found, NoRoute) else [Stretch(found)]
+        past = passing(self._router, start[:2], self._discs(row), radius)
+        if isinstance(past, NoRoute):
+            return past
+        return _stretches(past.whole(past.router.find(past.clear, goal, radius, speed=speed, mode=mode)))
+
+    def retreat(
+        self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
+    ) -> list[Stretch] | NoRoute:
+        """Return the way of the robot in `row` from `start` (3,) to the nearest place that is `wanted`."""
+        discs = self._discs(row)
+        return _stretches(retreat(self._router, start[:2], discs, radius, speed=speed, wanted=wanted))
+
+    def rise(self, start: float, goal: float) -> float:
+        """Return 0: a site is one storey."""
+        return 0.0
+
+    def _discs(self, row: int) -> Floats:
+        return standing_discs(self._world, row, -np.inf, np.inf)
+
+
+def _stretches(routes: list[Route] | NoRoute) -> list[Stretch] | NoRoute:
+    return routes if isinstance(routes, NoRoute) else [Stretch(route) for route in routes]
