@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -13,11 +11,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-import system_packages
 from chromium import Browser, Page, until
 from crowds import Crowd
 from networks import HALL, site_of
 from painted import textured_quad
+from view_pages import color_at, opened, pixel, select
 
 from fleet_sim import (
     AgentSpawnParams,
@@ -35,17 +33,6 @@ from fleet_sim.viewer.web.recorded import RecordedSource
 pytestmark = pytest.mark.slow
 
 RED = (0.85, 0.1, 0.1, 1.0)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One browser for all tests."""
-    system_packages.need_commands("chromium")
-    program = shutil.which("chromium")
-    assert program is not None
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -82,35 +69,6 @@ def page(browser: Browser, view: Any) -> Iterator[Page]:
     page.shows("2 robots")
     yield page
     page.close()
-
-
-def opened(browser: Browser, view: Any) -> Page:
-    """Return another page of `view`, once the server knows from where it looks."""
-    before = view.pages
-    page = browser.open(view.url)
-    until(lambda: view.pages > before, "the server knows the page")
-    return page
-
-
-def pixel(view: Any, *point: float) -> tuple[float, float]:
-    x, y = view.cameras[0].pixel_of(np.array(point))
-    return float(x), float(y)
-
-
-def select(page: Page, view: Any, name: str, *point: float) -> None:
-    """Click a robot until it is selected: a page that has just come may not listen yet."""
-
-    def selected() -> bool:
-        page.click(*pixel(view, *point))
-        return name in page.text()
-
-    until(selected, f"{name} is selected")
-
-
-def color_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
-    from PIL import Image
-
-    return Image.open(BytesIO(page.picture())).convert("RGB").getpixel((round(x), round(y)))
 
 
 def test_robots_are_where_the_simulation_says_and_a_click_sends_one(
@@ -317,6 +275,8 @@ def test_pause_step_and_reset(page: Page, running: MultiRobotSimulationCore) -> 
     page.press("Pause")
     until(lambda: running.control.is_paused, "it pauses")
     page.shows("paused")
+    # On a line of its own, whatever it says: buttons below that move would not be hit by a second click.
+    until(lambda: re.search(r"\d s · paused\n+2 robots, \d moving\n", page.text()), "the status has two lines")
     before = running.step_count
     page.press("Step")
     until(lambda: running.step_count == before + 1, "one step")

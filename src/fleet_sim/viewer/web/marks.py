@@ -9,6 +9,12 @@ from fleet_sim.arrays import Floats
 
 RING, GOAL, PATH = (255, 140, 0), (46, 160, 95), (46, 160, 95)
 SIDES = 48
+SMALLEST = 0.45
+"""Inner radius of the ring at least, in m."""
+AROUND = 1.1
+"""Inner radius of the ring for one of what it is around."""
+SEEN = 0.018
+"""Inner radius of the ring for one of how far away the eye is, at least: a robot of many is found again."""
 
 
 class SelectionMarks:
@@ -16,17 +22,22 @@ class SelectionMarks:
 
     def __init__(self, scene: viser.SceneApi) -> None:
         self._scene = scene
-        self._ring: viser.SceneNodeHandle | None = None
-        self._goal: viser.SceneNodeHandle | None = None
+        self._ring: viser.MeshHandle | None = None
+        self._goal: viser.MeshHandle | None = None
         self._path: viser.LineSegmentsHandle | None = None
 
-    def show(self, position: Floats, floor: float, lines: Floats) -> None:
-        """Mark what stands at `position` (3,) on a floor at that height, with `lines` (L, 2, 3) ahead of it."""
+    def show(self, position: Floats, floor: float, lines: Floats, *, radius: float, away: float) -> None:
+        """Mark what stands at `position` (3,) on a floor at that height, with `lines` (L, 2, 3) ahead of it.
+
+        It is of a `radius` in m, as seen from above, and the eye is `away` m from it.
+        """
         if self._ring is None or self._goal is None:
-            self._ring = _ring(self._scene, "/own/ring", 0.45, 0.56, RING)
+            self._ring = _ring(self._scene, "/own/ring", SMALLEST, 1.25 * SMALLEST, RING)
             self._goal = _ring(self._scene, "/own/goal", 0.0, 0.14, GOAL)
         # One above the other, so that neither flickers through the other.
         self._ring.position = _lifted(position, floor, 0.02)
+        # Whole tenths: what does not change is not sent.
+        self._ring.scale = round(max(1.0, AROUND * radius / SMALLEST, SEEN * away / SMALLEST), 1)
         self._ring.visible = True
         self._goal.visible = bool(len(lines))
         if len(lines):
@@ -58,7 +69,7 @@ def _lifted(point: Floats, floor: float, lift: float) -> Floats:
 
 def _ring(
     scene: viser.SceneApi, name: str, inner: float, outer: float, color: tuple[int, int, int]
-) -> viser.SceneNodeHandle:
+) -> viser.MeshHandle:
     angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
     circle = np.stack((np.cos(angles), np.sin(angles), 0.0 * angles), axis=1)
     vertices = np.concatenate((inner * circle, outer * circle))

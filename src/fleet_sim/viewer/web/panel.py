@@ -92,8 +92,8 @@ class Panel:
         robots = int(snapshot.agent_mask.sum())
         moving = int((moving_mask(snapshot) & snapshot.agent_mask).sum())
         state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
-        # Whole tenths: text that does not change is not sent.
-        self._status.content = f"**{snapshot.time:.1f} s** · {state} · {robots} robots, {moving} moving"
+        # Whole tenths: text that does not change is not sent. On two lines at any time: what is below never moves.
+        self._status.content = f"**{snapshot.time:.1f} s** · {state}\n\n{robots} robots, {moving} moving"
         self._paused = status.paused
         if self._pause is not None and self._step is not None and self._speed is not None:
             self._pause.label = GO_ON if status.paused else PAUSE

@@ -193,7 +193,10 @@ class Session:
 
     def _show_marks(self, frame: ViewFrame, index: int) -> None:
         lines = frame.paths.lines[frame.paths.robots == index]
-        self._marks.show(self._position, self.floor, lines)
+        bodies = frame.snapshot.bodies
+        radius = float(np.hypot(*(np.abs(bodies.centres[index]) + bodies.half_extents[index])[:2]))
+        away = float(np.linalg.norm(np.array(self._client.camera.position) - self._position))
+        self._marks.show(self._position, self.floor, lines, radius=radius, away=away)
         if self._gizmo is not None and not self._dragged:
             self._gizmo.position, self._gizmo.wxyz = self._position, np.roll(self._orientation, 1)
 
