@@ -195,7 +195,9 @@ class BulletBodies:
         table.body[rows] = bodies
         table.owner[rows] = self.world.object_id[rows]
         table.made[rows] = self.version
-        self.world.material.behind[rows] = self.world.look.behind[rows] = True
+        for told in (self.world.material, self.world.look):
+            if told.in_use:
+                told.behind[rows] = True
         table.mass[rows] = mass
         highest = max(bodies)
         if highest >= len(self._row_of_body):

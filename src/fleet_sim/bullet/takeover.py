@@ -82,6 +82,7 @@ def change_dynamics(mirror: BulletMirror, row: int, args: Sequence[Any], kwargs:
     if single and link == -1:
         if "mass" in given:
             _set_mass(mirror, row, float(given.pop("mass")))
+        world.material.use()
         for column, name in MATERIAL.items():
             if name in given:
                 getattr(world.material, column)[row] = float(given.pop(name))

@@ -132,10 +132,14 @@ class ColumnTable:
 
     def copy_arrays(self) -> dict[str, AnyArray]:
         """Return read-only copies of all arrays by name; a column of equal rows uses the memory of one row."""
-        return {name: _compact_copy(array) for name, _, array in self.columns()}
+        return {name: compact_copy(array) for name, _, array in self.columns()}
 
     def restore_arrays(self, arrays: dict[str, AnyArray]) -> None:
         """Restore arrays from `copy_arrays`; rows beyond them get the defaults."""
+        if not self.in_use:
+            if all(bool((arrays[name] == spec.default).all()) for name, spec in self.schema.items()):
+                return
+            self.use()
         for name, spec, array in self.columns():
             saved = arrays[name]
             array[: len(saved)] = saved
@@ -172,6 +176,8 @@ def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
     From then on the arrays of the parts are slices of those of `whole`: what is written into one is in the other.
     """
     length = parts[0].capacity
+    for table in (whole, *parts):
+        table.use()
     for name in whole.schema:
         stacked = np.concatenate([getattr(part, name) for part in parts])
         setattr(whole, name, stacked)
@@ -204,7 +210,8 @@ class FeatureColumns(ColumnTable):
         return having
 
 
-def _compact_copy(array: AnyArray) -> AnyArray:
+def compact_copy(array: AnyArray) -> AnyArray:
+    """Return a copy of an array, for a checkpoint: read-only and with the memory of one row where all are equal."""
     # Many columns hold one value throughout, such as limits that nobody set: this keeps checkpoints small.
     first = array[:1].copy()
     if len(array) and bool((array == first).all()):

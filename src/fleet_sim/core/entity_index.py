@@ -11,6 +11,8 @@ from fleet_sim.arrays import Ints, Rows
 from fleet_sim.core.schema import NO_ROW, BodyColumns
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, brief, unknown_name
 
+_FLEET = 1000
+"""Number of entities spawned at once from which on it pays to find names anew when one is looked for."""
 _HASHABLE = frozenset((str, type(None)))
 """The types of names that are no mistake."""
 
@@ -113,6 +115,9 @@ class EntityIndex:
         """Add new entities, which have their ids in the column, and whose names must have passed `check_new`."""
         self._count += len(rows)
         self._note_other_ids(rows)
+        # At least as many as were there, so finding them all again takes no longer than adding these.
+        if len(rows) >= max(_FLEET, self._count - len(rows)):
+            self._known_names = None
         for row, name in zip(rows.tolist(), names, strict=True):
             if name is not None:
                 self.names[row] = name

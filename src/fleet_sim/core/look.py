@@ -16,6 +16,8 @@ Rgba = tuple[float, float, float, float]
 class LookColumns(ColumnTable):
     """Colors given at run time, red, green, blue and opacity from 0 to 1; -1: as the shape or description says."""
 
+    on_demand = True
+
     rgba: Floats = column(float, (4,), default=-1.0, writer="set_color", doc="of the whole entity", hashed=False)
     links: AnyArray = column(
         object, default=None, writer="set_color", doc="a mapping of link to color, before `rgba`", hashed=False
@@ -32,6 +34,7 @@ class LookColumns(ColumnTable):
 
         A color of the whole replaces those of its links.
         """
+        self.use()
         if link is None:
             self.rgba[row] = -1.0 if rgba is None else rgba
             self.links[row] = None
@@ -55,7 +58,8 @@ class LookColumns(ColumnTable):
     def restore_arrays(self, arrays: dict[str, Any]) -> None:
         """Restore arrays from `copy_arrays`; PyBullet has to be told."""
         super().restore_arrays(arrays)
-        self.behind[:] = True
+        if self.in_use:
+            self.behind[:] = True
         self.version += 1
 
 

@@ -71,6 +71,8 @@ class BodyColumns(ColumnTable):
 class MaterialColumns(ColumnTable):
     """Material of a body in the physics engine, besides its mass; -1: the value of its description or of the engine."""
 
+    on_demand = True
+
     friction: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="lateral, of all its links")
     rolling_friction: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="of all its links")
     restitution: Floats = column(float, default=-1.0, writer="spawning, set_material", doc="0 dull, 1 bounces back")

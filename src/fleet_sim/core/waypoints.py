@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.core.columns import compact_copy
 from fleet_sim.core.schema import MotionColumns
 
 _ARRAYS = ("position", "orientation", "speed_limit", "pass_speed", "braking")
@@ -114,7 +115,9 @@ class WaypointPool:
 
     def save(self) -> dict[str, AnyArray]:
         """Return copies of the points in use, for a checkpoint."""
-        return {name: getattr(self, name)[: self.used].copy() for name in _ARRAYS} | {"live": np.array(self.live)}
+        return {name: compact_copy(getattr(self, name)[: self.used]) for name in _ARRAYS} | {
+            "live": np.array(self.live)
+        }
 
     def restore(self, saved: dict[str, AnyArray]) -> None:
         """Restore what `save` returned."""

@@ -61,7 +61,8 @@ def restore_world(world: World, saved: dict[str, Any]) -> None:
     for listener in world.on_spawn:
         listener(back)
     # Bodies in the engine may have been made or changed since; all of them are brought up to date.
-    world.material.behind[world.rows] = True
+    if world.material.in_use:
+        world.material.behind[world.rows] = True
     world.may_carry = True
     world.touch(world.rows)
     world.touch_joints(world.rows)

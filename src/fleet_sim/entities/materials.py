@@ -30,7 +30,9 @@ def checked_material(values: Mapping[str, float]) -> dict[str, float]:
 
 def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
     """Change the material of the entity in `row`, from the next step on."""
-    for name, value in checked_material(values).items():
+    checked = checked_material(values)
+    world.material.use()
+    for name, value in checked.items():
         getattr(world.material, name)[row] = value
     # The mirror writes materials, which are many, apart from poses.
     world.material.behind[row] = True

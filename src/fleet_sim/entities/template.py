@@ -60,6 +60,7 @@ class Template:
         chosen = int(rows[0]) if len(rows) == 1 else rows
         for name, values in self.columns.items():
             table = world.tables[name]
+            table.use()
             for column, value in values.items():
                 getattr(table, column)[chosen] = value
         if self.robot is not None:

@@ -1,0 +1,81 @@
+"""What nobody asked for takes no memory, and is there when somebody does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fleet_sim as fs
+from fleet_sim.core.world import World
+
+FLEET = 1200
+
+
+def fleet() -> fs.MultiRobotSimulationCore:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1, compiled_code="never"))
+    disc = fs.ShapeParams("cylinder", radius=0.1, height=0.2)
+    grid = fs.GridSpawnParams.from_count(FLEET, spacing=(1.0, 1.0, 0.0))
+    fs.AgentManager(sim).spawn_agents_grid(FLEET, grid, fs.AgentSpawnParams(disc, disc), name_prefix="robot")
+    return sim
+
+
+def sizes(world: World) -> tuple[int, int]:
+    return world.material.nbytes, world.look.nbytes
+
+
+def test_materials_and_colors_take_memory_from_the_first_one_on() -> None:
+    with fleet() as sim:
+        world, robot = sim.world, sim.get_object("robot_7")
+        assert sizes(world) == (0, 0)
+        before = sim.state_hash()
+        sim.step_once()
+        start = sim.save_state()
+        robot.set_material(friction=0.9, restitution=0.1)
+        robot.set_color((1.0, 0.0, 0.0, 1.0))
+        assert min(sizes(world)) > 0
+        assert world.material.friction[robot.row] == 0.9
+        assert world.material.friction[robot.row - 1] == -1.0
+        given = sim.save_state()
+        # What was taken when there were none takes them back, and what was taken with them brings them.
+        sim.restore_state(start)
+        assert (world.material.friction == -1.0).all()
+        assert not world.look.painted_mask(world.rows).any()
+        sim.restore_state(given)
+        assert world.material.friction[robot.row] == 0.9
+        assert world.look.painted_mask(world.rows).sum() == 1
+        sim.reset()
+        assert sim.state_hash() == before
+
+
+def test_materials_of_a_state_are_there_in_a_world_that_has_none(tmp_path: Path) -> None:
+    with fleet() as one, fleet() as other:
+        robot = one.get_object("robot_7")
+        robot.set_material(friction=0.9)
+        one.step_once()
+        other.step_once()
+        assert sizes(other.world) == (0, 0)
+        one.save_state(tmp_path / "state.npz")
+        other.load_state(tmp_path / "state.npz")
+        assert other.world.material.friction[robot.row] == 0.9
+        assert other.state_hash() == one.state_hash()
+
+
+def test_a_material_of_spawn_params_is_kept_beside_robots_without_one() -> None:
+    with fleet() as sim:
+        box = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+        thing = sim.spawn(fs.SimObjectSpawnParams(box, box, name="thing", friction=0.3))
+        friction = sim.world.material.friction
+        assert friction[thing.row] == 0.3
+        assert (friction[sim.world.rows] == -1.0).sum() == FLEET
+
+
+def test_names_of_fleets_are_found_whenever_they_came() -> None:
+    with fleet() as sim:
+        rows = {name: sim.get_object(name).row for name in ("robot_0", f"robot_{FLEET - 1}")}
+        disc = fs.ShapeParams("cylinder", radius=0.1, height=0.2)
+        grid = fs.GridSpawnParams.from_count(FLEET + 5, spacing=(1.0, 1.0, 0.0), offset=(0.0, 100.0, 0.0))
+        more = fs.AgentManager(sim).spawn_agents_grid(FLEET + 5, grid, fs.AgentSpawnParams(disc, disc), name_prefix="x")
+        assert {name: sim.get_object(name).row for name in rows} == rows
+        assert sim.get_object("x_3") is more[3]
+        assert not sim.world.index.has_name(f"x_{FLEET + 5}")
+        sim.remove_object(more[3])
+        assert not sim.world.index.has_name("x_3")
