@@ -60,7 +60,7 @@ def test_each_of_them_acts(on_path: Path) -> None:
         sim.run_simulation(duration=2.5)
         assert shuttle.get_pose().position == (9.0, 1.0, 0.1)
         (odometer,) = circler.plugins
-        assert odometer.metres == pytest.approx(4.0, rel=0.05)  # type: ignore[attr-defined]
+        assert odometer.meters == pytest.approx(4.0, rel=0.05)  # type: ignore[attr-defined]
         heading = circler.sensors[0].read().heading
         assert heading == pytest.approx(circler.get_pose().yaw - 1.57, abs=0.1)
 
