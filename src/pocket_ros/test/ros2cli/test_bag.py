@@ -32,12 +32,15 @@ def test_record_info_and_play(robot: Any, ros2: Any, ros2_process: Any, tmp_path
     with AnyReader([folder]) as reader:
         found = {c.topic: reader.deserialize(data, c.msgtype) for c, _, data in reader.messages()}
         count = reader.topics["/fleet/point"].msgcount
+        times = [time for _, time, _ in reader.messages()]
     assert count >= 5 and found["/fleet/point"].point.x == 1.5
     assert found["/fleet/description"].data == "a robot"
 
     info = ros2("bag", "info", folder).stdout
     assert "\nFiles:             bag.mcap\nBag size:          " in info
     assert "\nStorage id:        mcap\n" in info
+    seconds, nanoseconds = divmod(max(times) - min(times), 10**9)
+    assert f"\nDuration:          {seconds}.{nanoseconds:09d}s\n" in info
     assert f"Topic: /fleet/point | Type: geometry_msgs/msg/PointStamped | Count: {count} | " in info
     assert ros2("bag", "info", "-t", folder).stdout == "/fleet/description\n/fleet/point\n"
 
