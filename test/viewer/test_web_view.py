@@ -33,7 +33,8 @@ from fleet_sim.sensors.render.scene import Scene
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.bodies import ShownBodies
 from fleet_sim.viewer.web.choosing import meant
-from fleet_sim.viewer.web.coloring import COLLIDING, MOVING, ColorMode, colors_of
+from fleet_sim.viewer.web.coloring import COLLIDING, EMPTY, MOVING, OWN, STATE, TYPE, WITHOUT, color_modes, colors_of
+from fleet_sim.viewer.web.details import details_of
 from fleet_sim.viewer.web.live import LiveSource
 from fleet_sim.viewer.web.picking import meets_floor, pick
 from fleet_sim.viewer.web.recorded import RecordedSource
@@ -52,7 +53,7 @@ def server() -> Iterator[Any]:
 
 
 def own(snapshot: Snapshot, bodies: ShownBodies) -> Any:
-    return colors_of(snapshot, bodies, ColorMode.OWN, collisions=True)
+    return colors_of(snapshot, bodies, OWN, collisions=True)
 
 
 def test_without_a_page_nothing_is_asked_of_the_simulation(sim: Sim, robot: Agent) -> None:
@@ -126,9 +127,25 @@ def test_colors_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], ser
     sim.step_once()
     snapshot, bodies = sim.snapshots.request().result(), ShownBodies(server.scene)
     bodies.show(snapshot, own)
-    colors = colors_of(snapshot, bodies, ColorMode.STATE, collisions=True)
+    colors = colors_of(snapshot, bodies, STATE, collisions=True)
     by_name = {snapshot.names[row]: tuple(color) for row, color in zip(bodies.table.rows, colors.tolist(), strict=True)}
     assert by_name == {"one": COLLIDING, "two": COLLIDING, "three": MOVING}
+
+
+def test_features_say_what_is_shown_of_them(make_sim: Callable[..., Sim], server: Any) -> None:
+    sim = make_sim(collision_check_frequency=None)
+    assert color_modes(sim.snapshots.take()) == (OWN, STATE, TYPE)
+    low: Any = {"battery": {"capacity_wh": 10.0, "level": 0.0, "charging": True}}
+    for name, features in (("low", low), ("none", {}), ("lamp", {"light": {"blink": 2.0}})):
+        sim.spawn(AgentSpawnParams(BOX, BOX, Pose.from_xyz(0.0, 0.0, 0.1), name=name, features=features))
+    snapshot, bodies = sim.snapshots.take(), ShownBodies(server.scene)
+    assert color_modes(snapshot) == (OWN, STATE, TYPE, "battery")
+    bodies.show(snapshot, own)
+    colors = colors_of(snapshot, bodies, "battery", collisions=False)
+    by_name = {snapshot.names[row]: tuple(color) for row, color in zip(bodies.table.rows, colors.tolist(), strict=True)}
+    assert by_name == {"low": tuple(EMPTY), "none": WITHOUT, "lamp": WITHOUT}
+    assert ("battery", "0 %, charging") in details_of(sim, "low").lines
+    assert ("light", "blinks, 2 Hz") in details_of(sim, "lamp").lines
 
 
 def test_a_click_beside_a_node_sends_a_robot_of_the_traffic_to_it() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Floats
 from fleet_sim.battery.batteries import Batteries
 from fleet_sim.battery.battery import Battery
 from fleet_sim.battery.columns import BatteryColumns
@@ -50,6 +53,16 @@ class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
     def handle(self, entity: Any, table: BatteryColumns) -> Battery:
         """Return the Battery of `entity`."""
         return Battery(entity, table)
+
+    def details(self, table: BatteryColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say how full it is, and whether it is charged."""
+        charging = ", charging" if table.charging[row] else ""
+        return [("battery", f"{100.0 * table.energy[row] / table.full_energy[row]:.0f} %{charging}")]
+
+    def levels(self, columns: Mapping[str, AnyArray]) -> Floats:
+        """Return how full they are."""
+        full: Floats = np.maximum(columns["full_energy"], 1e-12)
+        return np.clip(columns["energy"] / full, 0.0, 1.0)
 
 
 FEATURE = BatteryFeature()

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Rows
+from fleet_sim.arrays import AnyArray, Floats, Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.checkpoint import Checkpoints
 from fleet_sim.core.columns import FeatureColumns
@@ -95,6 +95,17 @@ class Feature(ABC, Generic[Settings, Table]):
     def handle(self, entity: Any, table: Table) -> Any:
         """Return the result of `entity.feature(name)`; by default the values of the entity's columns, by name."""
         return {name: array[entity.row].tolist() for name, _, array in table.columns()}
+
+    def details(self, table: Table, row: int) -> Sequence[tuple[str, str]]:
+        """Return what views say of the entity in `row`, which has the feature: what it is about, and a text."""
+        return ()
+
+    def levels(self, columns: Mapping[str, AnyArray]) -> Floats:
+        """Return how well off all entities of a snapshot are, (N,) from 0 to 1, given their columns.
+
+        Views color robots by it, under the name of the feature, where it is defined.
+        """
+        raise NotImplementedError
 
 
 FEATURES: Registry[Feature[Any, Any]] = Registry("feature", instances_of(Feature), group="fleet_sim.features")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleet_sim.core.features import Feature, FeatureHost
@@ -30,6 +30,10 @@ class ConveyorFeature(Feature[ConveyorSettings, ConveyorColumns]):
         host.pipeline.add(System("conveyors", Phase.UPDATE, conveyors.step), before="motion")
         host.dispatcher.handle(RunConveyors, conveyors.run)
         return conveyors
+
+    def details(self, table: ConveyorColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say how fast the belt is."""
+        return [("belt", f"{table.speed[row]:.2f} m/s" if table.running[row] else "stands")]
 
 
 FEATURE = ConveyorFeature()

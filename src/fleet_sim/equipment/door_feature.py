@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleet_sim.arrays import Rows
@@ -70,6 +70,12 @@ class DoorFeature(Feature[DoorLeafSettings, DoorColumns]):
     def handle(self, entity: Any, table: DoorColumns) -> DoorHandle:
         """Return the DoorHandle of `entity`."""
         return DoorHandle(entity, table)
+
+    def details(self, table: DoorColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say how far it is open."""
+        share = float(table.opening[row])
+        state = {0.0: "closed", 1.0: "open"}.get(share, f"{100.0 * share:.0f} % open")
+        return [("door", state + (", waits for what is in its way" if table.held[row] else ""))]
 
 
 FEATURE = DoorFeature()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleet_sim.arrays import Rows
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.equipment.lift import LiftHandle
 from fleet_sim.equipment.lift_columns import LiftColumns
 from fleet_sim.equipment.lift_commands import CallLift, RequestLift
@@ -48,6 +49,12 @@ class LiftFeature(Feature[LiftCabinSettings, LiftColumns]):
     def handle(self, entity: Any, table: LiftColumns) -> LiftHandle:
         """Return the LiftHandle of `entity`."""
         return LiftHandle(entity, entity.world.features.use("lift"))
+
+    def details(self, table: LiftColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say where the cabin is and where it goes; of its walls, too."""
+        cabin = row if table.cabin[row] == NO_ROW else int(table.cabin[row])
+        goes = f", goes to {table.goal[cabin]}" if table.goal[cabin] != table.floor[cabin] else ""
+        return [("lift", f"at floor {table.floor[cabin]}{goes}")]
 
 
 FEATURE = LiftFeature()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleet_sim.core.features import Feature, FeatureHost
@@ -36,6 +36,12 @@ class LightFeature(Feature[LightSettings, LightColumns]):
         for row in rows.tolist():
             if table.present[row]:
                 part.world.look.paint(row, None, None)
+
+    def details(self, table: LightColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say whether it is on."""
+        if not table.switched_on[row]:
+            return [("light", "off")]
+        return [("light", f"blinks, {table.blink[row]:g} Hz" if table.blink[row] else "on")]
 
 
 FEATURE = LightFeature()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleet_sim.core.features import Feature, FeatureHost
@@ -31,6 +31,10 @@ class WorkcellFeature(Feature[WorkcellSettings, WorkcellColumns]):
         host.dispatcher.handle(ServeRobot, cells.serve)
         host.checkpoints.register_late("workcells", cells)
         return cells
+
+    def details(self, table: WorkcellColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say whether it has its object."""
+        return [("ingestor" if table.ingests[row] else "dispenser", "full" if table.filled[row] else "empty")]
 
 
 FEATURE = WorkcellFeature()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Ints
 from fleet_sim.core.appearance import Appearance
+from fleet_sim.core.features import FEATURES, Feature
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.viewer.web.bodies import ShownBodies
 
@@ -18,26 +17,31 @@ TYPES: Bytes = np.array(
     np.uint8,
 )
 FULL, HALF, EMPTY = np.array((46, 160, 95.0)), np.array((240, 190, 40.0)), np.array((222, 42, 42.0))
-NO_BATTERY = (158, 166, 178)
+WITHOUT = (158, 166, 178)
+"""Of robots that do not have what is colored by."""
 SLOW = 1e-3
 """Below this speed, in m/s and rad/s, a robot counts as standing."""
 
 
-class ColorMode(Enum):
-    """What robots are colored by."""
-
-    OWN = "their own"
-    STATE = "state"
-    TYPE = "type"
-    BATTERY = "battery"
+OWN, STATE, TYPE = "their own", "state", "type"
 
 
-def colors_of(snapshot: Snapshot, bodies: ShownBodies, mode: ColorMode, *, collisions: bool) -> Bytes:
+def color_modes(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return what robots can be colored by: features that have levels, too, once they are in use."""
+    return (OWN, STATE, TYPE, *filter(_has_levels, snapshot.features))
+
+
+def _has_levels(feature: str) -> bool:
+    return feature in FEATURES and type(FEATURES.get(feature)).levels is not Feature.levels
+
+
+def colors_of(snapshot: Snapshot, bodies: ShownBodies, mode: str, *, collisions: bool) -> Bytes:
     """Return the colors (M, 3) of all instances; with `collisions`, what collides is red."""
     table = bodies.table
     colors = np.ascontiguousarray(table.colors[:, :3])
-    if mode is not ColorMode.OWN:
-        by_entity = _BY_MODE[mode](snapshot, bodies.appearance)
+    if mode != OWN:
+        known = _BY_MODE.get(mode)
+        by_entity = _by_feature(snapshot, mode) if known is None else known(snapshot, bodies.appearance)
         robots_mask = snapshot.agent_mask[table.rows]
         colors[robots_mask] = by_entity[table.rows[robots_mask]]
     if collisions and len(snapshot.collisions):
@@ -73,17 +77,17 @@ def _by_type(snapshot: Snapshot, looks: Appearance) -> Bytes:
     return chosen
 
 
-def _by_battery(snapshot: Snapshot, looks: Appearance) -> Bytes:
-    colors = np.tile(np.array(NO_BATTERY, np.uint8), (len(snapshot.names), 1))
-    table = snapshot.features.get("battery")
-    if table is None:
+def _by_feature(snapshot: Snapshot, name: str) -> Bytes:
+    colors = np.tile(np.array(WITHOUT, np.uint8), (len(snapshot.names), 1))
+    columns = snapshot.features.get(name)
+    if columns is None:
         return colors
-    has = np.flatnonzero(table["present"])
-    charge: Floats = np.clip(table["energy"][has] / np.maximum(table["full_energy"][has], 1e-12), 0.0, 1.0)[:, None]
-    upper = HALF + (FULL - HALF) * (2.0 * charge - 1.0)
-    lower = EMPTY + (HALF - EMPTY) * (2.0 * charge)
-    colors[has] = np.where(charge > 0.5, upper, lower).astype(np.uint8)
+    has = np.flatnonzero(columns["present"])
+    level: Floats = FEATURES.get(name).levels(columns)[has, None]
+    upper = HALF + (FULL - HALF) * (2.0 * level - 1.0)
+    lower = EMPTY + (HALF - EMPTY) * (2.0 * level)
+    colors[has] = np.where(level > 0.5, upper, lower).astype(np.uint8)
     return colors
 
 
-_BY_MODE = {ColorMode.STATE: _by_state, ColorMode.TYPE: _by_type, ColorMode.BATTERY: _by_battery}
+_BY_MODE = {STATE: _by_state, TYPE: _by_type}

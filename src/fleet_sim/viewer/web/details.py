@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Rows
+from fleet_sim.core.features import FEATURES
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.entities.power_handle import PowerHandle
 from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
@@ -25,6 +25,7 @@ def details_of(sim: MultiRobotSimulationCore, name: str) -> RobotDetails:
     lines = _motion(world, row)
     if world.kind[row] == KIND_AGENT:
         lines += _work(sim, row)
+    lines += _features(sim, row)
     lines += _relations(world, row)
     sensors: list[Sensor] = sim.sensors.of(row)
     if sensors:
@@ -55,13 +56,18 @@ def _work(sim: MultiRobotSimulationCore, row: int) -> list[tuple[str, str]]:
         at, waits = int(traffic.at[row]), ", waits" if traffic.waiting[row] else ""
         granted = int(traffic.granted[row]) - at
         lines.append(("way", f"{int(traffic.length[row]) - 1 - at} nodes, {granted} of them granted{waits}"))
-    handle = world.handles[row]
-    if isinstance(handle, PowerHandle) and handle.battery_soc is not None:
-        charging = ", charging" if handle.is_charging else ""
-        lines.append(("battery", f"{100.0 * handle.battery_soc:.0f} %{charging}"))
     blocker = int(world.motion.blocked_by[row])
     if blocker != NO_ROW:
         lines.append(("blocked by", world.label(blocker)))
+    return lines
+
+
+def _features(sim: MultiRobotSimulationCore, row: int) -> list[tuple[str, str]]:
+    lines = list[tuple[str, str]]()
+    for name in sim.features.used:
+        table = sim.features.table(name)
+        if table.present[row]:
+            lines += FEATURES.get(name).details(table, row)
     return lines
 
 

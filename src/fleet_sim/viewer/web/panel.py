@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import viser
 
-from fleet_sim.viewer.web.coloring import ColorMode, moving_mask
+from fleet_sim.viewer.web.coloring import OWN, color_modes, moving_mask
 from fleet_sim.viewer.web.inputs import SharedInput, add_button, chosen
 from fleet_sim.viewer.web.plots import Plots
 from fleet_sim.viewer.web.source import Source, ViewFrame
@@ -44,9 +44,7 @@ class Panel:
             if may_act or not source.takes_commands:
                 self._add_controls(gui)
         with gui.add_folder("Show", order=SHOW):
-            self.colors = gui.add_dropdown(
-                "colors", [mode.value for mode in ColorMode], hint="What robots are colored by"
-            )
+            self.colors = gui.add_dropdown("colors", (OWN,), hint="What robots are colored by")
             self.collisions = gui.add_checkbox("collisions", True, hint="Whatever touches something is red")
             levels = {plan.name: number for number, plan in enumerate(source.floor_plans)}
             self._levels = levels if len(levels) > 1 else {}
@@ -62,9 +60,9 @@ class Panel:
             self._plots = Plots(gui)
 
     @property
-    def color_mode(self) -> ColorMode:
-        """What robots are colored by."""
-        return ColorMode(chosen(self.colors, ColorMode.OWN.value))
+    def color_mode(self) -> str:
+        """What robots are colored by, one of `color_modes`."""
+        return chosen(self.colors, OWN)
 
     @property
     def level(self) -> int | None:
@@ -89,6 +87,9 @@ class Panel:
         """Bring the panel up to date."""
         snapshot, status = frame.snapshot, frame.status
         self._plots.note(frame)
+        modes = color_modes(snapshot)
+        if tuple(self.colors.options) != modes:
+            self.colors.options = modes
         robots = int(snapshot.agent_mask.sum())
         moving = int((moving_mask(snapshot) & snapshot.agent_mask).sum())
         state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
