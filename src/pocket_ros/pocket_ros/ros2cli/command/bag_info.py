@@ -68,7 +68,7 @@ def _print(path: Path, reader: Reader, only_names: bool) -> None:
     metadata = _metadata(path)
     files: list[str] = metadata["relative_file_paths"]
     folder = path if path.is_dir() else path.parent
-    # An empty recording has neither a first nor a last message. The reader counts up to what is after the last one.
+    # An empty recording has no first message. The reader counts up to what is after the last one.
     duration = reader.duration - 1 if reader.message_count else 0
     start = reader.start_time if reader.message_count else 0
     print(f"\nFiles:             {files[0]}")
