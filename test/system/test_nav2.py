@@ -284,6 +284,9 @@ def test_maps_and_costmaps(node: tuple[NodeProcess, Client], fleet: list[Navigat
     assert "clear_costmap_around_pose: refused: unknown frame 'moon'" in node[0].output()
     refused = robot.call(srv.LoadMap, "map_server/load_map", map_url="/etc/passwd")
     assert refused.result == srv.LoadMap.Response.RESULT_UNDEFINED_FAILURE
+    hall = node[0].log.with_name("hall.yaml")
+    loaded = robot.call(srv.LoadMap, "map_server/load_map", map_url=hall.as_uri())
+    assert loaded.result == srv.LoadMap.Response.RESULT_SUCCESS and loaded.map.info.width == grid.info.width
 
 
 def test_a_robot_that_was_shut_down_takes_no_goals(fleet: list[Navigator]) -> None:

@@ -22,6 +22,7 @@ from fleet_sim.core.commands import CancelActions
 from fleet_sim.ros.conversions import pose_from_msg
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.nav2.costmaps import to_costmap
+from fleet_sim.ros.nav2.map_files import problem_with_map
 from fleet_sim.ros.nav2.maps import RobotMaps, Scope
 from fleet_sim.ros.sensors.map import grid_to_msg
 
@@ -144,11 +145,14 @@ class RobotServices:
         return response
 
     async def _load_map(self, request: Any, response: Any) -> Any:
-        # Walls are those of the scenario: robots would drive by one map, and into the walls of another.
-        reason = "the map is that of the scenario; load another world by sim/load_world"
-        self._bridge.reject(f"{self._robot}/map_server/load_map", reason)
-        response.result = LoadMap.Response.RESULT_UNDEFINED_FAILURE
-        return response
+        # Walls are those of the scenario, so the map of other ones is refused.
+        problem = await self._read(lambda: problem_with_map(self._bridge.sim, request.map_url))
+        if problem is not None:
+            self._bridge.reject(f"{self._robot}/map_server/load_map", problem.reason)
+            response.result = problem.code
+            return response
+        response.result = LoadMap.Response.RESULT_SUCCESS
+        return await self._map(request, response)
 
     async def _read(self, function: Callable[[], Any]) -> Any:
         return await self._bridge.gateway.wait(self._bridge.gateway.between_steps(function))
