@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from threading import Thread
 from typing import Any
 from urllib.request import urlopen
@@ -30,7 +31,7 @@ viser = pytest.importorskip("viser")
 from fleet_sim.core.appearance import appearance_in, appearance_of, looks_alike
 from fleet_sim.paths import data_file
 from fleet_sim.sensors.render.scene import Scene
-from fleet_sim.viewer.web import commands
+from fleet_sim.viewer.web import commands, plots
 from fleet_sim.viewer.web.bodies import ShownBodies
 from fleet_sim.viewer.web.choosing import meant
 from fleet_sim.viewer.web.coloring import COLLIDING, EMPTY, MOVING, OWN, STATE, TYPE, WITHOUT, color_modes, colors_of
@@ -38,7 +39,7 @@ from fleet_sim.viewer.web.details import details_of
 from fleet_sim.viewer.web.live import LiveSource
 from fleet_sim.viewer.web.picking import meets_floor, pick
 from fleet_sim.viewer.web.recorded import RecordedSource
-from fleet_sim.viewer.web.source import Wanted
+from fleet_sim.viewer.web.source import ViewFrame, Wanted
 
 Sim = MultiRobotSimulationCore
 BOX = ShapeParams("box", half_extents=(0.2, 0.2, 0.1), rgba_color=(0.2, 0.5, 0.9, 1.0))
@@ -327,6 +328,18 @@ def test_environments_for_people_are_shown(capsys: pytest.CaptureFixture[str]) -
         assert page.status == 200
     assert env.render() is None
     env.close()
+
+
+def test_a_jump_in_time_is_not_plotted(sim: Sim, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plots, "PERIOD", 0.0)
+    plotted, snapshot = plots.Plots(server.gui), sim.snapshots.take()
+    for time in (0.0, 0.001, 0.002):
+        plotted.note(ViewFrame(replace(snapshot, time=time)))
+    plotted.begin_again()
+    factor = plotted.factor
+    for time in (1e9, 1e9):
+        plotted.note(ViewFrame(replace(snapshot, time=time)))
+    assert factor > 0.0 == plotted.factor
 
 
 def test_without_viser_the_extra_is_named(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:

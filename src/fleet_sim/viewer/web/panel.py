@@ -80,8 +80,13 @@ class Panel:
         if times is not None:
             step = max((times[1] - times[0]) / 1000.0, 1e-6)
             axis = gui.add_slider("time", times[0], max(times[1], times[0] + step), step, times[0])
-            self._axis = SharedInput(axis, source.seek)
+            self._axis = SharedInput(axis, self._seek)
         add_button(gui, "Reset", source.reset, viser.Icon.ROTATE, hint="Begin again, with everything as it was")
+
+    def _seek(self, time: float) -> None:
+        self._source.seek(time)
+        # Not before, when a frame of the time before could still come.
+        self._plots.begin_again()
 
     def show(self, frame: ViewFrame) -> None:
         """Bring the panel up to date."""
@@ -93,8 +98,11 @@ class Panel:
         robots = int(snapshot.agent_mask.sum())
         moving = int((moving_mask(snapshot) & snapshot.agent_mask).sum())
         state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
+        count = f"{robots} robot{'s' * (robots != 1)}"
         # Whole tenths: text that does not change is not sent. On two lines at any time: what is below never moves.
-        self._status.content = f"**{snapshot.time:.1f} s** · {state}\n\n{robots} robots, {moving} moving"
+        self._status.content = (
+            f"**{snapshot.time:.1f} s** · {state}\n\n{count}, {moving} moving"
+        )
         self._paused = status.paused
         if self._pause is not None and self._step is not None and self._speed is not None:
             self._pause.label = GO_ON if status.paused else PAUSE

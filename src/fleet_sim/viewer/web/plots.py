@@ -28,6 +28,7 @@ class Plots:
 
     def __init__(self, gui: viser.GuiApi) -> None:
         self.factor = 0.0
+        self._begins_again = False
         self._times: deque[float] = deque(maxlen=MOST_POINTS)
         self._values: tuple[deque[float], ...] = tuple(deque(maxlen=MOST_POINTS) for _ in PLOTS)
         self._last: tuple[float, float] | None = None
@@ -57,19 +58,29 @@ class Plots:
     def note(self, frame: ViewFrame) -> None:
         """Add a point to each plot, if it is time for one."""
         now, sim_time = time.monotonic(), frame.snapshot.time
+        if self._begins_again:
+            # What happened in between is not known: no line goes there, and the time that it takes is not its speed.
+            self._begins_again, self._last = False, None
+            self._clear()
         if self._last is not None and now - self._last[0] < PERIOD:
             return
         if self._last is not None and sim_time < self._last[1]:
-            # It began again.
-            self._times.clear()
-            for values in self._values:
-                values.clear()
+            self._clear()
         if self._last is not None and sim_time > self._last[1]:
             self.factor = (sim_time - self._last[1]) / (now - self._last[0])
             self._add_point(frame)
         elif self._last is not None:
             self.factor = 0.0
         self._last = (now, sim_time)
+
+    def begin_again(self) -> None:
+        """Forget what was before with the next frame, from any thread: it is of another time of a recording."""
+        self._begins_again = True
+
+    def _clear(self) -> None:
+        self._times.clear()
+        for values in self._values:
+            values.clear()
 
     def _add_point(self, frame: ViewFrame) -> None:
         snapshot, status = frame.snapshot, frame.status
