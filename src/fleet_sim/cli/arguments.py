@@ -35,7 +35,7 @@ def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--address",
         metavar="ADDRESS",
-        help="run on a cluster of Ray: auto for that of this machine, local for one of its own, or ray://host:10001",
+        help="run on a Ray cluster: auto (the one of this machine), local (start one), or ray://host:10001",
     )
 
 

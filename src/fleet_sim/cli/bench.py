@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
         "scenario",
         nargs="?",
         metavar="SCENARIO",
-        help="show which part of a step of it takes how long (default: boxes)",
+        help="scenario to profile, part by part (default: measure boxes)",
     )
     parser.add_argument(
         "--robots", type=positive, nargs="+", metavar="N", help="fleet sizes to measure (default: 100 1000 10000)"

@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         " mqtts://user@host:8883; without URL over a broker in this process, at localhost:1883",
     )
     parser.add_argument(
-        "--vda5050-ca", metavar="FILE", help="certificates that sign the broker's; otherwise those of the system"
+        "--vda5050-ca", metavar="FILE", help="file with CA certificates for the broker (default: those of the system)"
     )
 
 

@@ -28,11 +28,15 @@ def add(commands: Any) -> None:
     parser.add_argument("--out", required=True, metavar="FILM", help="the film: .mp4, .mkv, .mov or .gif")
     parser.add_argument("--camera", default="auto", help="auto, top, side, orbit or follow:<robot> (default: auto)")
     parser.add_argument("--size", type=size, default=(1280, 720), metavar="WxH", help="in pixels (default: 1280x720)")
-    parser.add_argument("--start", type=float, default=0.0, metavar="S", help="simulated time at which it begins")
-    parser.add_argument("--seconds", type=float, metavar="S", help="simulated time that it shows")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="simulated seconds to one of the film")
-    parser.add_argument("--fps", type=float, metavar="N", help="pictures per second (default: 30; of a GIF 12.5)")
-    parser.add_argument("--paths", action="store_true", help="show the paths ahead of robots, too")
+    parser.add_argument(
+        "--start", type=float, default=0.0, metavar="S", help="simulated time at which the film begins, in s"
+    )
+    parser.add_argument("--seconds", type=float, metavar="S", help="simulated time that the film shows, in s")
+    parser.add_argument(
+        "--speed", type=float, default=1.0, metavar="X", help="simulated seconds per second of the film"
+    )
+    parser.add_argument("--fps", type=float, metavar="N", help="pictures per second (default: 30; GIF: 12.5)")
+    parser.add_argument("--paths", action="store_true", help="also show the planned paths of robots")
     parser.set_defaults(command=execute)
 
 

@@ -11,12 +11,22 @@ from fleet_sim.errors import ConfigError
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("lockstep", help="let nodes of several namespaces step together, with one /clock")
-    parser.add_argument("namespaces", metavar="NAMESPACE", nargs="+", help="of a node each, started with paused:=true")
-    parser.add_argument("--period", type=float, default=0.1, metavar="S", help="simulated s at once (default: 0.1)")
-    parser.add_argument("--duration", type=float, metavar="S", help="simulated s in all (default: until Ctrl-C)")
+    parser = commands.add_parser("lockstep", help="step several ROS nodes together, with one /clock")
+    parser.add_argument(
+        "namespaces", metavar="NAMESPACE", nargs="+", help="namespace of a node that was started with paused:=true"
+    )
+    parser.add_argument(
+        "--period", type=float, default=0.1, metavar="S", help="simulated s between synchronizations (default: 0.1)"
+    )
+    parser.add_argument("--duration", type=float, metavar="S", help="simulated s to run (default: until Ctrl-C)")
     parser.add_argument("--rtf", type=float, default=1.0, metavar="X", help="simulated s per real s; 0: no limit")
-    parser.add_argument("--patience", type=float, default=60.0, metavar="S", help="real s that a node may be silent")
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="real s to wait for the response of a node (default: 60)",
+    )
     parser.set_defaults(command=execute)
 
 

@@ -77,28 +77,28 @@ SUBCOMMANDS: Registry[Subcommand] = Registry(
 """Every subcommand by name, in the order of `fleet-sim --help`; those of other packages come last."""
 
 EXAMPLES = """examples:
-  fleet-sim new my_fleet                           write a scenario to begin with, with comments
+  fleet-sim new my_fleet                           write a commented scenario to start from
   fleet-sim run demo.yaml                          run a scenario (a file, or the name of a shipped one)
   fleet-sim run demo.yaml --headless --rtf 0       without a window, as fast as possible
-  fleet-sim view demo.yaml                         watch it in a browser, click robots and send them elsewhere
+  fleet-sim view demo.yaml                         watch it in a browser, and send robots to goals
   fleet-sim run demo.yaml --set simulation.seed=3  change one setting
   fleet-sim run demo.yaml --record run.mcap        record a run; fleet-sim view run.mcap shows it
-  fleet-sim replay run.mcap --info                 say what a recording holds, publish or repair it
+  fleet-sim replay run.mcap --info                 print its content, publish or repair it
   fleet-sim film demo.yaml --out demo.mp4          make a film of a scenario, or of a recording
-  fleet-sim lockstep /left /right --period 0.1     let nodes of ROS step together, with one /clock
+  fleet-sim lockstep /left /right --period 0.1     step ROS nodes together, with one /clock
   fleet-sim swarm my_world.yaml --record a.gif     run a swarm world and record it
   fleet-sim evolve my_search.yaml                  search a swarm's parameters for the best value of a metric
-  fleet-sim sweep my_sweep.yaml --out a.parquet    run it with many seeds and values of its settings
+  fleet-sim sweep my_sweep.yaml --out a.parquet    run a scenario with many seeds and settings
   fleet-sim check my_fleet.yaml                    validate a scenario and report the first error
   fleet-sim schema > fleet_sim.schema.json         let an editor complete and check scenarios
   fleet-sim bench --robots 1000 10000              measure the step on this machine
-  fleet-sim warm                                   compile ahead what large worlds and traffic use
-  fleet-sim verify                                 check that runs here are the same, bit for bit, as elsewhere
-  fleet-sim site show office.map --picture a.png   show a building; convert and generate write one
+  fleet-sim warm                                   compile in advance what large worlds and traffic use
+  fleet-sim verify                                 check that runs here equal those of other machines, bit for bit
+  fleet-sim site show office.map --picture a.png   show a building; also convert, generate
   fleet-sim traffic run a.map --planner pibt --robots 500 --seconds 600 --json run.json
-                                                   let robots drive by the plans of a planner
-  fleet-sim report run.json --out page.html        make a page of a run, or of two side by side
-  fleet-sim models render arm6 arm6.png            list, show or render the robot models
+                                                   let robots drive, planned by a planner
+  fleet-sim report run.json --out page.html        write a page with plots of a run
+  fleet-sim models render arm6 arm6.png            render a robot model; also list, show
 """
 
 

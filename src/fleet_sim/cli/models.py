@@ -1,4 +1,4 @@
-"""`fleet-sim models`: list the robot models, show the content of one, or render one to a picture.
+"""`fleet-sim models`: list, show or render robot models to a picture.
 
 What these print and draw is in files of their own, which load only when a command is run.
 """
@@ -20,12 +20,14 @@ MAX_SIZE = 4096
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("models", help="list the robot models, show the content of one, or render one")
+    parser = commands.add_parser("models", help="list, show or render robot models")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    lister = actions.add_parser("list", help="the models known by name")
-    lister.add_argument("--tier", choices=TIERS, help="all models of one place, including those not in the catalog")
+    lister = actions.add_parser("list", help="list the models known by name")
+    lister.add_argument(
+        "--tier", choices=TIERS, help="list all models of one source, including those not in the catalog"
+    )
     lister.set_defaults(command=_list)
-    shower = actions.add_parser("show", help="links, joints, limits and profile of a model")
+    shower = actions.add_parser("show", help="print links, joints, limits and profile of a model")
     shower.set_defaults(command=_show)
     renderer = actions.add_parser("render", help="save a picture of a model")
     renderer.set_defaults(command=_render)
@@ -36,7 +38,12 @@ def add(commands: Any) -> None:
         "--size", type=int, nargs=2, default=(640, 480), metavar=("W", "H"), help="size of the picture in pixels"
     )
     renderer.add_argument("--yaw", type=float, default=135.0, help="heading of the camera in degrees (default: 135)")
-    renderer.add_argument("--pitch", type=float, default=-25.0, help="-90 looks straight down (default: -25)")
+    renderer.add_argument(
+        "--pitch",
+        type=float,
+        default=-25.0,
+        help="pitch of the camera in degrees; -90 looks straight down (default: -25)",
+    )
     for action in (lister, shower, renderer):
         action.add_argument("--path", action="append", default=[], metavar="DIR", help="a folder to search first")
 

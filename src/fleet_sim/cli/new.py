@@ -1,4 +1,4 @@
-"""`fleet-sim new`: write a scenario to begin with."""
+"""`fleet-sim new`: write a commented scenario to start from."""
 
 from __future__ import annotations
 
@@ -70,9 +70,11 @@ robots:
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("new", help="write a scenario to begin with")
-    parser.add_argument("name", metavar="NAME", help="of the scenario, or the file to write, as in my_fleet.yaml")
-    parser.add_argument("--force", action="store_true", help="replace the file if there is one")
+    parser = commands.add_parser("new", help="write a commented scenario to start from")
+    parser.add_argument(
+        "name", metavar="NAME", help="name of the scenario, or the file to write, such as my_fleet.yaml"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.set_defaults(command=execute)
 
 

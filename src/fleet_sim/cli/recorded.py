@@ -34,12 +34,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="with --record: kinds of sensors whose readings are recorded, such as lidar,imu; or all",
     )
     parser.add_argument(
-        "--record-inputs", metavar="FILE.jsonl", help="keep what comes from outside, to repeat the run without it"
+        "--record-inputs", metavar="FILE.jsonl", help="record all external input, to repeat the run without it"
     )
     parser.add_argument(
         "--replay-inputs",
         metavar="FILE.jsonl",
-        help="repeat the run of a file of inputs, bit for bit, with its own scenario, as fast as possible",
+        help="repeat a run recorded with --record-inputs, bit for bit, as fast as possible; no CONFIG is needed",
     )
 
 

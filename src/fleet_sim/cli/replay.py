@@ -13,16 +13,21 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("replay", help="show what a recording holds, publish it on ROS, repair it")
+    parser = commands.add_parser("replay", help="show the content of a recording, publish it on ROS, or repair it")
     parser.add_argument(
-        "recording", metavar="FILE.mcap", help="made by `fleet-sim run --record`; or what it left: .part"
+        "recording", metavar="FILE.mcap", help="a recording of `fleet-sim run --record`, or its unfinished .part file"
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--info", action="store_true", help="print what is in it (default)")
+    what.add_argument("--info", action="store_true", help="print its content (default)")
     what.add_argument("--publish", action="store_true", help="publish it on ROS topics, with /clock")
-    what.add_argument("--repair", metavar="OUT.mcap", help="write all that can be read of it as a whole recording")
-    parser.add_argument("--speed", type=float, metavar="X", help="of --publish; 1 = as it was (default), 0 = at once")
-    parser.add_argument("--start", type=float, metavar="SECONDS", help="of --publish; from here on")
+    what.add_argument("--repair", metavar="OUT.mcap", help="write the readable part to a new recording")
+    parser.add_argument(
+        "--speed",
+        type=float,
+        metavar="X",
+        help="with --publish: speed; 1 = as recorded (default), 0 = as fast as possible",
+    )
+    parser.add_argument("--start", type=float, metavar="SECONDS", help="with --publish: time to start at")
     parser.set_defaults(command=execute)
 
 

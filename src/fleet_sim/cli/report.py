@@ -11,12 +11,14 @@ from fleet_sim.output import check_target, replacing
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("report", help="turn a run into a page with plots, or compare two runs")
+    parser = commands.add_parser("report", help="write a page with plots of a run, or of two runs to compare")
     parser.add_argument(
-        "run", metavar="RUN", help="a run file, as `fleet-sim traffic run --json` writes it, or the table of a sweep"
+        "run",
+        metavar="RUN",
+        help="a file of `fleet-sim run --figures` or `fleet-sim traffic run --json`, or the table of a sweep",
     )
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="another one to compare with")
-    parser.add_argument("--out", metavar="FILE.html", help="write a page that needs nothing beside itself")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="another run to compare with")
+    parser.add_argument("--out", metavar="FILE.html", help="write a self-contained HTML page")
     parser.add_argument("--csv", metavar="FILE", help="write the figures as a table: .csv, or .parquet (needs pyarrow)")
     parser.set_defaults(command=execute)
 

@@ -40,9 +40,9 @@ def add(commands: Any) -> None:
     seeding = parser.add_mutually_exclusive_group()
     seeding.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     seeding.add_argument(
-        "--seeds", type=seeds, metavar="LIST", help="run once with each seed, as in 1-20 or 1,5,9, and print a table"
+        "--seeds", type=seeds, metavar="LIST", help="run once with each seed, such as 1-20 or 1,5,9, and print a table"
     )
-    parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: what is installed)")
+    parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: the installed one)")
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
@@ -55,7 +55,7 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="set one key, as in simulation.physics=true",
+        help="set one key, such as simulation.physics=true; may be repeated",
     )
     parser.add_argument(
         "--monitor", action="store_true", help="show live figures of the run, in a window or in the terminal"
@@ -64,7 +64,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--figures",
         metavar="FILE",
-        help="write the figures of the section `tasks` or `orders`; `fleet-sim report` makes a page of it",
+        help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`",
     )
     run_files.add_options(parser)
     add_progress(parser)

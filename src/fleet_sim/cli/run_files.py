@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metrics",
         metavar="FILE",
-        help="write a table with a line per robot: goals, distance, waiting, collisions (.csv, .parquet)",
+        help="write a table with a row per robot: goals, distance, waiting, collisions (.csv, .parquet)",
     )
 
 

@@ -30,28 +30,32 @@ GENERATORS = {"warehouse": Warehouse, "sortation": SortationFloor}
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("site", help="show a site, convert it to another format, or generate one")
+    parser = commands.add_parser("site", help="show, convert or generate a site")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    shower = actions.add_parser("show", help="print what a site has, and draw it")
+    shower = actions.add_parser("show", help="print the content of a site, or draw it")
     shower.add_argument("--picture", metavar="FILE.png", help="draw the site from above")
     shower.set_defaults(command=_show)
     converter = actions.add_parser("convert", help="write a site for fleet_sim, or as a map for map_server and Nav2")
-    converter.add_argument("--to", choices=("site", "map"), default="site", help="site: all of it; map: its free space")
+    converter.add_argument(
+        "--to", choices=("site", "map"), default="site", help="site: everything; map: the free space only"
+    )
     converter.set_defaults(command=_convert)
-    router = actions.add_parser("route", help="find a route around the walls of a site, and draw it")
+    router = actions.add_parser("route", help="find and draw a route around the walls of a site")
     router.set_defaults(command=_route)
     for action in (shower, converter, router):
         action.add_argument("site", metavar="SITE", help="a .map, .scen, .json or .yaml file")
-        action.add_argument("--level", help="the level of a building with several")
-        action.add_argument("--cell", type=float, help="size of the cells in m, a whole number of times the file's")
+        action.add_argument("--level", help="the level to read, in a building with several")
+        action.add_argument("--cell", type=float, help="size of the cells in m, a multiple of the file's")
     for name in ("x", "y", "goal_x", "goal_y"):
         router.add_argument(name, metavar=name.upper(), type=float, help="start and goal, in m in the frame of the map")
     router.add_argument("--radius", type=float, default=0.0, help="radius in m of the robot's footprint (0)")
     router.add_argument("--speed", type=float, default=1.0, help="largest speed in m/s of the robot (1)")
     modes = [mode.value for mode in RouteMode if mode is not RouteMode.NONE]
-    router.add_argument("--route", choices=modes, default="auto", help="lanes, free space, or as it fits (auto)")
+    router.add_argument(
+        "--route", choices=modes, default="auto", help="use lanes (roadmap), free space (grid), or choose (auto)"
+    )
     router.add_argument("--picture", metavar="FILE.png", help="draw the route from above")
-    maker = actions.add_parser("generate", help="generate a warehouse, or a floor where parcels are sorted")
+    maker = actions.add_parser("generate", help="generate a warehouse or a parcel sorting center")
     kinds = maker.add_subparsers(title="kinds", metavar="KIND", required=True)
     for name, config in GENERATORS.items():
         _add_generator(kinds, name, config)

@@ -22,7 +22,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--at", type=float, metavar="SECONDS", help="with --save-state: the simulated time to write it at"
     )
     group.add_argument(
-        "--from-state", metavar="FILE", help="go on from the state in a file, which names its scenario; no CONFIG"
+        "--from-state",
+        metavar="FILE",
+        help="continue from the state in a file, which includes the scenario; no CONFIG is needed",
     )
 
 

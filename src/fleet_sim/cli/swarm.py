@@ -29,15 +29,17 @@ STRIDE = 10
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("swarm", help="run a swarm world; show it, record it, write its metrics")
+    parser = commands.add_parser("swarm", help="run a swarm world: show it, record it, write its metrics")
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped one")
     parser.add_argument(
         "--steps", type=not_negative, metavar="N", help=f"steps to run (default: until stop_at, or {STEPS})"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     parser.add_argument("--show", action="store_true", help="show the world in a window")
-    parser.add_argument("--speed", type=positive, metavar="N", help="with --show: steps per picture in the window (1)")
-    parser.add_argument("--paused", action="store_true", help="start paused, with --show")
+    parser.add_argument(
+        "--speed", type=positive, metavar="N", help="with --show: steps per picture in the window (default: 1)"
+    )
+    parser.add_argument("--paused", action="store_true", help="with --show: start paused")
     parser.add_argument("--record", metavar="FILE", help="record a GIF or a video (.gif, .mp4)")
     parser.add_argument(
         "--every",
@@ -54,7 +56,7 @@ def add(commands: Any) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="set one key, as in time_step=0.1, or one variable of a template",
+        help="set one key, such as time_step=0.1, or one variable of a template; may be repeated",
     )
     add_progress(parser)
     parser.set_defaults(command=execute)

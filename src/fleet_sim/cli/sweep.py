@@ -25,13 +25,13 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--out",
         metavar="FILE",
-        help="the table: .parquet (needs pyarrow) or .csv (default: SWEEP.parquet, or .csv without)",
+        help="the table: .parquet (needs pyarrow) or .csv (default: SWEEP.parquet, or SWEEP.csv without pyarrow)",
     )
     parser.add_argument(
-        "--resume", action="store_true", help="keep the results of an earlier call and make the other runs"
+        "--resume", action="store_true", help="continue an earlier call: keep its results and run the rest"
     )
     add_workers(parser, "runs at the same time")
-    parser.add_argument("--dry-run", action="store_true", help="only say which runs there would be")
+    parser.add_argument("--dry-run", action="store_true", help="only print the number of runs")
     parser.set_defaults(command=execute)
 
 

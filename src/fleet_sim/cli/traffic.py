@@ -34,7 +34,9 @@ LIFELONG, TO_THE_END = 600.0, 3600.0
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("traffic", help="try a planner on a problem, or execute a plan made elsewhere")
+    parser = commands.add_parser(
+        "traffic", help="run a planner on a benchmark problem, or execute a plan of another program"
+    )
     parser.fill = _add_options
 
 
@@ -44,7 +46,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     from fleet_sim.traffic.settings import TrafficSettings
 
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    runner = actions.add_parser("run", help="let robots drive from task to task by the plans of a planner")
+    runner = actions.add_parser("run", help="let robots drive from task to task, planned by a planner")
     runner.add_argument(
         "problem",
         metavar="PROBLEM",
@@ -52,14 +54,18 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         " its stations), or a .scen (one goal for each robot)",
     )
     runner.add_argument("--planner", default="pibt", metavar="NAME", help="pibt, lacam, ... or my.module:Class (pibt)")
-    runner.add_argument("--robots", type=positive, metavar="N", help="how many; needed where the problem does not say")
-    runner.add_argument("--dwell", type=float, metavar="S", help="stay at each goal (2; 0 for League problems)")
+    runner.add_argument(
+        "--robots", type=positive, metavar="N", help="number of robots; required if the problem does not define it"
+    )
+    runner.add_argument(
+        "--dwell", type=float, metavar="S", help="time to stay at each goal, in s (default: 2; League problems: 0)"
+    )
     runner.add_argument(
         "--setting", action="append", default=[], metavar="KEY=VALUE", help="a setting of the planner; may be repeated"
     )
-    runner.add_argument("--cell", type=float, metavar="M", help="size of the cells, a whole number of times the file's")
-    runner.add_argument("--level", help="the level of a building with several")
-    runner.add_argument("--paths", metavar="FILE", help="of a .scen: write the plan as lacam3 does")
+    runner.add_argument("--cell", type=float, metavar="M", help="size of the cells, a multiple of the file's")
+    runner.add_argument("--level", help="the level to read, in a building with several")
+    runner.add_argument("--paths", metavar="FILE", help="with a .scen: write the plan in the format of lacam3")
     add_options(runner, TrafficSettings, TRAFFIC)
     runner.set_defaults(command=_run)
     executor = actions.add_parser("execute", help="drive the paths that another program planned")
@@ -76,11 +82,15 @@ def _add_common_options(action: argparse.ArgumentParser) -> None:
     from fleet_sim.cli.setting_options import add_options
     from fleet_sim.traffic.runs.settings import FleetSettings
 
-    action.add_argument("--seconds", type=float, metavar="S", help="simulated time, at most (600; to the end: 3600)")
-    action.add_argument("--seed", type=not_negative, default=0, metavar="K", help="seed of all that is random (0)")
-    action.add_argument("--json", metavar="FILE", help="write all figures; `fleet-sim report` makes a page of it")
     action.add_argument(
-        "--out", metavar="FILE", help="write what robots did as the League of Robot Runners does, for its PlanViz"
+        "--seconds", type=float, metavar="S", help="simulated time, at most (default: 600; with a .scen: 3600)"
+    )
+    action.add_argument(
+        "--seed", type=not_negative, default=0, metavar="K", help="seed of all random streams (default: 0)"
+    )
+    action.add_argument("--json", metavar="FILE", help="write all figures, for `fleet-sim report`")
+    action.add_argument(
+        "--out", metavar="FILE", help="write the run in the format of the League of Robot Runners, for its PlanViz"
     )
     action.add_argument("--quiet", action="store_true", help="print no progress")
     add_options(action, FleetSettings, FLEET)

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser(
-        "verify", help="check that runs on this machine are the same, bit for bit, as elsewhere"
+        "verify", help="check that runs on this machine equal those of other machines, bit for bit"
     )
     parser.add_argument("scenario", nargs="*", metavar="SCENARIO", help="names of shipped scenarios (default: all)")
-    parser.add_argument("--table", type=Path, metavar="FILE", help="another table than the one of this package")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="a table of hashes to compare with (default: that of the package)"
+    )
     parser.add_argument(
         "--update", action="store_true", help="for maintainers: write the table from the runs made here"
     )

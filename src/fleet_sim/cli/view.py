@@ -18,12 +18,12 @@ from fleet_sim.settings import load_mapping
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
     parser = commands.add_parser("view", help="watch a scenario, a site, a swarm world or a recording in the browser")
-    parser.add_argument("config", metavar="FILE", help="what to show, or the name of a shipped scenario")
     parser.add_argument(
-        "--rtf", type=float, metavar="X", help="real-time factor to begin with; 0 = as fast as possible"
+        "config", metavar="FILE", help="a scenario, site, swarm world or recording, or the name of a shipped scenario"
     )
+    parser.add_argument("--rtf", type=float, metavar="X", help="initial real-time factor; 0 = as fast as possible")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
-    parser.add_argument("--paused", action="store_true", help="begin paused")
+    parser.add_argument("--paused", action="store_true", help="start paused")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set one key of a scenario")
     add_view_options(parser)
     parser.set_defaults(command=execute)

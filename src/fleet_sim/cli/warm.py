@@ -1,4 +1,4 @@
-"""`fleet-sim warm`: compile ahead what is compiled at its first use otherwise."""
+"""`fleet-sim warm`: compile in advance the code that is otherwise compiled at its first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEPS = 20
 
 def add(commands: Any) -> None:
     """Add the command to the subparsers `commands`."""
-    parser = commands.add_parser("warm", help="compile ahead what is compiled at its first use otherwise")
+    parser = commands.add_parser("warm", help="compile in advance the code that is otherwise compiled at its first use")
     parser.add_argument("scenario", nargs="*", metavar="SCENARIO", help="names of shipped scenarios (default: all)")
     parser.set_defaults(command=execute)
 

@@ -72,7 +72,7 @@ class SimulationParams(UsedSettings):
     # What is simulated
     physics: bool = setting(False, doc="Simulate dynamic bodies with the physics engine; false = kinematics only.")
     engine: EngineChoice = setting(
-        "auto", doc="The physics engine; auto = PyBullet where it is installed, else MuJoCo."
+        "auto", doc="The physics engine; auto = PyBullet if it is installed, otherwise MuJoCo."
     )
     gravity: Vector = setting(
         (0.0, 0.0, -9.81), unit="m/s^2", live=True, doc="Gravity acting on dynamic bodies, world frame."
@@ -158,7 +158,7 @@ class SimulationParams(UsedSettings):
 
     # Monitor, logging, profiling
     monitor: bool = setting(True, doc="Show figures of the run; needs gui and enable_monitor_gui.")
-    enable_monitor_gui: bool = setting(True, doc="Show the monitor in a small window of its own.")
+    enable_monitor_gui: bool = setting(True, doc="Show the monitor in its own small window.")
     monitor_width: int = setting(200, low=1, high=MOST_PIXELS, unit="pixels", doc="Width of the monitor's window.")
     monitor_height: int = setting(290, low=1, high=MOST_PIXELS, unit="pixels", doc="Height of the monitor's window.")
     monitor_x: int = setting(-1, low=-1, unit="pixels", doc="Left edge of the monitor's window; -1 = automatic.")

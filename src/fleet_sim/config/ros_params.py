@@ -84,7 +84,7 @@ class RateParams(UsedSettings):
 class RmfParams(UsedSettings):
     """The topics of Open-RMF; rates are per second of simulation time."""
 
-    enabled: bool | None = setting(None, doc="Whether they are offered; null: where the scenario has slotcars.")
+    enabled: bool | None = setting(None, doc="Whether to publish them; null: only if the scenario has slotcars.")
     level: str = setting("L1", doc="Name of the level at height 0 in scenarios without a section `building`.")
     robot_state: float = setting(2.0, above=0, unit=RATE, doc="Rate of /robot_state of each robot.")
     door_states: float = setting(1.0, above=0, unit=RATE, doc="Rate of door_states of each door.")
@@ -99,10 +99,10 @@ class RmfParams(UsedSettings):
 class Nav2Params(UsedSettings):
     """The interface of Nav2 that each robot has; rates are per second of simulation time."""
 
-    enabled: bool = setting(False, doc="Whether robots have all of it; without it they have navigate_to_pose only.")
+    enabled: bool = setting(False, doc="Whether robots have the complete interface; otherwise only navigate_to_pose.")
     initial_pose: Literal["ignore", "place"] = setting(
         "ignore",
-        doc="What initialpose does: ignore tells the true pose, as localisation is perfect; place moves the robot.",
+        doc="Effect of initialpose. ignore: answer with the true pose; place: move the robot.",
     )
     amcl_pose: float = setting(2.0, above=0, unit=RATE, doc="Rate of amcl_pose; also at each initialpose.")
     costmaps: float = setting(1.0, above=0, unit=RATE, doc="Rate at which map and costmaps are checked; see docs.")
@@ -116,7 +116,7 @@ class Nav2Params(UsedSettings):
         None,
         reader=_read_datum,
         schema=_DATUM_SCHEMA,
-        doc="Where the map is on the earth: latitude and longitude of its origin, and its heading from east in rad.",
+        doc="Position of the map on the earth: latitude and longitude of its origin, and its heading from east in rad.",
     )
 
 
@@ -125,7 +125,7 @@ class RosParams(UsedSettings):
     """The `ros:` section of a scenario."""
 
     per_robot: Any = setting(
-        "all", reader=_read_per_robot, schema=_PER_ROBOT_SCHEMA, doc="Robots with interfaces of their own."
+        "all", reader=_read_per_robot, schema=_PER_ROBOT_SCHEMA, doc="Robots that have their own topics and actions."
     )
     groups: list[Group] = setting(
         factory=lambda: ["commands", "state", "description", "actions", "sensors"],
@@ -139,7 +139,7 @@ class RosParams(UsedSettings):
         "",
         reader=_read_topic_part,
         schema={"type": "string", "pattern": _TOPIC_PART},
-        doc="Name of a controller of ros2_control that joint trajectories are offered under; empty: none.",
+        doc="Name of the ros2_control controller whose topics and actions joint trajectories use; empty: none.",
     )
     map_frame: str = setting("map", doc="Name of the fixed frame.")
     map_resolution: float = setting(0.05, above=0, unit="m", doc="Cell size of /map.")

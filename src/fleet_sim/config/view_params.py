@@ -17,12 +17,12 @@ class ViewParams(Checked):
 
     host: str = setting(
         "127.0.0.1",
-        doc="Address to serve at: 127.0.0.1 is for this machine only; any other one puts a secret into the URL.",
+        doc="Address to serve at. 127.0.0.1: this machine only; with any other address the URL contains a secret.",
     )
-    port: int = setting(8080, low=0, high=LARGEST_PORT, doc="Port, or the first free one after it; 0: any.")
+    port: int = setting(8080, low=0, high=LARGEST_PORT, doc="Port; if taken, the next free one. 0: any free port.")
     rate: float = setting(
         HIGHEST_RATE, above=0, high=HIGHEST_RATE, unit="Hz", doc="Pictures per second of real time, at most."
     )
-    read_only: bool = setting(False, doc="Only look: whoever opens the page can change nothing.")
+    read_only: bool = setting(False, doc="Pages can only watch, not change anything.")
     spawning: bool = setting(True, doc="Whether the page may spawn and remove robots and objects.")
-    browser: bool = setting(False, doc="Open the page in a browser, where there is a display.")
+    browser: bool = setting(False, doc="Open the page in a browser, if there is a display.")

@@ -26,7 +26,7 @@ REFUSED = (
 
 
 def engine_name(params: SimulationParams) -> str:
-    """Return the name of the engine that `params` choose: `auto` is PyBullet where it is installed, else MuJoCo."""
+    """Return the name of the engine that `params` choose: `auto` is PyBullet if it is installed, otherwise MuJoCo."""
     if params.engine != "auto":
         return params.engine
     # Without physics, and with a window, there is nothing that MuJoCo could do.

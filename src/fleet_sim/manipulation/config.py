@@ -42,7 +42,7 @@ class EngineSettings(UsedSettings):
         doc="gpu-gui: with a window. gpu-headless: OpenGL if available. cpu-headless: PyBullet's software renderer.",
     )
     engine: EngineChoice = setting(
-        "auto", doc="The physics engine; auto = PyBullet where it is installed, else MuJoCo."
+        "auto", doc="The physics engine; auto = PyBullet if it is installed, otherwise MuJoCo."
     )
     ml_mode: Literal["training", "testing"] = setting("training", doc="The set from which objects are drawn.")
     render_mode: Literal["human", "rgb_array", "rgb_and_depth_arrays"] | None = setting(

@@ -32,9 +32,9 @@ class Argument(NamedTuple):
 
 RTF = Argument("rtf", "1.0", "Simulated seconds per real second; 0 = as fast as possible.")
 GUI = Argument("gui", "false", "Open a window.")
-NAMESPACE = Argument("namespace", "", "Put before every topic and frame, so that several simulations can run.")
-VIEW = Argument("view", "false", "Show the simulation in the browser: the address is printed. Needs the extra view.")
-SHOW_RVIZ = Argument("rviz", "false", "Open RViz, where it is installed.")
+NAMESPACE = Argument("namespace", "", "Namespace of all topics and frames, to run several simulations.")
+VIEW = Argument("view", "false", "Show the simulation in the browser; prints the address. Needs the extra view.")
+SHOW_RVIZ = Argument("rviz", "false", "Open RViz, if it is installed.")
 
 PARAMETERS: dict[str, tuple[str, type]] = {
     "robots": ("robots", int),

@@ -97,19 +97,21 @@ class NodeParameters:
         self.ros = RosParams.from_scenario(self._scenario, source=self._source)
         self._robots = self._once("robots", 0, "Number of simple robots to spawn in addition, in a grid.")
         self.simulation.gui = self._once("gui", self.simulation.gui, "Open a window.")
-        self._paused = self._once("paused", False, "Begin paused.")
+        self._paused = self._once("paused", False, "Start paused.")
         self.permissions = Permissions(
-            read_only=self._once("read_only", False, "Refuse everything that arrives and would change something."),
+            read_only=self._once("read_only", False, "Reject all commands and requests that would change something."),
             remote_spawn=self._once("remote_spawn", True, "Whether messages may spawn robots and objects."),
             states=self._state_folder(),
         )
         self.view = self._view_params()
-        self.record = self._once("record", "", "Record the run into this file, .mcap; empty: do not.")
-        self.record_inputs = self._once("record_inputs", "", "Keep what changes the run in this file; empty: do not.")
-        text = "Folder in which the service sim/record may write files; empty: it refuses."
+        self.record = self._once("record", "", "Record the run into this .mcap file; empty: no recording.")
+        self.record_inputs = self._once(
+            "record_inputs", "", "Record all external input in this file; empty: no recording."
+        )
+        text = "Folder in which the service sim/record may write files; empty: requests are rejected."
         self.record_folder = self._once("record_folder", "", text)
         self.record_sensors = self._recorded_sensors()
-        text = "Real seconds after which goals whose client has gone are ended; 0: never, the robots go on."
+        text = "Real seconds after which goals of a disconnected client end; 0: never."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
         self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
@@ -120,7 +122,7 @@ class NodeParameters:
         shown = self._once("view", False, "Show the simulation in the browser; the address is printed.")
         defaults = ViewParams()
         host = self._once("view_host", defaults.host, "Address that the page in the browser is served at.")
-        port = self._once("view_port", defaults.port, "Its port, or the first free one after it; 0: any.")
+        port = self._once("view_port", defaults.port, "Port; if taken, the next free one. 0: any free port.")
         try:
             # What messages may not do, pages may not do either.
             chosen = ViewParams(
