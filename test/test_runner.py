@@ -53,6 +53,19 @@ def running(sim: Sim, **arguments: Any) -> Iterator[Run]:
         run.wait()
 
 
+def test_commands_do_not_wait_for_a_step_that_is_far_away(make_sim: MakeSim) -> None:
+    sim = make_sim(target_rtf=1e-9)
+    sim.spawn(fs.SimObjectSpawnParams(name="crate"))
+    with running(sim):
+        # The first step is made at once, the next one years later.
+        while sim.step_count == 0:
+            time.sleep(0)
+        for place in ([1.0, 0.0, 0.0], [2.0, 0.0, 0.0]):
+            command = fs.SetPoses(names=("crate",), positions=[place], orientations=[[0.0, 0.0, 0.0, 1.0]])
+            assert sim.inbox.put(command).result(PATIENCE).ok
+        assert sim.inbox.put(fs.Reset()).result(PATIENCE).ok
+
+
 # ---- durations -------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,9 @@ from fleet_sim.core.inbox import Inbox
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateError
 
+LONGEST_HELD = 1.0
+"""Where the next step is further away than this, in s, commands do not wait for it."""
+
 
 class RunControl:
     """The state of a run (running, paused, stopping), its thread, and the calls waiting for the end of a step.
@@ -152,7 +155,9 @@ class RunControl:
             # Checked with the lock held: a wake-up between the check and the sleep would be lost.
             if self._stopping or self._tasks or self._inbox.is_due_between_steps:
                 return
-            if seconds is None and (not self._paused or len(self._inbox)):
+            if seconds is None and not self._paused:
+                return
+            if (seconds is None or seconds > LONGEST_HELD) and len(self._inbox):
                 return
             self._wake.wait(min(bounds, default=None))
 

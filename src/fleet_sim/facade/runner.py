@@ -12,7 +12,7 @@ from fleet_sim.core.inbox import Dispatcher, Inbox
 from fleet_sim.core.snapshot_board import SnapshotBoard
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.facade.control import RunControl
+from fleet_sim.facade.control import LONGEST_HELD, RunControl
 from fleet_sim.facade.monitor import Monitor
 from fleet_sim.facade.pacing import Pacer, RunReport
 from fleet_sim.facade.view import View
@@ -125,6 +125,9 @@ class Runner:
             if wait > 0.0:
                 # Not a plain sleep, and then from the top: it may have been woken by a stop, a pause or a command.
                 control.rest(wait, self._longest_rest())
+                # As while paused: with a tiny real-time factor the next step may be a year away.
+                if wait > LONGEST_HELD and self._inbox.drain(self._dispatcher):
+                    self._snapshots.refresh()
                 continue
             self._make_step()
             self._steps_since_frame += 1
