@@ -18,7 +18,7 @@ from fleet_sim.sensors.lidar_3d import Lidar3d
 from fleet_sim.sensors.odometry import Odometry
 from fleet_sim.sensors.range import Range
 from fleet_sim.sensors.sensor import SensorParams
-from fleet_sim.settings import object_schema, read
+from fleet_sim.settings import nullable, object_schema, read
 
 
 def _check_params_class(name: str, kind: type[SensorKind]) -> None:
@@ -142,7 +142,8 @@ def sensors_schema() -> dict[str, Any]:
         properties = {"type": {"const": name}, **schema["properties"]}
         kinds.append({**schema, "properties": properties, "required": ["type", *schema.get("required", [])]})
     # A name alone is a sensor with its defaults; which names there are is left to the reader.
-    return {"type": "array", "description": "What it carries.", "items": {"anyOf": [*kinds, {"type": "string"}]}}
+    items = {"anyOf": [*kinds, {"type": "string"}]}
+    return nullable({"type": "array", "description": "What it carries.", "items": items})
 
 
 def _type_of(params: SensorParams) -> str:
