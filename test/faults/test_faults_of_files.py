@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import fleet_sim as fs
 
@@ -57,7 +59,7 @@ def assert_one_error(done: subprocess.CompletedProcess[str]) -> None:
     assert line.startswith("fleet-sim: error: ")
 
 
-def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path) -> None:
+def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path, trial: int) -> None:
     path = tmp_path / "commands.jsonl"
     for _ in range(3):
         process = subprocess.Popen([sys.executable, "-c", LOGGING, str(path)], stdout=subprocess.PIPE, text=True)
@@ -70,7 +72,7 @@ def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path) -> No
         assert len(fs.CommandLog.load(path)) == 400
 
 
-def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:
+def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path, trial: int) -> None:
     film = tmp_path / "film.gif"
     film.write_bytes(b"the one before")
     command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", "flocking.yaml", "--steps", "100000"]
@@ -85,8 +87,51 @@ def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:
     assert not (tmp_path / "table.csv").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("table", ["table.csv", "table.parquet"])
+def test_a_signal_while_files_are_written_leaves_whole_ones(
+    table: str, number: signal.Signals, tmp_path: Path, trial: int
+) -> None:
+    if table.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    film = tmp_path / "film.gif"
+    command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", "flocking.yaml", "--steps", "100000"]
+    process = subprocess.Popen([*command, "--record", str(film), "--metrics", str(tmp_path / table), "--every", "1"])
+    while not any(tmp_path.glob(".table*")):
+        assert process.poll() is None
+    process.send_signal(number)
+    assert process.wait() == 128 + signal.SIGINT
+    assert {path.name for path in tmp_path.iterdir()} in ({table}, {"film.gif", table})
+    # A film without a picture is none. The signal may come between a step's picture and its row.
+    assert abs(rows_of(tmp_path / table) - pictures_of(film)) <= 1
+
+
+def pictures_of(film: Path) -> int:
+    """Return the number of pictures of a film, 0 if there is none; raises for a torn one."""
+    if not film.exists():
+        return 0
+    with Image.open(film) as frames:
+        count = int(getattr(frames, "n_frames", 1))
+        frames.seek(count - 1)
+        frames.load()
+        return count
+
+
+def rows_of(table: Path) -> int:
+    """Return the number of rows of a table; raises for a torn one."""
+    if table.suffix == ".csv":
+        lines = table.read_text().splitlines()
+        assert len({line.count(",") for line in lines}) <= 1
+        # The first line has the names; it comes with the first row.
+        return max(0, len(lines) - 1)
+    import pyarrow.parquet
+
+    return int(pyarrow.parquet.read_table(table).num_rows)
+
+
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: Path) -> None:
+def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: Path, trial: int) -> None:
     done = fleet_sim([*OUTPUTS[name], str(tmp_path / name)], limited(resource.RLIMIT_FSIZE, 200))
     assert_one_error(done)
     assert list(tmp_path.iterdir()) == []
@@ -94,7 +139,7 @@ def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: 
 
 @pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="there is no folder here that refuses everybody")
 @pytest.mark.parametrize("name", ["film.gif", "table.csv"])
-def test_a_folder_nobody_may_write_to_is_one_error_before_the_run(name: str) -> None:
+def test_a_folder_nobody_may_write_to_is_one_error_before_the_run(name: str, trial: int) -> None:
     done = fleet_sim([*OUTPUTS[name], f"/sys/kernel/{name}"])
     assert_one_error(done)
     assert "agents" not in done.stdout
@@ -118,7 +163,7 @@ def mounted(folder: Path, options: str) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_full_disk_is_one_error_and_no_file(name: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_error_and_no_file(name: str, tmp_path: Path, trial: int) -> None:
     with mounted(tmp_path / "disk", "size=16k") as disk:
         (disk / "filler").write_bytes(bytes(16 << 10))
         assert_one_error(fleet_sim([*OUTPUTS[name], str(disk / name)]))
@@ -128,7 +173,7 @@ def test_a_full_disk_is_one_error_and_no_file(name: str, tmp_path: Path) -> None
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_read_only_disk_is_one_error_before_the_run(name: str, tmp_path: Path) -> None:
+def test_a_read_only_disk_is_one_error_before_the_run(name: str, tmp_path: Path, trial: int) -> None:
     with mounted(tmp_path / "disk", "size=64k,ro") as disk:
         done = fleet_sim([*OUTPUTS[name], str(disk / name)])
         assert_one_error(done)
@@ -159,7 +204,7 @@ def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
-def test_a_recording_on_a_full_disk_ends_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_recording_on_a_full_disk_ends_and_the_run_goes_on(tmp_path: Path, trial: int) -> None:
     recording = pytest.importorskip("fleet_sim.record.recording")
     with mounted(tmp_path / "disk", "size=500k") as disk:
         path = disk / "run.mcap"
