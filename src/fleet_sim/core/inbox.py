@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from itertools import islice
 from typing import Protocol
 
 from fleet_sim.core.acknowledgement import CommandAck
@@ -66,8 +65,8 @@ class Inbox:
 
     def runs_code(self, count: int) -> bool:
         """Return whether some of the first `count` commands may run user code."""
-        # Copied first, in one call of C: while Python iterates over a deque, nobody may append to it.
-        return any(command.runs_code for command, _ in list(islice(self._waiting, count)))
+        # By index, as only this thread takes commands away: no other may append while somebody iterates over a deque.
+        return any(self._waiting[index][0].runs_code for index in range(min(count, len(self._waiting))))
 
     def drain(self, dispatcher: Dispatcher, count: int | None = None, *, in_step: bool = False) -> int:
         """Apply the first `count` commands (None: all added before this call); return the number applied.
