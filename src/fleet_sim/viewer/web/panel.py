@@ -100,9 +100,7 @@ class Panel:
         state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
         count = f"{robots} robot{'s' * (robots != 1)}"
         # Whole tenths: text that does not change is not sent. On two lines at any time: what is below never moves.
-        self._status.content = (
-            f"**{snapshot.time:.1f} s** · {state}\n\n{count}, {moving} moving"
-        )
+        self._status.content = f"**{snapshot.time:.1f} s** · {state}\n\n{count}, {moving} moving"
         self._paused = status.paused
         if self._pause is not None and self._step is not None and self._speed is not None:
             self._pause.label = GO_ON if status.paused else PAUSE
