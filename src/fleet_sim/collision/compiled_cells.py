@@ -50,8 +50,8 @@ class CellTable(NamedTuple):
 def cell_table(boxes: int) -> CellTable:
     # 32 bits are enough, and half the memory to go through. Two more than boxes are read, and not used.
     sizes = (_CELLS_PER_BOX * boxes + _MIN_CELLS + 3, boxes, boxes + 2, boxes + 2)
-    begins, unsorted, cells, rows = (np.zeros(size, np.int32) for size in sizes)
-    corners, frame, shape = np.zeros((boxes + 2, 2)), np.zeros(4), np.zeros(3, np.int64)
+    begins, unsorted, cells, rows = (np.empty(size, np.int32) for size in sizes)
+    corners, frame, shape = np.empty((boxes + 2, 2)), np.zeros(4), np.zeros(3, np.int64)
     return CellTable(begins, unsorted, cells, corners, rows, frame, shape)  # type: ignore[arg-type]
 
 

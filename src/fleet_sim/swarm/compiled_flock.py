@@ -198,8 +198,10 @@ def _find_near(x: float, y: float, cells: FlockCells, square: float) -> int:
 @compiled_step
 def look(rows: Rows, orientation: Floats, headings: Floats, own_x: Floats, own_y: Floats) -> None:
     """Write the headings of `rows` (N,), and their directions."""
+    # A loop of its own, without branches, computes several at once; the same holds of `steer`.
     for agent in range(len(rows)):
         headings[agent] = heading(quaternion_of(orientation, rows[agent]))
+    for agent in range(len(rows)):
         own_y[agent], own_x[agent] = sin_cos(headings[agent])
 
 
@@ -216,18 +218,25 @@ def steer(
 ) -> bool:
     """Write the actions (N, 2) of agents that see their flock's wishes `found` (2, N) and are pushed by walls.
 
-    As `steered`; returns False where a number is none, or too large, which is for arrays.
+    As `steered`; returns False where a number is none, or too large, which is for arrays. `found` is used up.
     """
+    good = True
     for agent in range(len(headings)):
         wish_x = own_x[agent] + found[0, agent] + helm.walls * push_x[agent]
         wish_y = own_y[agent] + found[1, agent] + helm.walls * push_y[agent]
         length = math.sqrt(wish_x * wish_x + wish_y * wish_y)
-        if not length < math.inf:
-            return False
+        good &= length < math.inf
         scale = helm.speed / (length if length > 1e-12 else 1e-12)
         x, y = wish_x * scale, wish_y * scale
-        size = math.sqrt(x * x + y * y)
-        bearing = _wrapped(atan2(y, x) - headings[agent]) if size > 0.0 else 0.0
+        actions[agent, 0] = math.sqrt(x * x + y * y)
+        found[0, agent], found[1, agent] = x, y
+    if not good:
+        return False
+    for agent in range(len(headings)):
+        found[0, agent] = atan2(found[1, agent], found[0, agent])
+    for agent in range(len(headings)):
+        size = actions[agent, 0]
+        bearing = _wrapped(found[0, agent] - headings[agent]) if size > 0.0 else 0.0
         turn = helm.turn_gain * bearing
         turn = turn if turn > -helm.max_turn else -helm.max_turn
         _, cosine = sin_cos(bearing)

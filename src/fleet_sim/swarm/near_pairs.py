@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
-from fleet_sim.collision.broad import candidate_pairs
+from fleet_sim.collision.broad import MIN_AUTO_CELL_SIZE, candidate_pairs
 
 PUSHED = 0.5
 """Margin of the candidate pairs, in largest radii: bodies that near may be pushed into each other."""
@@ -47,14 +47,18 @@ def near_pairs(bodies: Bodies, *, compiled: bool = False) -> Pairs:
     if len(movable) == 1:
         others = np.flatnonzero(np.arange(len(bodies.rows)) != movable[0])
         return np.broadcast_to(movable, others.shape), others
-    margin = PUSHED * float(bodies.radii.max())
+    least, most = float(bodies.radii.min()), float(bodies.radii.max())
+    margin = PUSHED * most
     lower, upper = np.zeros((len(bodies.rows), 3)), np.zeros((len(bodies.rows), 3))
     # Flat boxes: all agents are in one plane, so z stays 0 for all.
-    lower[:, :2] = bodies.centres - bodies.radii[:, None]
-    upper[:, :2] = bodies.centres + bodies.radii[:, None]
+    for axis in (0, 1):
+        np.subtract(bodies.centres[:, axis], bodies.radii, out=lower[:, axis])
+        np.add(bodies.centres[:, axis], bodies.radii, out=upper[:, axis])
     static_mask = ~bodies.movable_mask
+    # Of bodies of about one size, nobody has to look for the middle one.
+    cell = max(4.0 * most, MIN_AUTO_CELL_SIZE) if 0.0 < most <= 2.0 * least else None
     pairs = candidate_pairs(
-        lower, upper, margin=margin, static_mask=static_mask, ignore_static=False, compiled=compiled
+        lower, upper, margin=margin, static_mask=static_mask, ignore_static=False, cell_size=cell, compiled=compiled
     )
     return pairs[:, 0], pairs[:, 1]
 
