@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -49,6 +49,11 @@ _LENT_PACKAGES = {
     "test_tf2_py/_tf2_py": "from tf2_py import *\n",
 }
 """What tests of tf2_py import besides: a helper for Windows, and their compiled copy of the core."""
+_SHARED = {
+    "launch_testing": {"examples": "test/launch_testing/examples"},
+    "demo_nodes_py": {"params.yaml": "demo_nodes_py/parameters/params.yaml"},
+}
+"""What tests and programs look up in the share folder of their package, and where it is in the sources."""
 _LIBRARY_FOLDERS = {"launch_testing": "example_processes"}
 
 
@@ -65,6 +70,8 @@ def make_prefix(prefix: Path, checkouts: Iterable[Path]) -> None:
         marker.touch()
         _link_interfaces(prefix, name, [folder, packages.get(_BORROWED.get(name, ""))])
         _write_programs(prefix / "lib" / name, folder)
+        for shared, source in _SHARED.get(name, {}).items():
+            (share / shared).symlink_to((folder / source).resolve())
         if name in _LIBRARY_FOLDERS:
             _link_files(prefix / "lib" / name, (folder / _LIBRARY_FOLDERS[name]).iterdir())
 
@@ -121,12 +128,29 @@ def _write_programs(folder: Path, package: Path) -> None:
 
 
 def _console_scripts(setup: Path) -> Iterator[tuple[str, str, str]]:
-    for node in ast.walk(ast.parse(setup.read_text())):
+    tree = ast.parse(setup.read_text())
+    names = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Dict):
             continue
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and key.value == "console_scripts":
-                for text in (part.value for part in ast.walk(value) if isinstance(part, ast.Constant)):
-                    found = re.fullmatch(r"\s*([\w.-]+)\s*=\s*([\w.]+):(\w+)\s*", str(text))
+                for text in (_text(item, names) for item in getattr(value, "elts", ())):
+                    found = re.fullmatch(r"\s*([\w.-]+)\s*=\s*([\w.]+):(\w+)\s*", text)
                     if found:
                         yield found[1], found[2], found[3]
+
+
+def _text(node: ast.AST, names: Mapping[str, ast.AST]) -> str:
+    """The text of an expression made of texts, names and sums of them."""
+    if isinstance(node, ast.BinOp):
+        return _text(node.left, names) + _text(node.right, names)
+    if isinstance(node, ast.Name):
+        return _text(names.get(node.id, ast.Constant("")), names)
+    return str(node.value) if isinstance(node, ast.Constant) else ""

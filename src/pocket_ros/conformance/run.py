@@ -52,7 +52,8 @@ def find_checkouts(args: argparse.Namespace) -> dict[str, Path]:
     return found
 
 
-def _environment(work: Path) -> dict[str, str]:
+def environment_of(work: Path) -> dict[str, str]:
+    """The environment of a process that sees the prefix in a folder."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     paths = [str(work / "prefix"), *filter(None, [os.environ.get("AMENT_PREFIX_PATH")])]
     return {
@@ -78,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="conformance_") as folder:
         work = Path(folder)
         make_prefix(work / "prefix", checkouts.values())
-        environment = _environment(work)
+        environment = environment_of(work)
         results: dict[str, list[FileResult]] = {}
         for suite in (suite for suite in chosen if suite.repository in checkouts):
             checkout = checkouts[suite.repository]

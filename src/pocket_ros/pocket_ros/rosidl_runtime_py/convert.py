@@ -98,7 +98,7 @@ def message_to_yaml(message: Any, *, flow_style: bool = False, **options: Any) -
         sort_keys=False,
         default_flow_style=flow_style,
     )
-    return text.removesuffix("...\n")
+    return text[: -len("...\n")] if text.endswith("\n...\n") else text  # the end of a document of one scalar
 
 
 def message_to_csv(message: Any, **options: Any) -> str:

@@ -151,6 +151,18 @@ def test_a_service_is_echoed_while_it_is_called(robot: Any, ros2_process: Any) -
     assert sent["response"] == [{"sum": 42}] and list(sent) == ["info", "request", "response"]
 
 
+def test_hidden_topics_have_no_type_unless_asked_for(robot: Any, ros2: Any) -> None:
+    hidden = "/fleet/count/_action/feedback"
+    assert (ros2("topic", "type", hidden).stdout, ros2("topic", "type", hidden).returncode) == ("", 1)
+    shown = ros2("topic", "--include-hidden-topics", "type", hidden)
+    assert shown.stdout == "example_interfaces/action/Fibonacci_FeedbackMessage\n"
+
+
+def test_a_field_that_is_not_there_is_named(robot: Any, ros2: Any) -> None:
+    done = ros2("topic", "echo", "--field", "point.q", "/fleet/point")
+    assert "Invalid field 'point.q': 'Point' object has no attribute 'q'" in done.stdout + done.stderr
+
+
 def test_long_arrays_are_cut(robot: Any, ros2: Any) -> None:
     short = ros2("topic", "echo", "--once", "--field", "data", "/fleet/numbers").stdout.splitlines()
     assert short[0] == "- 0" and short[127:] == ["- 127", "- '...'", "---"]

@@ -219,3 +219,8 @@ def test_names_become_types_and_types_classes() -> None:
         assert [check(interface) for check in kinds.values()] == [
             check is is_kind for check in kinds.values()
         ]
+
+
+def test_a_text_that_was_cut_keeps_its_mark() -> None:
+    assert message_to_yaml(String(data="hello world"), truncate_length=5) == "data: hello...\n"
+    assert message_to_yaml(3) == "3\n"

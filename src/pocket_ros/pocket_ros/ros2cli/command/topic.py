@@ -8,7 +8,7 @@ import argparse
 
 from ...rclpy.node import Node
 from ..listing import print_names, print_names_of_type, print_types, visible
-from ..node import add_node_arguments, cli_node, look_around, wait_until
+from ..node import add_node_arguments, cli_node, is_hidden, look_around, wait_until
 from ..verbs import Verbs, add_verb, add_verbs
 from . import topic_echo, topic_pub, topic_rates
 
@@ -112,5 +112,6 @@ def _find(args: argparse.Namespace) -> None:
 
 def _type(args: argparse.Namespace) -> int:
     with cli_node(args) as node:
-        types = topic_types(node, args.topic_name)
+        is_left_out = is_hidden(args.topic_name) and not args.include_hidden_topics
+        types = None if is_left_out else topic_types(node, args.topic_name)
     return print_types(types)

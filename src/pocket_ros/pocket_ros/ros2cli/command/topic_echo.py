@@ -72,9 +72,10 @@ class _Printer:
 
     def __call__(self, message: Any, info: dict[str, Any]) -> None:
         shown = message
-        for number, name in enumerate(self._fields):
+        for name in self._fields:
             if not hasattr(shown, name):
-                self.error = f"Invalid field '{'.'.join(self._fields)}': no '{name}' at part {number + 1}"
+                reason = f"'{type(shown).__name__}' object has no attribute '{name}'"
+                self.error = f"Invalid field '{'.'.join(self._fields)}': {reason}"
                 self.done = True
                 return
             shown = getattr(shown, name)
@@ -106,7 +107,6 @@ def _subscribe(node: Node, args: argparse.Namespace, printer: _Printer) -> None:
     if args.message_type is None:
         message_class = find_message_class(node, args.topic_name)
         if message_class is None:
-            print(f"WARNING: topic [{args.topic_name}] does not appear to be published yet")
             raise RuntimeError("Could not determine the type for the passed topic")
     else:
         message_class = interface_class(args.message_type, "msg")
