@@ -14,14 +14,14 @@ from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, outside
 from fleet_sim.equipment.lift_plan import Entrance
 from fleet_sim.equipment.lifts import STEP, Lifts
 from fleet_sim.equipment.shafts import without_shafts
+from fleet_sim.equipment.storey_plan import WALL, StoreyPlan
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building
+from fleet_sim.sites.site import Site
 from fleet_sim.spatial.lines import distances_to_lines
 from fleet_sim.traffic.router import Router
 from fleet_sim.traffic.standing import ANGLES, APART, apart, passing, places_around, retreat, standing_discs
 
-WALL = 0.05
-"""Thickness of the walls and doors of a cabin in m, with which robots must not collide."""
 RINGS = 40
 """Places around the doors of a lift that are looked at to wait there."""
 
@@ -47,30 +47,25 @@ class StoreyRouter:
 
     def __init__(self, world: World, building: Building, lifts: Lifts | None, lines: LiftLines | None, room: float):
         """Routes keep `room` m to walls; `lifts` and `lines` are None for a building without lifts."""
-        self._world, self._building = world, building
+        self._world = world
         self._lifts, self._lines = lifts, lines
         self._room = room
-        self._heights = np.array([level.elevation for level in building.levels])
+        self.plan = StoreyPlan(world, building, lifts, room)
         self._routers: dict[tuple[int, tuple[int, ...]], Router] = {}
         self._passing: tuple[int, Router] | None = None
         """The storey of a detour, and ways around who stands there."""
 
-    def storey(self, height: float) -> int:
-        """Return the number of the level that what is at `height` m is on."""
-        below = np.where(self._heights <= height + STEP, self._heights, -np.inf)
-        return int(below.argmax()) if np.isfinite(below).any() else int(self._heights.argmin())
-
     def rise(self, start: float, goal: float) -> float:
         """Return how far (m) the storey at the height `goal` in m is above the one at the height `start`."""
-        return float(self._heights[self.storey(goal)] - self._heights[self.storey(start)])
+        return float(self.plan.heights[self.plan.number(goal)] - self.plan.heights[self.plan.number(start)])
 
     def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
         """Return the route from `start` (3,) to `goal` (3,) in m on one storey, or why there is none."""
-        begin, end = self.storey(start[2]), self.storey(goal[2])
+        begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
         if begin != end:
-            reason = f"the goal is on {self._name(end)!r}, the start on {self._name(begin)!r}"
+            reason = f"the goal is on {self.plan.name(end)!r}, the start on {self.plan.name(begin)!r}"
             return NoRoute(f"{reason}: only a robot that drives takes a lift", ActionCause.UNREACHABLE)
-        if self._lift_at(goal) is not None:
+        if self.plan.lift_at(goal) is not None:
             return NoRoute(f"the goal ({goal[0]:g}, {goal[1]:g}) is in a lift", ActionCause.INVALID_GOAL)
         return self._router_now(begin).find(start, goal, radius, speed=speed, mode=mode)
 
@@ -86,7 +81,7 @@ class StoreyRouter:
         detour: bool,
     ) -> list[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be."""
-        if detour and self._lift_at(start) is None:
+        if detour and self.plan.lift_at(start) is None:
             return self._detour(row, start, goal, radius, speed, mode)
         return self._journey(row, start, goal, radius, speed, mode)
 
@@ -94,7 +89,7 @@ class StoreyRouter:
         self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
     ) -> list[Stretch] | NoRoute:
         """Return the way around robots that stand near; first straight away from those that are in touch."""
-        storey = self.storey(start[2])
+        storey = self.plan.number(start[2])
         past = passing(self._router(storey), start[:2], self._discs(row, storey), radius)
         if isinstance(past, NoRoute):
             return past
@@ -111,34 +106,34 @@ class StoreyRouter:
         self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
     ) -> list[Stretch] | NoRoute:
         """Return the way of a robot from `start` (3,) to the nearest place on its storey that is `wanted`."""
-        if self._lift_at(start) is not None:
+        if self.plan.lift_at(start) is not None:
             return NoRoute("it is in a lift", ActionCause.UNREACHABLE)
-        storey = self.storey(start[2])
+        storey = self.plan.number(start[2])
         plain, discs = self._router(storey), self._discs(row, storey)
         found = retreat(plain, start[:2], discs, radius, speed=speed, wanted=wanted)
         return found if isinstance(found, NoRoute) else [Stretch(route) for route in found]
 
     def _discs(self, row: int, storey: int) -> Floats:
         """Return the discs (K, 3) of the robots that stand on a storey near the one in `row`."""
-        floor = self._heights[storey]
-        highest = float(self._heights[self._heights > floor + STEP].min(initial=np.inf)) - STEP
+        floor = self.plan.heights[storey]
+        highest = float(self.plan.heights[self.plan.heights > floor + STEP].min(initial=np.inf)) - STEP
         return standing_discs(self._world, row, floor - STEP, highest)
 
     def _journey(
         self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
     ) -> list[Stretch] | NoRoute:
-        begin, end = self.storey(start[2]), self.storey(goal[2])
-        inside = self._lift_at(start)
-        if self._lift_at(goal) is not None or (begin == end and inside is None):
+        begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
+        inside = self.plan.lift_at(start)
+        if self.plan.lift_at(goal) is not None or (begin == end and inside is None):
             found = self.find(np.array([*start[:2], goal[2]]), goal, radius, speed=speed, mode=mode)
             return found if isinstance(found, NoRoute) else [Stretch(found)]
         rides: list[_Ride] = []
         reasons: list[NoRoute] = []
-        for lift in self._rows() if inside is None else [inside]:
+        for lift in self.plan.lifts if inside is None else [inside]:
             ride = self._ride(lift, start, goal, radius, speed, mode, inside is not None)
             rides.append(ride) if isinstance(ride, _Ride) else reasons.append(ride)
         if not rides:
-            between = f"no lift takes a robot from {self._name(begin)!r} to {self._name(end)!r}"
+            between = f"no lift takes a robot from {self.plan.name(begin)!r} to {self.plan.name(end)!r}"
             causes = {reason.cause for reason in reasons}
             text = "; ".join([between, *(reason.reason for reason in reasons)])
             return NoRoute(text, causes.pop() if len(causes) == 1 else ActionCause.UNREACHABLE)
@@ -153,34 +148,27 @@ class StoreyRouter:
         self, lift: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode, inside: bool
     ) -> _Ride | NoRoute:
         """Return the way from the doors of a lift to the goal, or from within its cabin."""
-        assert self._lifts is not None
-        plan, name = self._lifts.plan(lift), self._world.label(lift)
-        stops = [self._floor_on(lift, self.storey(height)) for height in (start[2], goal[2])]
-        if min(stops) < 0:
-            missing = self._name(self.storey((start, goal)[stops.index(-1)][2]))
-            return NoRoute(f"lift {name!r} does not stop on {missing!r}", ActionCause.UNREACHABLE)
-        needed = radius + self._room
-        sides = [entrance.width for entrance in (plan.entrances[floor] for floor in stops)]
-        sides += (2.0 * self._lifts.table.half[lift, :2] - 2.0 * WALL).tolist()
-        if 2.0 * needed > min(sides):
-            reason = f"lift {name!r} has {min(sides):g} m of room, and the robot needs {2.0 * needed:g} m"
-            return NoRoute(reason, ActionCause.UNREACHABLE)
-        there, here = (plan.entrances[floor] for floor in stops)
-        door, out, middle = outside(there, needed), outside(here, needed), self._world.position[lift, :2]
+        begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
+        found = self.plan.crossing(lift, begin, end, radius)
+        if isinstance(found, NoRoute):
+            return found
+        door, out, middle, needed = found.door, found.out, self._world.position[lift, :2], radius + self._room
         onward = self.find(np.array([*out, goal[2]]), goal, radius, speed=speed, mode=mode)
         if isinstance(onward, NoRoute):
             return onward
         rise = self.rise(start[2], goal[2])
-        exit_way = Route.through(start[:2] if inside else middle, here.middle - (needed + WALL) * here.outward, out)
-        stretches = [Stretch(exit_way, rise, LiftStop(lift, stops[1])), Stretch(onward, rise)]
+        exit_way = Route.through(
+            start[:2] if inside else middle, found.exit.middle - (needed + WALL) * found.exit.outward, out
+        )
+        stretches = [Stretch(exit_way, rise, LiftStop(lift, found.stop)), Stretch(onward, rise)]
         if inside:
-            return _Ride(lift, stops[0], door, stretches, onward.length)
-        level = self._router(self.storey(start[2]))
+            return _Ride(lift, found.floor, door, stretches, onward.length)
+        level = self._router(begin)
         inward = level.find(start, door, radius, speed=speed, mode=mode)
         return (
             inward
             if isinstance(inward, NoRoute)
-            else _Ride(lift, stops[0], door, stretches, inward.length + onward.length)
+            else _Ride(lift, found.floor, door, stretches, inward.length + onward.length)
         )
 
     def _to_the_lift(
@@ -189,7 +177,7 @@ class StoreyRouter:
         """Return the whole way: to a place to wait, which is kept, from there into the cabin, and on."""
         assert self._lifts is not None and self._lines is not None
         # Who stands before the doors now is gone when it is its turn.
-        level, now = self._router(storey := self.storey(start[2])), self._router_now(storey)
+        level, now = self._router(storey := self.plan.number(start[2])), self._router_now(storey)
         entrance = self._lifts.plan(ride.lift).entrances[ride.floor]
         for place in self._places_to_wait(row, ride, entrance, start, radius):
             to_door = level.find(place, ride.door, radius, speed=speed, mode=RouteMode.GRID)
@@ -218,8 +206,8 @@ class StoreyRouter:
             # Not where it is now, which may be in the way.
             mask &= apart(places, start[0], start[1], 2.0 * radius)
         height = self._lifts.plan(ride.lift).heights[ride.floor]
-        for lift in self._rows():
-            floor = self._floor_on(lift, self.storey(height))
+        for lift in self.plan.lifts:
+            floor = self.plan.floor_on(lift, self.plan.number(height))
             if floor < 0:
                 continue
             # Wide enough for whoever fits through the doors, and stands before them.
@@ -235,43 +223,20 @@ class StoreyRouter:
 
     # ---- storeys -----------------------------------------------------------------------------------------------------
 
-    def _rows(self) -> list[int]:
-        return [] if self._lifts is None else self._lifts.rows.tolist()
-
-    def _name(self, storey: int) -> str:
-        return self._building.levels[storey].name
-
-    def _floor_on(self, lift: int, storey: int) -> int:
-        """Return the number of the floor of a lift that is on a storey; -1: it does not stop there."""
-        assert self._lifts is not None
-        plan = self._lifts.plan(lift)
-        floor = plan.nearest(float(self._heights[storey]))
-        return floor if abs(plan.heights[floor] - self._heights[storey]) <= STEP else -1
-
-    def _lift_at(self, place: Floats) -> int | None:
-        """Return the lift in whose cabin, or above or below it, a place (3,) is."""
-        for lift in self._rows():
-            assert self._lifts is not None
-            level = np.array([[place[0], place[1], self._lifts.table.height[lift]]])
-            if self._passes(lift, self.storey(place[2])) and self._lifts.inside_mask(lift, level)[0]:
-                return lift
-        return None
-
-    def _passes(self, lift: int, storey: int) -> bool:
-        assert self._lifts is not None
-        heights = self._lifts.plan(lift).heights
-        return bool(heights.min() - STEP <= self._heights[storey] <= heights.max() + STEP)
-
     def _router_now(self, storey: int) -> Router:
         """Return the router of a storey; on a detour it leads around the robots that stand there."""
         return self._passing[1] if self._passing and self._passing[0] == storey else self._router(storey)
 
+    def site(self, storey: int) -> Site:
+        """Return the site of a storey as routes see it: with walls where lifts have their shafts."""
+        return self._router(storey).site
+
     def _router(self, storey: int) -> Router:
         """Return the router of a storey, in which the shafts of lifts are closed."""
-        lifts = tuple(lift for lift in self._rows() if self._passes(lift, storey))
+        lifts = tuple(lift for lift in self.plan.lifts if self.plan.passes(lift, storey))
         router = self._routers.get((storey, lifts))
         if router is None:
-            site = without_shafts(self._building.levels[storey].site, self._world, self._lifts, lifts)
+            site = without_shafts(self.plan.building.levels[storey].site, self._world, self._lifts, lifts)
             router = self._routers[storey, lifts] = Router(site, self._room)
         return router
 

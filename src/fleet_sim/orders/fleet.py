@@ -124,7 +124,7 @@ class OrderFleet:
         self.show(courier, RobotState.OUT if courier.out else RobotState.IDLE)
         if self._parking is None or courier.out or self._parking.has(courier.row):
             return
-        place = self._parking.take(courier.row, self._world.position[courier.row, :2])
+        place = self._parking.take(courier.row, self._world.position[courier.row])
         if place is not None:
             courier.task = Task.PARK
             self.drive(courier, place)

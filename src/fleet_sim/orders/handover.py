@@ -5,6 +5,7 @@ from __future__ import annotations
 from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.courier import Courier, Task
 from fleet_sim.orders.loads import NO_LOAD, Loads
+from fleet_sim.orders.places import Spot
 from fleet_sim.orders.robots import Robots
 from fleet_sim.orders.settings import ServiceSettings
 
@@ -61,10 +62,9 @@ class Handover:
         if courier.task is Task.ORDER:
             told = f"{reason}; the load was put down on the way"
             self._book.change(courier.order, "fail", self._world.clock.time, reason=told)
-        x, y = self._world.position[courier.row, :2].tolist()
-        self.put_down(courier, (x, y))
+        self.put_down(courier, self._places.spot(self._world.position[courier.row]))
 
-    def put_down(self, courier: Courier, point: tuple[float, float]) -> None:
+    def put_down(self, courier: Courier, point: Spot) -> None:
         """Put the load of a robot on the floor at `point` in m, if it still has it."""
         if self._loads.carried_by(courier.load) == courier.row:
             self._loads.put_down(courier.load, point)

@@ -26,7 +26,7 @@ class Lengths(Protocol):
     """Lengths of ways between cells, or nodes, which are numbered as `cells_of` says."""
 
     def cells_of(self, points: Floats) -> Ints:
-        """Return the cells (K,) of `points` (K, 2) in m; -1 where no way leads."""
+        """Return the cells (K,) of `points` (K, 2) or (K, 3) in m; -1 where no way leads."""
 
     def joined(self, begin: int, end: int) -> bool:
         """Return whether a way surely leads from cell `begin` to cell `end`."""
@@ -54,7 +54,7 @@ class LaneLengths:
 
     def cells_of(self, points: Floats) -> Ints:
         """Return the nodes (K,) at `points` (K, 2) in m; -1 where there is none."""
-        return self._network.node_at(points)
+        return self._network.node_at(points[:, :2])
 
     def joined(self, begin: int, end: int) -> bool:
         """Return whether a way leads from node `begin` to node `end`."""
@@ -82,9 +82,9 @@ class RouteLengths:
         self._tables: OrderedDict[int, Table] = OrderedDict()
 
     def cells_of(self, points: Floats) -> Ints:
-        """Return the cells (K,) of `points` (K, 2) in m that routes there go through; -1 where there is none."""
+        """Return the cells (K,) of `points` (K, 2 or 3) in m that routes there go through; -1 for none."""
         grid, steps = self._grid, self._steps
-        own = grid.cells_at(points)
+        own = grid.cells_at(points[:, :2])
         rows, columns = np.divmod(np.maximum(own, 0), grid.width)
         found = np.full(len(own), -1, np.int64)
         # A station at a shelf may be in a cell whose middle is too near to it; then routes end from the next one.

@@ -15,6 +15,7 @@ from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_many
 from fleet_sim.errors import UnknownNameError
 from fleet_sim.geometry import Pose
+from fleet_sim.orders.places import Spot
 from fleet_sim.orders.settings import LoadSettings
 from fleet_sim.orders.timers import Timers
 
@@ -44,16 +45,17 @@ class Loads:
         load: int = box.object_id
         return load
 
-    def put_down(self, load: int, point: tuple[float, float]) -> None:
+    def put_down(self, load: int, point: Spot) -> None:
         """Put a box on the floor at `point` in m, from where it is taken away later; a box that is gone is none."""
         row = self.row(load)
         if row == NO_ROW:
             return
         world, box = self._world, self._world.handles[row]
         holder = int(world.parent[row])
+        floor = point[2] if len(point) == 3 else 0.0
         # Somebody may have taken it off the robot: then it stays where it is.
         if holder != NO_ROW:
-            world.handles[holder].detach_object(box, drop_pose=Pose((*point, 0.5 * self._settings.size[2])))
+            world.handles[holder].detach_object(box, drop_pose=Pose((*point[:2], floor + 0.5 * self._settings.size[2])))
         self._timers.add(world.clock.tick + world.clock.ticks(self._settings.remain), TAKEN_AWAY, load)
 
     def take_away(self, load: int) -> None:

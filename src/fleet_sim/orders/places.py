@@ -1,46 +1,79 @@
-"""Where orders lead: the stations of a site, and points on its free space, by number."""
+"""Where orders lead: stations and points, by number, and the ways between them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.config.modes import RouteMode
-from fleet_sim.core.routes import NoRoute
-from fleet_sim.errors import InvalidValueError, unknown_name
-from fleet_sim.orders.lengths import LaneLengths, Lengths, RouteLengths, matrix
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.orders.lengths import Lengths, matrix
 from fleet_sim.orders.order import Place
+from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind
-from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.router import Router
-from fleet_sim.traffic.traffic import Traffic
 
-SPEED = 1.0
+Spot: TypeAlias = tuple[float, ...]
+"""A place in m: (x, y) on a site, (x, y, height of the floor) in a building."""
 
 
-class OrderPlaces:
-    """The places of a site. Stations have the first numbers, in their order; points get theirs when first named.
+class OrderPlaces(ABC):
+    """Places by number. Stations have the first numbers, in their order; points get theirs when first named.
 
     Ways are checked for a footprint of `radius` m, the smallest in the fleet.
     """
 
-    def __init__(self, site: Site, router: Router, traffic: Callable[[], Traffic | None]) -> None:
-        self.site = site
-        self._router = router
-        self._traffic = traffic
-        self._network: Network | None = None
-        self.names = [station.name for station in site.stations]
-        self.points: list[tuple[float, float]] = [(station.x, station.y) for station in site.stations]
+    def __init__(self, stations: Sequence[tuple[str, StationKind, Spot]]) -> None:
+        """Stations are given by name, kind and place."""
+        self.names = [name for name, _, _ in stations]
+        self.points: list[Spot] = [spot for _, _, spot in stations]
+        self._kinds = [kind for _, kind, _ in stations]
         self._numbers: dict[Place, int] = {name: number for number, name in enumerate(self.names)}
         self.closed: set[int] = set()
         self._radius = 0.0
         self._ways: dict[tuple[int, int], str] = {}
         self._lengths: Lengths | None = None
         self._cells: Ints = np.empty(0, np.int64)
+
+    # ---- to override -------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def site(self) -> Site:
+        """The site; raises InvalidValueError where there are several storeys."""
+
+    @property
+    @abstractmethod
+    def chart(self) -> Grid:
+        """The cells on which is counted where robots are."""
+
+    @abstractmethod
+    def on_chart(self, positions: Floats) -> Floats:
+        """Return where on the chart (K, 2) in m robots at `positions` (K, 3) are."""
+
+    @abstractmethod
+    def spot(self, position: Floats) -> Spot:
+        """Return the place on the floor below a robot at `position` (3,)."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """Measure ways as robots drive them from now on."""
+
+    @abstractmethod
+    def _named(self, place: Place) -> Spot:
+        """Return a place that is none of the stations; raises InvalidValueError where there is none."""
+
+    @abstractmethod
+    def _no_way(self, begin: int, end: int) -> str:
+        """Return why no way leads from a place to another; "" where one does."""
+
+    @abstractmethod
+    def _measured(self) -> Lengths:
+        """Return the lengths of ways for robots of `radius`."""
 
     @property
     def radius(self) -> float:
@@ -65,46 +98,37 @@ class OrderPlaces:
         known = self._numbers.get(place)
         if known is not None:
             return known
-        if isinstance(place, str):
-            if place in self.site.elsewhere:
-                storey = self.site.elsewhere[place]
-                raise InvalidValueError(
-                    f"station {place!r} is on {storey!r}, and orders stay on the storey of the site"
-                )
-            raise unknown_name("station", place, [station.name for station in self.site.stations])
-        grid = self.site.open_grid
-        if not grid.is_free(grid.cells_at(np.array([place])))[0]:
-            raise InvalidValueError(f"the point ({place[0]:g}, {place[1]:g}) is not on free space of the site")
+        spot = self._named(place)
         number = self._numbers[place] = len(self.names)
-        self.names.append(f"({place[0]:g}, {place[1]:g})")
-        self.points.append(place)
+        self.names.append(f"({spot[0]:g}, {spot[1]:g})")
+        self.points.append(spot)
         return number
 
     def of_kind(self, kind: StationKind) -> list[int]:
         """Return the numbers of the stations of a kind."""
-        return [number for number, station in enumerate(self.site.stations) if station.kind is kind]
+        return [number for number, other in enumerate(self._kinds) if other is kind]
 
     @property
     def stations(self) -> list[str]:
-        """The names of the stations of the site."""
-        return [station.name for station in self.site.stations]
+        """The names of the stations."""
+        return self.names[: len(self._kinds)]
 
-    def save(self) -> list[tuple[float, float]]:
+    def save(self) -> list[Spot]:
         """Return the points that have numbers, in order."""
-        return self.points[len(self.site.stations) :]
+        return self.points[len(self._kinds) :]
 
-    def restore(self, saved: Sequence[tuple[float, float]]) -> None:
+    def restore(self, saved: Sequence[Spot]) -> None:
         """Restore what `save` returned: points named since lose their numbers."""
         if list(saved) == self.save():
             return
-        count = len(self.site.stations)
+        count = len(self._kinds)
         del self.names[count:], self.points[count:]
         self._numbers = {name: number for number, name in enumerate(self.names)}
         # Ways and lengths were noted by number.
         self._ways.clear()
         self._lengths = None
         for point in saved:
-            self.number(point)
+            self.number((point[0], point[1]))
 
     # ---- ways --------------------------------------------------------------------------------------------------------
 
@@ -122,13 +146,8 @@ class OrderPlaces:
         """Return whether there is surely a way: most places can be told without looking for it."""
         return self._table().joined(*self._cells_of(np.array([begin, end])).tolist())
 
-    def _no_way(self, begin: int, end: int) -> str:
-        points = np.array([self.points[begin], self.points[end]])
-        found = self._router.find(points[0], points[1], self._radius, speed=SPEED, mode=RouteMode.AUTO)
-        return found.reason if isinstance(found, NoRoute) else ""
-
     def lengths_from(self, points: Floats, goals: Iterable[int]) -> Floats:
-        """Return the lengths (K, G) in m of routes from `points` (K, 2) to the places `goals`; inf: there is none."""
+        """Return the lengths (K, G) in m of routes from `points` (K, 3) to the places `goals`; inf: there is none."""
         lengths = self._table()
         chosen = np.array(list(goals), np.int64)
         return matrix(lengths, lengths.cells_of(points), self._cells_of(chosen))
@@ -147,30 +166,19 @@ class OrderPlaces:
         """Return the length in m of the way along `stops`."""
         return float(self.between(np.array(stops[:-1], np.int64), np.array(stops[1:], np.int64)).sum())
 
-    def look(self) -> None:
-        """Measure ways as robots drive them from now on: along the grid of the traffic where there is one."""
-        traffic = self._traffic()
-        # Traffic without robots says nothing about how those of the orders drive.
-        network = traffic.network if traffic is not None and len(traffic.rows) else None
-        if network is not self._network:
-            self._network, self._lengths = network, None
-            self._ways.clear()
-
     def _table(self) -> Lengths:
         if self._lengths is None:
-            network = self._network
-            # Steps of a roadmap have lengths of their own, and a plan counts them alike.
-            along_grid = network is not None and network.grid is not None
-            self._lengths = (
-                LaneLengths(network, self.site.grid.cell)
-                if network is not None and along_grid
-                else RouteLengths(self.site, self._radius)
-            )
+            self._lengths = self._measured()
             self._cells = np.empty(0, np.int64)
         return self._lengths
+
+    def _forget_ways(self) -> None:
+        """Measure ways anew when they are asked for next."""
+        self._lengths = None
+        self._ways.clear()
 
     def _cells_of(self, places: Ints) -> Ints:
         # Points may have been named since.
         if len(self._cells) < len(self.points):
-            self._cells = self._table().cells_of(np.array(self.points).reshape(-1, 2))
+            self._cells = self._table().cells_of(np.array(self.points).reshape(len(self.points), -1))
         return self._cells[places]

@@ -76,7 +76,7 @@ class OrderRun:
         """Raises DuplicateNameError where the orders of `sim` are watched already."""
         table = sim.world.tables["orders"]
         assert isinstance(table, OrderColumns)
-        self.collector = FigureCollector(orders.places.site.open_grid, states=STATES, levels=LEVELS)
+        self.collector = FigureCollector(orders.places.chart, states=STATES, levels=LEVELS)
         self._sim, self._orders, self._table = sim, orders, table
         self._numbers: dict[int, int] = {}
         self._version = -1
@@ -85,7 +85,7 @@ class OrderRun:
         self._radius = 0.0
         self._speed_max = 0.0
         self._renew()
-        self.collector.begin(self._robots, sim.world.position[self._rows, :2])
+        self.collector.begin(self._robots, orders.places.on_chart(sim.world.position[self._rows]))
         sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look))
         sim.checkpoints.register_late(NAME, self)
         sim.events.on("order_changed", self._changed)
@@ -126,7 +126,7 @@ class OrderRun:
         codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
         counts, waiting = self._orders.book.counts, self._orders.released_waiting
         levels = (waiting, waiting + sum(counts[state] for state in _BEGUN))
-        self.collector.observe(dt, self._robots, world.position[rows, :2], codes, levels)
+        self.collector.observe(dt, self._robots, self._orders.places.on_chart(world.position[rows]), codes, levels)
 
     def _held(self, rows: Rows) -> Bytes | Ints:
         """Return why robots (K,) may not drive; 0 for those outside the traffic."""

@@ -12,10 +12,13 @@ import numpy as np
 from fleet_sim.arrays import Rows
 from fleet_sim.config.sections import SettingsSection
 from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.equipment.storeys import StoreyRouter
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError
 from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.desk import OrderDesk
 from fleet_sim.orders.order import Order
+from fleet_sim.orders.order_building import OrderBuilding
+from fleet_sim.orders.order_site import OrderSite
 from fleet_sim.orders.orders import Orders
 from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.pods.pods import Pods
@@ -26,8 +29,6 @@ from fleet_sim.orders.sources.robot_runners import read_task_orders
 from fleet_sim.orders.traffic_transport import FleetTransport
 from fleet_sim.paths import beside, is_file
 from fleet_sim.simulation import MultiRobotSimulationCore
-from fleet_sim.sites.site import Site
-from fleet_sim.traffic.router import Router
 from fleet_sim.traffic.traffic import Traffic
 
 
@@ -80,12 +81,12 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     there are orders already, and what the allocator of `settings` raises.
     """
     chosen = OrdersSettings() if settings is None else settings
-    site, router = _building(sim)
+    places = _places(sim)
     desk: OrderDesk = sim.features.use("orders")
     traffic = partial(_traffic, sim)
     transport = FleetTransport(sim.world, traffic)
     try:
-        orders = Orders(sim.world, desk.table, OrderPlaces(site, router, traffic), transport, chosen)
+        orders = Orders(sim.world, desk.table, places, transport, chosen)
         if chosen.pods is not None:
             orders.pods = _pods(sim, desk, orders, traffic, chosen.pods)
         orders.begin_arrivals()
@@ -128,15 +129,14 @@ def _pods(
         raise ConfigError.of(error).within("pods", source="") from error
 
 
-def _building(sim: MultiRobotSimulationCore) -> tuple[Site, Router]:
+def _places(sim: MultiRobotSimulationCore) -> OrderPlaces:
+    router = sim.extensions.find_manager("router")
+    if isinstance(router, StoreyRouter):
+        return OrderBuilding(router)
     try:
-        return sim.get_manager("site"), sim.get_manager("router")
+        return OrderSite(sim.get_manager("site"), sim.get_manager("router"), partial(_traffic, sim))
     except UnknownNameError as error:
-        # Only a building has routes without a site.
-        if sim.world.routes.known:
-            reason = "orders stay on one storey, and a building has several; name one in a section 'site', as its level"
-        else:
-            reason = "orders lead to the stations of a site; add a section 'site' to the scenario"
+        reason = "orders lead to the stations of a site; add a section 'site' or 'building' to the scenario"
         raise InvalidValueError(reason) from error
 
 

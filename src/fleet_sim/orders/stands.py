@@ -23,7 +23,7 @@ class Stands:
         return len(self._stations)
 
     def take(self, row: int, point: Floats) -> int | None:
-        """Give a robot at `point` (2,) m the nearest open stand that is free; None where it gets to none."""
+        """Give a robot at `point` (3,) m the nearest open stand that is free; None where it gets to none."""
         taken = {*self._owners.values(), *self._places.closed}
         free = [station for station in self._stations if station not in taken]
         if not free:

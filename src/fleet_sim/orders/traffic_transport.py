@@ -7,6 +7,7 @@ from typing import Any
 
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
+from fleet_sim.orders.places import Spot
 from fleet_sim.orders.transport import DriveEnd, RouteTransport
 from fleet_sim.traffic.traffic import Traffic
 
@@ -26,7 +27,7 @@ class FleetTransport:
         world.events.on("traffic_arrived", self._arrived)
         world.events.on("traffic_left", self._left)
 
-    def send(self, row: int, point: tuple[float, float]) -> None:
+    def send(self, row: int, point: Spot) -> None:
         """Let a robot drive to `point` in m; raises InvalidValueError where the traffic does not lead there."""
         traffic, agent = self._taking_part(row)
         if traffic is None:
@@ -37,8 +38,9 @@ class FleetTransport:
         self._routes.stop(row)
         # Forgotten before it is sent: where that raises, it drives nowhere.
         self._sent.pop(row, None)
-        traffic.send(agent, point)
-        self._sent[row] = traffic.node_of(point)
+        x, y = point[:2]
+        traffic.send(agent, (x, y))
+        self._sent[row] = traffic.node_of((x, y))
 
     def stop(self, row: int) -> None:
         """Let a robot that was sent somewhere stop where it is; in the traffic it gives way to others."""

@@ -9,6 +9,7 @@ from fleet_sim.config.modes import ActionStatus
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.geometry import Pose
+from fleet_sim.orders.places import Spot
 from fleet_sim.saved_classes import saved
 
 
@@ -23,7 +24,7 @@ class DriveEnd(NamedTuple):
 class Transport(Protocol):
     """Sends robots to places. Each drive has one outcome, unless the robot is stopped, sent elsewhere or removed."""
 
-    def send(self, row: int, point: tuple[float, float]) -> None:
+    def send(self, row: int, point: Spot) -> None:
         """Let a robot drive to `point` in m; what it drove to before is forgotten."""
 
     def stop(self, row: int) -> None:
@@ -57,11 +58,13 @@ class RouteTransport:
         self._outcomes: list[DriveEnd] = []
         world.events.on("action_completed", self._ended)
 
-    def send(self, row: int, point: tuple[float, float]) -> None:
+    def send(self, row: int, point: Spot) -> None:
         """Let a robot drive to `point` in m; what it drove to before is forgotten."""
         self.stop(row)
         # A place is for being there: turning to some heading would only take time.
-        action = MoveTo(Pose((*point, float(self._world.position[row, 2]))), 0.0, False, route=True)
+        storeys = len(point) == 3
+        height = point[2] if storeys else float(self._world.position[row, 2])
+        action = MoveTo(Pose((*point[:2], height)), 0.0, False, route=True, keep_height=storeys)
         self._drives[row] = action
         self._world.actions.add(row, action)
 

@@ -99,7 +99,7 @@ class Rounds:
     def _until_pick(self, couriers: list[Courier], busy: list[tuple[int, float]], begins: Ints) -> Floats:
         """Return how many m (R, O) each robot drives until it is at `begins`; what it has to do already comes first."""
         rows = np.array([courier.row for courier in couriers], np.int64)
-        lengths = self._places.lengths_from(self._world.position[rows, :2], begins)
+        lengths = self._places.lengths_from(self._world.position[rows], begins)
         for index, (courier, (place, left)) in enumerate(zip(couriers, busy, strict=True)):
             for order in courier.plan:
                 stops = self._book.stops[order]
@@ -114,14 +114,14 @@ class Rounds:
         ends = np.asarray(goals, np.int64)
         if place != NOWHERE:
             return self._places.between(np.full(len(ends), place), ends)
-        return self._places.lengths_from(self._world.position[[courier.row], :2], ends)[0]
+        return self._places.lengths_from(self._world.position[[courier.row]], ends)[0]
 
     def _ahead(self, courier: Courier) -> tuple[int, float]:
         """Return where a robot will have done what it does, and how many m it drives until then."""
         if courier.task is not Task.ORDER:
             return NOWHERE, 0.0
         stops = self._book.stops[courier.order][courier.leg :]
-        here = self._world.position[[courier.row], :2]
+        here = self._world.position[[courier.row]]
         left = float(self._places.lengths_from(here, stops[:1])[0, 0]) + self._places.length_of(stops)
         # It is at work even where it has arrived: 0 would mean that it has nothing to do.
         return stops[-1], max(left, 1e-9)

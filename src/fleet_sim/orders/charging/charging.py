@@ -99,7 +99,7 @@ class Charging:
         """Send a robot that has nothing else to do to a charger, or let it queue for one."""
         self._wanted.discard(courier.row)
         courier.task = Task.CHARGE
-        place = self._chargers.take(courier.row, self._world.position[courier.row, :2])
+        place = self._chargers.take(courier.row, self._world.position[courier.row])
         # It keeps its task while it queues, so that no order is given to it meanwhile.
         if place is None:
             courier.place = NO_PLACE
@@ -113,7 +113,7 @@ class Charging:
         # A copy: the queue gets shorter while it is walked.
         for row in list(self._queue):
             courier = self._fleet.couriers[row]
-            place = self._chargers.take(row, self._world.position[row, :2])
+            place = self._chargers.take(row, self._world.position[row])
             if place is not None:
                 self._queue.remove(row)
                 self._fleet.drive(courier, place)

@@ -169,7 +169,7 @@ class PodCrew:
             self._fleet.drive(courier, bench.place)
 
     def _nearest(self, bench: Workbench, rows: list[int]) -> int:
-        lengths = self._places.lengths_from(self._world.position[rows, :2], [bench.place])[:, 0]
+        lengths = self._places.lengths_from(self._world.position[rows], [bench.place])[:, 0]
         return rows[int(lengths.argmin())]
 
     def _free_station(self, leaving: int, station: int) -> None:

@@ -173,7 +173,7 @@ class PodRounds:
         index, coming = found
         place = self._place_numbers(places[[index]])
         rows = [courier.row for courier in idle]
-        ways = self._places.lengths_from(self._world.position[rows, :2], place)[:, 0]
+        ways = self._places.lengths_from(self._world.position[rows], place)[:, 0]
         nearest = int(ways.argmin())
         if not np.isfinite(ways[nearest]):
             return None
