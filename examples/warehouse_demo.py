@@ -29,6 +29,7 @@ from fleet_sim_msgs.msg import FleetState, RobotState
 from fleet_sim_msgs.srv import TakePicture
 
 PATIENCE = 30.0
+LONGEST_START = 180.0
 """Timeout in s for the simulation to start, to respond or to end."""
 
 PLAIN_PERIOD = 2.0
@@ -119,7 +120,7 @@ class Watcher(Node):
         """Save a picture from above; return a line with the result."""
         request = TakePicture.Request(width=720, height=1200, view="top_down")
         answer = self.pictures.call_async(request)
-        if not self.until(answer.done, PATIENCE):
+        if not self.until(answer.done, LONGEST_START):
             return "no picture: the simulation did not answer"
         taken = answer.result()
         if not taken.success:
@@ -192,11 +193,20 @@ def launched(log: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.wait(PATIENCE)
 
 
+def has_begun(fleet: FleetState | None) -> bool:
+    """Return whether the simulation has made a step."""
+    return fleet is not None and (fleet.header.stamp.sec > 0 or fleet.header.stamp.nanosec > 0)
+
+
 def watch(process: subprocess.Popen[bytes], watcher: Watcher, duration: float) -> bool:
     """Show the fleet for `duration` s or until Ctrl-C; return whether the simulation ran."""
     started = watcher.until(lambda: watcher.fleet is not None or process.poll() is not None, PATIENCE)
     if not started or watcher.fleet is None:
         return False
+    if not has_begun(watcher.fleet):
+        # Counted from here, a slow machine would show only robots that stand.
+        print("starting; the first run on a machine compiles code", flush=True)
+        watcher.until(lambda: has_begun(watcher.fleet) or process.poll() is not None, LONGEST_START)
     screen = Screen(sys.stdout)
     end = time.monotonic() + duration
     try:
@@ -205,7 +215,7 @@ def watch(process: subprocess.Popen[bytes], watcher: Watcher, duration: float) -
             screen.show(shown, watcher.goals)
             watcher.until(lambda shown=shown: watcher.fleet is not shown, min(left, 0.5))
     except KeyboardInterrupt:
-        print("\nctrl-c: one picture, then it ends")
+        print("\nCtrl-C: saving a picture, then stopping")
     screen.finish(watcher.fleet, watcher.goals)
     return process.poll() is None
 

@@ -15,7 +15,7 @@ RUN = Path(__file__).parents[1] / "bench" / "run.py"
 
 def test_every_size_is_measured_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(RUN.parent))
-    from plan import Plan  # the folder of the benchmark is no package
+    from plan import Plan  # the folder of the benchmark is not a package
 
     cases = Plan((10, 20), quick=False, steps=1).compared()
     assert len(set(cases)) == 2 * 2 * 2 * 2

@@ -250,14 +250,14 @@ def test_a_file_that_is_not_as_it_was_written_is_refused(kept: tuple[Sim, Path])
     data = file.read_bytes()
     for length in (0, 10, 60, 100, len(data) // 2, len(data) - 1):
         file.write_bytes(data[:length])
-        refused(sim, file, "cut off|no state file")
+        refused(sim, file, "cut off|not a state file")
     for place in range(90, len(data), 4001):
         file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         refused(sim, file, "damaged or was changed")
     file.write_bytes(data.replace(b"state 1", b"state 9", 1))
     refused(sim, file, "its format is version '9', and this fleet_sim reads version 1")
     file.write_bytes(b"\x80\x04pickle")
-    refused(sim, file, "no state file")
+    refused(sim, file, "not a state file")
     refused(sim, file.with_name("none"), "No such file")
 
 

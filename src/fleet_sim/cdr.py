@@ -134,7 +134,7 @@ class ByteTemplate:
         if list(map(len, pieces)) != [end - start for start, end in spans]:
             raise ValueError("a message has another length than its layout")
         taken = self._joined(pieces)
-        # What is no number says which robots and frames they are of.
+        # What is not a number says which robots and frames they are of.
         if not np.array_equal(taken[~self._number_mask], self._bytes[~self._number_mask]):
             raise ValueError("a message has other names than its layout")
         self._bytes[:] = taken

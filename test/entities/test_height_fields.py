@@ -130,7 +130,7 @@ def test_a_picture_has_its_largest_y_on_top(make_sim: Maker, tmp_path: Path) -> 
         np.testing.assert_allclose(found.points[:, 2], [2.0, 0.4, 0.0], atol=1e-9)
     image.fromarray(np.zeros((3, 4, 3), np.uint8)).save(tmp_path / "colors.png")
     shape = fs.ShapeParams("heightfield", height_image=str(tmp_path / "colors.png"))
-    with pytest.raises(fs.InvalidValueError, match="no grayscale picture"):
+    with pytest.raises(fs.InvalidValueError, match="not a grayscale picture"):
         make_sim().spawn(fs.SimObjectSpawnParams(shape, shape, pickable=False))
 
 

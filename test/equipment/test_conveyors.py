@@ -31,7 +31,7 @@ def test_what_lies_on_a_belt_goes_to_its_end(sim: fs.MultiRobotSimulationCore) -
     for command in (RunConveyors(names=("belt", "on"), running=False), RunConveyors(names=("belt",), speed=math.nan)):
         answer = sim.inbox.put(command)
         sim.step_once()
-        assert answer.exception() is not None or answer.result().rejected == {"on": "it is no conveyor"}
+        assert answer.exception() is not None or answer.result().rejected == {"on": "it is not a conveyor"}
     assert on.get_pose().position[1] == pytest.approx(0.0, abs=1e-9)
     sim.inbox.put(RunConveyors(names=("belt",), speed=1.0))
     for _ in range(40):

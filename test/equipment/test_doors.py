@@ -120,7 +120,7 @@ def test_commands_name_doors_and_refuse_what_is_none(sim: Sim) -> None:
     rejected = answer.result().rejected
     assert set(rejected) == {"door", "door_b", "robot", "gate"} and answer.result().accepted_names == ("door",)
     assert rejected["gate"] == "there is no door of that name"
-    assert "second leaf" in rejected["door_b"] and rejected["robot"] == "it is no door"
+    assert "second leaf" in rejected["door_b"] and rejected["robot"] == "it is not a door"
     doors: Doors = sim.features.use("door")
     assert len(doors.rows) == 1
 

@@ -74,7 +74,7 @@ def test_doors_of_a_lift_and_unknown_floors_are_refused(sim: Sim) -> None:
     ]
     sim.step_once()
     reasons = [next(iter(answer.result().rejected.values())) for answer in answers]
-    assert reasons[0] == reasons[2] == "it is no lift" and "L3" in reasons[1] and "door of a lift" in reasons[3]
+    assert reasons[0] == reasons[2] == "it is not a lift" and "L3" in reasons[1] and "door of a lift" in reasons[3]
     lifts: Lifts = sim.features.use("lift")
     assert lifts.refused == 3 and not way.is_busy
     with pytest.raises(fs.InvalidValueError, match="build_lift"):

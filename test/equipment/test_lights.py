@@ -74,7 +74,7 @@ def test_what_is_no_light_or_no_color_is_refused(sim: Sim) -> None:
     sim.spawn(fs.SimObjectSpawnParams(POST, POST, fs.Pose((1.0, 0.0, 0.5)), name="post"))
     answer = sim.inbox.put(SwitchLights(names=("lamp", "post", "nobody"), lit=False))
     sim.step_once()
-    assert answer.result().rejected == {"post": "it is no light", "nobody": "unknown robot"}
+    assert answer.result().rejected == {"post": "it is not a light", "nobody": "unknown robot"}
     for wrong in ({"color": (2.0, 0.0, 0.0)}, {"color": (1.0, 0.0)}, {"blink": -1.0}, {"blink": float("nan")}):
         refused = sim.inbox.put(SwitchLights(names=("lamp",), **wrong))
         sim.step_once()

@@ -78,7 +78,7 @@ class LiveNode:
         weakref.finalize(self, _end, self.node, executor, self.workers)
 
     def check(self) -> None:
-        """Wait for two steps; raise AssertionError where a thread has died, or a column holds what is no number."""
+        """Wait for two steps; raise AssertionError where a thread has died, or a column holds what is not a number."""
         sim = self.node.simulation
         for _ in range(2):
             sim.between_steps(lambda: check_columns(sim)).result(PATIENCE)

@@ -49,7 +49,7 @@ VALUES: tuple[Any, ...] = (
 
 BEYOND_SCHEMAS = (
     # Names that must exist or be free, and files.
-    r"there is no |unknown |is already |is taken|no file|must name|must not be empty|duplicate",
+    r"there is no |unknown |is already |is taken|no file|not a |must name|must not be empty|duplicate",
     # What a class of its own reads: its parameters are those of the type that the entry names.
     r"\.actions\[|controller|sensors?\b|features?\b",
     # Numbers that are compared with others: the extent of the world, unit quaternions, sizes of bodies.

@@ -25,7 +25,7 @@ def new_simulation(**settings: object) -> MultiRobotSimulationCore:
 
 
 def check_columns(sim: MultiRobotSimulationCore) -> None:
-    """Raise AssertionError where a column of a living entity holds what is no number, or an orientation is none."""
+    """Raise AssertionError where a column of a living entity holds what is not a number, or an orientation is none."""
     world = sim.world
     rows = world.rows
     for table_name, table in world.tables.items():
@@ -33,7 +33,7 @@ def check_columns(sim: MultiRobotSimulationCore) -> None:
         for name, column, values in table.columns():
             # Some begin as nan, which stands for nothing yet.
             if values.dtype.kind == "f" and not np.isnan(column.default).any():
-                assert not np.isnan(values[chosen]).any(), f"{table_name}.{name} is no number"
+                assert not np.isnan(values[chosen]).any(), f"{table_name}.{name} is not a number"
     for name in ("position", "velocity", "angular_velocity"):
         assert np.isfinite(getattr(world, name)[rows]).all(), f"{name} is not finite"
     norms = np.linalg.norm(world.orientation[rows], axis=1)

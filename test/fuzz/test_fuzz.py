@@ -58,7 +58,7 @@ MUTANTS = {
 
 @pytest.fixture(scope="module")
 def targets() -> Iterator[ModuleType]:
-    """Return the module with all targets; the folder of the fuzzer is no package."""
+    """Return the module with all targets; the folder of the fuzzer is not a package."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
         yield importlib.import_module("fuzz_targets")

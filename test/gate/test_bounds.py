@@ -1,4 +1,4 @@
-"""No number that comes in, and nothing that is made of it, puts into the columns what is no number."""
+"""No number that comes in, and nothing that is made of it, puts into the columns what is not a number."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_orders_that_pods_cannot_serve_are_refused_and_counted(tmp_path: Path) -
         for settings, error, message in (
             ({"lines": {"coffee": 1}}, fs.UnknownNameError, "unknown sku 'coffee'"),
             ({"lines": {"tea": 51}}, fs.InvalidValueError, "51 items of 'tea' are asked for, 50 fit on all pods"),
-            ({"lines": {"tea": 1}, "drop": "plug"}, fs.InvalidValueError, "'plug' is no workstation"),
+            ({"lines": {"tea": 1}, "drop": "plug"}, fs.InvalidValueError, "'plug' is not a workstation"),
             ({"lines": {"tea": 1}, "drop": "lefd"}, fs.UnknownNameError, "Did you mean 'left'"),
             ({"lines": {"tea": 1}, "pick": "left"}, fs.ConfigError, "pick: an order of lines has none"),
             ({"lines": {"tea": 1}, "load": 3.0}, fs.ConfigError, "load: an order of lines has none"),

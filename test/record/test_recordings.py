@@ -216,7 +216,7 @@ def test_what_is_no_recording_is_refused(
     wrong = tmp_path / "wrong.mcap"
     wrong.write_bytes(b"not MCAP")
     assert main(["replay", str(wrong)]) == 1
-    assert "no MCAP file" in capsys.readouterr().err
+    assert "not an MCAP file" in capsys.readouterr().err
     data, seen, refused = recorded[0].read_bytes(), recorded[1][-1], 0
     # Bytes changed anywhere are noticed, or were none that are read: nothing else is shown than what was recorded.
     for place in range(50, len(data), len(data) // 40):

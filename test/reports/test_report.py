@@ -176,7 +176,7 @@ def test_mistakes_are_one_clear_error(
 def test_a_file_that_is_no_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "other.json").write_text("{}")
     assert main(["report", str(tmp_path / "other.json")]) == 1
-    assert "other.json: is no run file: expected the format 'fleet_sim run 1'" in capsys.readouterr().err
+    assert "other.json: is not a run file: expected the format 'fleet_sim run 1'" in capsys.readouterr().err
 
 
 def test_figures_that_nobody_knows_are_shown_by_their_keys(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_the_same_task_again_and_requests_without_sense_change_nothing(sim: Sim)
         sim.step_once()
         assert "car" in answer.result().rejected
     assert slotcars.refused == 8 and slotcars.tasks(car.row).left == left == [Waypoint(3.0, 0.0)]
-    with pytest.raises(fs.InvalidValueError, match="no slotcar"):
+    with pytest.raises(fs.InvalidValueError, match="not a slotcar"):
         sim.spawn(fs.SimObjectSpawnParams(name="box", features={"slotcar": {}}))
 
 

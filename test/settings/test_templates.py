@@ -52,7 +52,7 @@ def test_it_is_known_which_variables_were_asked_for(tmp_path: Path) -> None:
     assert variables.known == {"width", "height"}
     with pytest.raises(ConfigError, match=r"heigth: its templates have no such variable. Did you mean 'height'"):
         variables.check_used(str(path))
-    with pytest.raises(ConfigError, match="width: it is no template"):
+    with pytest.raises(ConfigError, match="width: it is not a template"):
         Variables({"width": 1}).check_used("x.yaml")
 
 

@@ -18,7 +18,7 @@ HOURS = 2.0
 
 @pytest.fixture
 def soak(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the module that judges; the folder of the soak is no package."""
+    """Return the module that judges; the folder of the soak is not a package."""
     monkeypatch.syspath_prepend(str(HERE))
     import soak_verdict
 

@@ -1,4 +1,4 @@
-"""Examples as modules: they are programs in a folder that is no package."""
+"""Examples as modules: they are programs in a folder that is not a package."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_a_template_takes_values(tmp_path: Path) -> None:
 
 
 def test_values_for_a_file_that_is_no_template_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="width: it is no template"):
+    with pytest.raises(ConfigError, match="width: it is not a template"):
         config_from_yaml(written(tmp_path, MILL), width=6)
 
 

@@ -169,7 +169,7 @@ def test_a_run_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "value", "reason"),
     [
-        (["format"], "other", "is no run file: expected the format 'fleet_sim run 1'"),
+        (["format"], "other", "is not a run file: expected the format 'fleet_sim run 1'"),
         (["series"], [], "series: must be a mapping"),
         (["series", "time_s"], ["a"], "series.time_s: must be a list of finite numbers"),
         (["series", "tasks_done"], [1, 2], "series.tasks_done: must have 1 numbers, got 2"),
@@ -197,7 +197,9 @@ def test_wrong_run_files_are_refused(tmp_path: Path, keys: list[str], value: obj
         read_run(tmp_path / "run.json")
 
 
-@pytest.mark.parametrize(("text", "reason"), [("[1]", "is no run file"), ("{", "is not valid JSON"), ("NaN", "no run")])
+@pytest.mark.parametrize(
+    ("text", "reason"), [("[1]", "is not a run file"), ("{", "is not valid JSON"), ("NaN", "not a run")]
+)
 def test_other_files_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(ConfigError, match=reason):

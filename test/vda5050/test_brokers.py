@@ -182,7 +182,7 @@ def test_users_and_certificates_are_asked_for(tmp_path: Path) -> None:
 
 CONNACK = b"\x20\x02\x00\x00"
 BROKEN = (
-    b"\x30\x05\x00\x03\xff/o",  # a topic that is no text
+    b"\x30\x05\x00\x03\xff/o",  # a topic that is not a text
     b"\x30\x05\x00\x03a/o",  # one that nobody has subscribed to
     b"\x30\x04\x00\xffab",  # one that is longer than the message
     b"\x50\x01\x00\x62\x01\x00\x90\x01\x00",  # parts of answers

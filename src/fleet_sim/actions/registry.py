@@ -101,7 +101,7 @@ def describe_action(action: Action) -> dict[str, Any]:
     """Return `action` as plain data, its `type` and parameters, of which `parse_action_goal` makes an equal one.
 
     Parameters are read from the attributes of their names. Raises InvalidValueError for a class that is not registered,
-    and for a parameter that is no plain value.
+    and for a parameter that is not a plain value.
     """
     cls = type(action)
     name = next((name for name, known in ACTIONS.known().items() if known is cls), None)

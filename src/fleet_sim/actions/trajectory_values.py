@@ -36,7 +36,7 @@ def read_tolerances_by_name(value: Tolerance, names: tuple[str, ...], what: str)
     if isinstance(value, Mapping):
         unknown = [name for name in value if name not in names]
         if unknown:
-            raise InvalidValueError(f"{what}: {unknown[0]!r} is no joint of the trajectory: {', '.join(names)}")
+            raise InvalidValueError(f"{what}: {unknown[0]!r} is not a joint of the trajectory: {', '.join(names)}")
         places, given = [names.index(name) for name in value], list(value.values())
     else:
         places, given = list(range(len(names))), np.broadcast_to(value, (len(names),)).tolist()

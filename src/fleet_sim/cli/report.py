@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     check_page(args.out)
     if args.csv:
         check_table(args.csv)
-    # An empty name is no file that was asked for.
+    # An empty name is not a file that was asked for.
     for file in filter(None, (args.out, args.csv)):
         check_target(file)
     runs = [read_run(file) for file in (args.run, args.other) if file is not None]

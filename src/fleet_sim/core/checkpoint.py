@@ -54,7 +54,7 @@ class Checkpoints:
         self._beginnings: dict[str, Any] = {}
 
         self.forms = Forms()
-        """How state files write what is no plain value."""
+        """How state files write what is not a plain value."""
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -176,7 +176,7 @@ def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) ->
         raise ConfigError(f"not JSON: {str(error)[:200]}", source=str(path), path=f"line {number}") from error
     if not isinstance(data, dict) or set(data) != set(keys):
         raise ConfigError(f"expected {', '.join(keys)}, got {brief(data)}", source=str(path), path=f"line {number}")
-    # A bool is an int in Python, but true is no number in JSON.
+    # A bool is an int in Python, but true is not a number in JSON.
     tick, timestep, in_step = data.get("tick", 0), data.get("timestep", 1.0), data.get("in_step", False)
     wrong = ""
     if not isinstance(tick, int) or isinstance(tick, bool) or tick < 0:

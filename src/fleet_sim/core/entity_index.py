@@ -82,7 +82,7 @@ class EntityIndex:
         return rows
 
     def check_new(self, names: Iterable[str | None]) -> None:
-        """Raise DuplicateNameError if a name is taken or given twice, InvalidValueError for what is no name."""
+        """Raise DuplicateNameError if a name is taken or given twice, InvalidValueError for what is not a name."""
         names = list(names)
         known = {*names} if all(map(_HASHABLE.__contains__, map(type, names))) else {""}
         known.discard(None)

@@ -33,7 +33,7 @@ class Geometry:
 
 
 def half_extents_of(shape: Geometry) -> Vector:
-    """Return the half extents of a shape that is no mesh, as `spatial.shapes` defines them."""
+    """Return the half extents of a shape that is not a mesh, as `spatial.shapes` defines them."""
     radius = shape.radius
     if shape.kind == ShapeKind.SPHERE:
         return radius, radius, radius

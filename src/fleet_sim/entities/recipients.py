@@ -141,7 +141,7 @@ def shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:
 
 
 def keep_sane(to: Recipients, linear: Floats, angular: Floats) -> tuple[Floats, Floats]:
-    """Reject those of `to` whose velocity is no number or too large; return the velocities (K, 3) of the others."""
+    """Reject those of `to` whose velocity is not a number or too large; return the velocities (K, 3) of the others."""
     # The usual case. Looking at rows of three numbers takes several times as long as looking at all of them.
     # Of a number that is none, comparisons are false.
     if np.abs(linear).max(initial=0.0) <= LARGEST_SPEED and np.abs(angular).max(initial=0.0) <= LARGEST_SPEED:

@@ -145,5 +145,5 @@ def _in_body(across: float, along: float, cosine: float, sine: float) -> tuple[f
 
 @inlined
 def _limited(value: float) -> float:
-    # As `np.clip`: what is no number stays that.
+    # As `np.clip`: what is not a number stays that.
     return -LIMIT if value < -LIMIT else LIMIT if value > LIMIT else value

@@ -32,7 +32,7 @@ class Conveyors:
         table = self._table
         speed = None if order.speed is None else as_float(order.speed, "speed", low=-LARGEST_SPEED, high=LARGEST_SPEED)
         to = Recipients(self._world, order.names)
-        to.keep(table.present[to.rows], "it is no conveyor")
+        to.keep(table.present[to.rows], "it is not a conveyor")
         table.running[to.rows] = bool(order.running)
         if speed is not None:
             table.speed[to.rows] = speed

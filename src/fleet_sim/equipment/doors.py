@@ -91,7 +91,7 @@ class Doors(FeatureRows[DoorColumns]):
     def move(self, order: MoveDoors) -> CommandAck:
         """Carry out a MoveDoors."""
         to = Recipients(self._world, order.names)
-        to.keep(self._table.present[to.rows], "it is no door")
+        to.keep(self._table.present[to.rows], "it is not a door")
         to.keep(self._table.leader[to.rows] == NO_ROW, "it is the second leaf of a door, which has another name")
         to.keep(self._table.lift[to.rows] == NO_ROW, "it is a door of a lift, which opens it where it stops")
         command(self._table, to.rows, bool(order.open))

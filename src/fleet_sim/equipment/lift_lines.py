@@ -156,7 +156,7 @@ class LiftLines:
             check_row(self._world, robot)
         for place in places.values():
             if not (isinstance(place, WaitingPlace) and type(place.floor) is int and np.isfinite(place).all()):
-                raise StateFileError(f"lift_lines: {place!r} is no place to wait at"[:200])
+                raise StateFileError(f"lift_lines: {place!r} is not a place to wait at"[:200])
 
     def _removed(self, rows: Rows) -> None:
         for row in rows.tolist():

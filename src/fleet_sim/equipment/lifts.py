@@ -124,7 +124,7 @@ class Lifts(FeatureRows[LiftColumns]):
         row = int(self._world.index.rows_named([name])[0])
         try:
             if row not in self._plans:
-                raise InvalidValueError("it is no lift")
+                raise InvalidValueError("it is not a lift")
             act(row)
         except FleetSimError as error:
             self.refused += 1

@@ -26,7 +26,7 @@ class Lights(FeatureRows[LightColumns]):
         color = None if order.color is None else _checked_color(order.color)
         blink = None if order.blink is None else as_float(order.blink, "blink", low=0.0, high=FASTEST_BLINK)
         to = Recipients(self._world, order.names)
-        to.keep(table.present[to.rows], "it is no light")
+        to.keep(table.present[to.rows], "it is not a light")
         began = bool(order.lit) & ~table.switched_on[to.rows]
         table.switched_on[to.rows] = bool(order.lit)
         if color is not None:

@@ -97,7 +97,7 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         wrong = next((key for key in value if not isinstance(key, str)), None)
         if wrong is not None:
-            raise StateFileError(f"{where}: the key {wrong!r} is no text")
+            raise StateFileError(f"{where}: the key {wrong!r} is not a text")
         return {key: _plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item, f"{where}[{index}]") for index, item in enumerate(value)]

@@ -66,7 +66,7 @@ class WorldForms:
         name, row, generation, label = saved
         cls = ENTITIES.get(name)
         if cls is None or type(row) is not int or type(generation) is not int or not 0 <= row < len(self.kept_mask):
-            raise StateFileError(f"{brief(saved)} is no entity")
+            raise StateFileError(f"{brief(saved)} is not an entity")
         known = self._world.handles[row] if self.kept_mask[row] else None
         # The same entity stays the same object: users hold it.
         if type(known) is cls and known.place == (row, generation):

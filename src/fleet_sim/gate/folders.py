@@ -34,7 +34,7 @@ class OperatorFolder:
         """Return where to write a file called `name`, new or in place of an older one; raises as `file_to_read`."""
         file = self._below(name)
         if file.exists() and not file.is_file():
-            raise InvalidValueError(f"{brief(name)} is no file")
+            raise InvalidValueError(f"{brief(name)} is not a file")
         if not file.parent.is_dir():
             raise InvalidValueError(f"the folder of {brief(name)} does not exist")
         if not file.exists() and sum(1 for _ in file.parent.glob(f"*{self._suffix}")) >= MOST_FILES:

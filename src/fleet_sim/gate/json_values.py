@@ -16,14 +16,14 @@ def json_in(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidValueError(f"{what} is no JSON: {str(error)[:200]}") from error
+        raise InvalidValueError(f"{what} is not valid JSON: {str(error)[:200]}") from error
 
 
 def mapping_in(text: str | bytes, what: str) -> dict[str, Any]:
     """Return the mapping that `text` stands for; raises InvalidValueError naming `what`."""
     content = json_in(text, what)
     if not isinstance(content, dict):
-        raise InvalidValueError(f"{what} is no mapping: {brief(content)}")
+        raise InvalidValueError(f"{what} is not a mapping: {brief(content)}")
     return content
 
 

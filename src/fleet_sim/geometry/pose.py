@@ -24,7 +24,7 @@ def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]
         given = tuple(value)
         # Some versions of NumPy make a number of an array that has one.
         if any(getattr(number, "ndim", 0) for number in given):
-            raise TypeError("an array is no number")
+            raise TypeError("an array is not a number")
         numbers = tuple(map(float, given))
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{what}: expected {count} numbers {names}, got {value!r}") from error

@@ -48,7 +48,9 @@ def image_heights(path: str, white: float) -> Heights:
         raise InvalidValueError(f"height_image: {path!r} cannot be read: {error}") from error
     # Colors would have to be weighed into heights, and nobody said how.
     if mode != "L" and mode not in _SIXTEEN_BITS:
-        raise InvalidValueError(f"height_image: {path!r} is no grayscale picture of 8 or 16 bits, but of mode {mode!r}")
+        raise InvalidValueError(
+            f"height_image: {path!r} is not a grayscale picture of 8 or 16 bits, but of mode {mode!r}"
+        )
     _check_grid(pixels, "height_image")
     # Pictures begin at the top, which is the largest y of a map seen from above.
     return tuple(map(tuple, (white / (255.0 if mode == "L" else 65535.0) * pixels[::-1]).tolist()))

@@ -48,7 +48,7 @@ def load_robot_model(
         status = os.stat(given)
     except (OSError, ValueError):
         status = None
-    # A folder or a device is no file, though it has a time and a size.
+    # A folder or a device is not a file, though it has a time and a size.
     if status is None or not stat.S_ISREG(status.st_mode):
         raise _no_file(Path(given))
     key = given, status.st_mtime_ns, status.st_size, folders, limits or MeshLimits()

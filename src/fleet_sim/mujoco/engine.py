@@ -151,7 +151,7 @@ class MujocoEngine:
         return int(found[0]) if len(found) else NO_ROW
 
     def floor_id(self) -> int:
-        """Return -1: the floor is no entity, and has no number."""
+        """Return -1: the floor is not an entity, and has no number."""
         return -1
 
     def pose_written(self, rows: Rows) -> None:

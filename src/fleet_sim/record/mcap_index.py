@@ -161,7 +161,7 @@ class McapIndex:
     def _read_all(self) -> None:
         size = os.fstat(self._stream.fileno()).st_size
         if self._stream.read(len(MAGIC)) != MAGIC:
-            raise self._refuse("it is no MCAP file: it does not begin as one")
+            raise self._refuse("it is not an MCAP file: it does not begin as one")
         at = len(MAGIC)
         # What a killed run wrote last may have been cut off anywhere; all before it counts.
         while at + _HEAD.size <= size:

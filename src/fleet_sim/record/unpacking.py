@@ -126,7 +126,7 @@ class FleetReader:
         """Return all of it as a snapshot."""
         roster, index, count = self.roster, self._index, len(self.roster.names)
         if not all(np.isfinite(array).all() for array in (self._positions, self._orientations, self._joints)):
-            raise InvalidValueError("a pose or a joint is no number")
+            raise InvalidValueError("a pose or a joint is not a number")
         carriers, colors = np.full(count, -1, np.int64), np.full((count, 4), -1.0)
         for name, carrier in self._details.get("carried", {}).items():
             carriers[index[name]] = index[carrier]

@@ -107,7 +107,7 @@ class Row(NamedTuple):
     @property
     def change(self) -> float | None:
         """How much larger the second value is, as a share of the first; None where that cannot be said."""
-        # A share of nothing is no number; the caller says how much it grew by.
+        # A share of nothing is not a number; the caller says how much it grew by.
         if len(self.values) < 2 or self.values[0] is None or self.values[1] is None or not self.values[0]:
             return None
         return (self.values[1] - self.values[0]) / abs(self.values[0])

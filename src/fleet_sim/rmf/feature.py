@@ -49,7 +49,7 @@ class SlotcarFeature(Feature[SlotcarSettings, SlotcarColumns]):
         world = part.world
         for row in np.asarray(rows).tolist():
             if world.kind[row] != KIND_AGENT or world.motion.law[row] == 0:
-                raise InvalidValueError(f"{world.label(row)!r} cannot drive, so it is no slotcar")
+                raise InvalidValueError(f"{world.label(row)!r} cannot drive, so it is not a slotcar")
             if is_steered(world, row):
                 raise InvalidValueError(f"{world.label(row)!r} is steered like a car; slotcars turn on the spot")
 

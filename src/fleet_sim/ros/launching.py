@@ -162,7 +162,7 @@ def _say(lines: Sequence[str], declared: list[str], context: LaunchContext) -> l
 def lines_to_try(lines: Sequence[str], prefix: str, robots: str) -> list[str]:
     """Return `lines` with NS replaced, without those for a simple robot that is not among the first `robots`.
 
-    `robots` is an argument of the launch; where it is no number, all lines are kept.
+    `robots` is an argument of the launch; where it is not a number, all lines are kept.
     """
     count = int(robots) if robots.isdecimal() else None
     kept = []

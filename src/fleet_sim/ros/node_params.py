@@ -73,7 +73,7 @@ def completed(scenario: Mapping[str, Any], *, source: str = "") -> dict[str, Any
     given: dict[str, Any] = dict(as_scenario(scenario))
     if is_scenario(given):
         settings = simulation_in(given)
-        # What is no mapping is refused by the reader of the settings.
+        # What is not a mapping is refused by the reader of the settings.
         given["simulation"] = {"gui": False, **settings} if isinstance(settings, Mapping) else settings
     else:
         given = {"gui": False, **given}

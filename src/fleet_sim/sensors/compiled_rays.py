@@ -130,7 +130,7 @@ def _pierced(line: Line, boxes: Floats, box: int) -> float:
     for axis in range(3):
         origin, inverse = line[axis], line[3 + axis]
         one, other = (boxes[box, axis] - origin) * inverse, (boxes[box, 3 + axis] - origin) * inverse
-        # NaN, which is no number, differs from itself.
+        # NaN, which is not a number, differs from itself.
         if one == one and other == other:
             enter, leave = max(enter, min(one, other)), min(leave, max(one, other))
     slack = NEAR_ZERO * (1.0 + (abs(enter) if abs(enter) < math.inf else 0.0))

@@ -175,7 +175,7 @@ class Expression:
 def combined(symbol: str, left: Any, right: Any) -> Any:
     """Return `left symbol right`, such as 2 + 3; lists are combined item by item, as arrays are.
 
-    Raises ValueError for what is no number, for lists of other lengths, and for results that are too large.
+    Raises ValueError for what is not a number, for lists of other lengths, and for results that are too large.
     """
     sides = [len(side) for side in (left, right) if isinstance(side, list)]
     if sides:

@@ -23,7 +23,7 @@ from fleet_sim.settings.types import shown
 LARGEST_FILE = 64 * 2**20
 """Bytes of a configuration."""
 LONGEST_NUMBER = 1000
-"""Characters of a number, or of anything else that is written without quotes and is no text."""
+"""Characters of a number, or of anything else that is written without quotes and is not a text."""
 _OF_NUMBERS = frozenset("0123456789+-._:eE")
 MOST_FILES = 1000
 """Read for one configuration, counted each time they are included."""

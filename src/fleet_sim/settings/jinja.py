@@ -50,7 +50,7 @@ class WorldTemplate:
     """A template that was checked; `names` are the variables it asks for."""
 
     def __init__(self, text: str, source: str) -> None:
-        """Raises ConfigError for what is no template, or not allowed in one."""
+        """Raises ConfigError for what is not a template, or not allowed in one."""
         self._source = source
         self._environment = _Environment()
         try:

@@ -28,7 +28,7 @@ class Variables:
         """Raise ConfigError where a value was given that no file asks for."""
         for name in self.values:
             if name not in self.known:
-                what = "its templates have no such variable" if self.known else "it is no template with variables"
+                what = "its templates have no such variable" if self.known else "it is not a template with variables"
                 raise ConfigError(f"{name}: {what}.{did_you_mean(name, self.known)}", source=source)
 
     def inside(self, exported: Mapping[str, Any]) -> Variables:
@@ -65,7 +65,7 @@ def refuse(text: str, source: str) -> None:
 
 
 def render(text: str, variables: Variables, source: str) -> tuple[str, dict[str, Any]]:
-    """Return `text` with its variables filled in, and what it has set; a text that is no template stays as it is.
+    """Return `text` with its variables filled in, and what it has set; a text that is not a template stays as it is.
 
     Raises ConfigError with the line for what is not allowed, for an unknown variable and for what would take too long,
     and MissingDependencyError where Jinja2 is needed and not there.

@@ -47,7 +47,7 @@ class SwarmAgent(NamedBody):
     def __init__(self, config: AgentConfig | Mapping[str, Any], world: SwarmState, name: str | None = None) -> None:
         """Make an agent that is in no world yet: `world.population.append(agent)`, or `world.objects`, puts it there.
 
-        Raises ConfigError for a wrong configuration, and InvalidValueError for what is no world.
+        Raises ConfigError for a wrong configuration, and InvalidValueError for what is not a world.
         """
         if not isinstance(world, SwarmState):
             raise InvalidValueError(f"{type(self).__name__}(config, world): expected a world, got {world!r}")

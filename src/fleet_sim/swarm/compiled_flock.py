@@ -76,7 +76,7 @@ def cells_of(positions: Floats, reach: float, among: Floats | None = None) -> Fl
         return None
     x, y = among[:, 0], among[:, 1]
     low, high = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
-    # What is no number is neither more nor less.
+    # What is not a number is neither more nor less.
     if not all(-_FAR < place < _FAR for place in (*low, *high)):
         return None
     most = _CELLS_PER_POINT * count + _MIN_CELLS

@@ -33,7 +33,7 @@ KINDS: dict[str, PartRegistry[Any]] = {
 def register_dictlike_namespace(key: str) -> None:
     """Let there be parts of kind `key`, of any class, for `register_dictlike_type` and `find_type`.
 
-    A kind that is there stays as it is. Raises InvalidValueError for what is no name.
+    A kind that is there stays as it is. Raises InvalidValueError for what is not a name.
     """
     if not isinstance(key, str) or not key.isidentifier():
         raise InvalidValueError(f"key: must be a name, such as 'planner', got {key!r}")

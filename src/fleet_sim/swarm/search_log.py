@@ -39,7 +39,7 @@ def read_log(search: Search, log: Path) -> list[list[float]]:
         return []
     lines = log.read_text(encoding="utf-8").splitlines()
     try:
-        # A last line that was cut off by an interruption is no JSON: it is refused, not guessed.
+        # A last line that was cut off by an interruption is not valid JSON: it is refused, not guessed.
         head, *entries = [json.loads(line) for line in lines if line]
         known = [[float(value) for value in entry["values"]] for entry in entries]
     except (ValueError, KeyError, TypeError) as error:

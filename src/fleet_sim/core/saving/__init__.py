@@ -1,1 +1,1 @@
-"""States as files: values written as JSON and arrays, the forms of what is no plain value, and the file itself."""
+"""States as files: values written as JSON and arrays, the forms of what is not a plain value, and the file itself."""

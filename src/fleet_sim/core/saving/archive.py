@@ -85,7 +85,7 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], list[AnyArray]]:
 
 def _check_first(line: bytes) -> None:
     if not line.startswith(MAGIC):
-        raise StateFileError("it is no state file: those begin with 'fleet_sim state'")
+        raise StateFileError("it is not a state file: those begin with 'fleet_sim state'")
     version = line[len(MAGIC) :].strip()
     if version != str(VERSION).encode():
         shown = version.decode("ascii", "replace")

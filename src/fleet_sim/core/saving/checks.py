@@ -86,7 +86,7 @@ def check_world(world: World, tables: Tables, names: Any, saved: Any, clock: Any
 def check_row(world: World, row: Any) -> None:
     """Raise StateFileError unless `row` is one of the world's."""
     if type(row) is not int or not 0 <= row < world.capacity:
-        raise StateFileError(f"{brief(row)} is no row")
+        raise StateFileError(f"{brief(row)} is not a row")
 
 
 def check_clock(clock: Any) -> None:
@@ -94,7 +94,7 @@ def check_clock(clock: Any) -> None:
     tick, progress = clock
     pairs = [number for pair in progress.values() for number in pair]
     if not all(type(number) is int and abs(number) < MOST_TICKS for number in (tick, *progress, *pairs)) or tick < 0:
-        raise StateFileError("the time is no number of steps")
+        raise StateFileError("the time is not a number of steps")
 
 
 def _check_names(names: Any, alive: AnyArray) -> None:

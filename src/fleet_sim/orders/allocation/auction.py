@@ -56,7 +56,7 @@ class Auction:
         longer = to_pick.copy()
         with np.errstate(invalid="ignore"):
             longer[:-1] += onward - skipped
-        # Where no way leads, infinite less infinite is no number, and the least of such costs would be that place.
+        # Where no way leads, infinite less infinite is not a number, and the least of such costs would be that place.
         longer[np.isnan(longer)] = np.inf
         # All that comes before is waited for.
         return np.asarray(longer + request.left[robot] + np.append(0.0, np.cumsum(skipped)))

@@ -94,7 +94,9 @@ class Pods:
         if order.drop is not None:
             bench = self.counter.benches.get(self._places.number(order.drop))
             if bench is None or not bench.picks:
-                raise InvalidValueError(f"station {order.drop!r} is no workstation; orders of lines are picked at one")
+                raise InvalidValueError(
+                    f"station {order.drop!r} is not a workstation; orders of lines are picked at one"
+                )
 
     def _promised_to_waiting(self, sku: int) -> int:
         lines = (self.counter.lines_of(self._book.orders[number]) for number in self.counter.known)

@@ -139,7 +139,7 @@ def _of_part(part: Component | None) -> list[Any]:
     # Without settings of its own, whatever it holds may matter.
     names = fields_of(type(part)) if isinstance(part, Configured) else set(vars(part)) - _BOOKKEEPING
     values = {field: getattr(part, field) for field in sorted(names)}
-    # Null among numbers is no number.
+    # Null among numbers is not a number.
     return [name, [values[field] is None for field in free], {k: v for k, v in values.items() if k not in free}]
 
 

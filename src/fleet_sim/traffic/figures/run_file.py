@@ -145,7 +145,9 @@ def read_run(path: str | Path) -> Run:
         raise ConfigError(f"is not valid JSON: {str(error)[:200]}", source=str(file)) from error
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, Mapping) else None
-        raise ConfigError(f"is no run file: expected the format {FORMAT!r}, got {str(found)[:60]!r}", source=str(file))
+        raise ConfigError(
+            f"is not a run file: expected the format {FORMAT!r}, got {str(found)[:60]!r}", source=str(file)
+        )
     reader = _RunReader(file)
     series = reader.mapping(content, "series")
     times = reader.numbers(series, "time_s", "series")

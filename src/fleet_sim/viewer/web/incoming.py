@@ -105,7 +105,7 @@ def reason_to_refuse(message: str | bytes) -> str:
     except (msgspec.DecodeError, ValueError, RecursionError):
         return "a message that is no MessagePack"
     if not isinstance(fields, dict):
-        return "a message that is no map"
+        return "a message that is not a map"
     kind = fields.pop("type", None)
     checks = CHECKS.get(kind) if isinstance(kind, str) else None
     if checks is None:
