@@ -8,14 +8,10 @@ from fleet_sim.entities.feature_handle import FeatureHandle
 from fleet_sim.entities.sim_object import SimObject
 
 
-class Battery(FeatureHandle):
+class Battery(FeatureHandle[BatteryColumns]):
     """A handle of the battery of one entity. Raises StaleHandleError once the entity was removed."""
 
     feature = "battery"
-
-    def __init__(self, owner: SimObject, table: BatteryColumns) -> None:
-        self._owner = owner
-        self._table = table
 
     @property
     def battery_soc(self) -> float:
@@ -26,27 +22,27 @@ class Battery(FeatureHandle):
     def battery_soc(self, level: float) -> None:
         # Named in the error as users know it.
         share = as_float(level, "battery_soc", low=0.0, high=1.0)
-        self._table.energy[self._owner.row] = share * self.capacity
+        self._part.energy[self._owner.row] = share * self.capacity
 
     @property
     def energy(self) -> float:
         """Stored energy in J."""
-        return float(self._table.energy[self._owner.row])
+        return float(self._part.energy[self._owner.row])
 
     @property
     def capacity(self) -> float:
         """Stored energy in J when it is full."""
-        return float(self._table.full_energy[self._owner.row])
+        return float(self._part.full_energy[self._owner.row])
 
     @property
     def power(self) -> float:
         """Power in W into the battery in the last step; negative while it discharges."""
-        return float(self._table.power[self._owner.row])
+        return float(self._part.power[self._owner.row])
 
     @property
     def is_charging(self) -> bool:
         """Whether it is connected to a charger."""
-        return bool(self._table.charging[self._owner.row])
+        return bool(self._part.charging[self._owner.row])
 
     @property
     def is_empty(self) -> bool:
@@ -55,7 +51,7 @@ class Battery(FeatureHandle):
 
     def set_charging(self, charging: bool = True) -> None:
         """Connect it to a charger, or disconnect it."""
-        self._table.charging[self._owner.row] = bool(charging)
+        self._part.charging[self._owner.row] = bool(charging)
 
     def __repr__(self) -> str:
         charging = ", charging" if self.is_charging else ""

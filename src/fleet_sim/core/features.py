@@ -11,7 +11,6 @@ A simulation has no table and no systems of a feature until the first entity is 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -59,7 +58,7 @@ class FeatureHost(Protocol):
         """The checkpoints; register parts with state outside the columns by `register_late`."""
 
 
-class Feature(ABC, Generic[Settings, Table]):
+class Feature(Generic[Settings, Table]):
     """The interface of a feature to the rest of the package. It has no state: one object serves all simulations."""
 
     doc: ClassVar[str]
@@ -71,9 +70,12 @@ class Feature(ABC, Generic[Settings, Table]):
     table: type[Table]
     """Its columns."""
 
-    @abstractmethod
     def values(self, settings: Settings) -> Mapping[str, Any]:
-        """Return the initial values of an entity with `settings`, by column; omitted columns keep their defaults."""
+        """Return the initial values of an entity with `settings`, by column; omitted columns keep their defaults.
+
+        By default each setting fills the column of its name: override it where names or units differ.
+        """
+        return dict(vars(settings))
 
     def start(self, host: FeatureHost, table: Table) -> object:
         """Add systems, command handlers and rules to a simulation that starts to use the feature.

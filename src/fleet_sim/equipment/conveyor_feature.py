@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System
@@ -19,10 +18,6 @@ class ConveyorFeature(Feature[ConveyorSettings, ConveyorColumns]):
     doc = "Makes its top a belt that carries what lies on it."
     settings = ConveyorSettings
     table = ConveyorColumns
-
-    def values(self, settings: ConveyorSettings) -> Mapping[str, Any]:
-        """Return the columns of a conveyor with `settings`."""
-        return {"speed": settings.speed, "running": settings.running}
 
     def start(self, host: FeatureHost, table: ConveyorColumns) -> Conveyors:
         """Carry before robots move."""

@@ -25,10 +25,6 @@ class LiftFeature(Feature[LiftCabinSettings, LiftColumns]):
     settings = LiftCabinSettings
     table = LiftColumns
 
-    def values(self, settings: LiftCabinSettings) -> Mapping[str, Any]:
-        """Return the columns of a cabin with `settings`."""
-        return {"speed": settings.speed, "accel": settings.accel, "dwell": settings.dwell}
-
     def start(self, host: FeatureHost, table: LiftColumns) -> Lifts:
         """Move cabins before doors and robots."""
         lifts = Lifts(host.world, table, host.world.features.use("door"))

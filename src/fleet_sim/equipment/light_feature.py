@@ -22,7 +22,9 @@ class LightFeature(Feature[LightSettings, LightColumns]):
 
     def values(self, settings: LightSettings) -> Mapping[str, Any]:
         """Return the columns of a light with `settings`."""
-        return {"color": settings.color, "switched_on": settings.lit, "blink": settings.blink}
+        values = dict(vars(settings))
+        # The column `lit` says whether it is lit now: one that blinks is not, half of the time.
+        return values | {"lit": False, "switched_on": values["lit"]}
 
     def start(self, host: FeatureHost, table: LightColumns) -> Lights:
         """Light them as they are to be at the end of the step."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System, each_step
 from fleet_sim.orders.columns import OrderColumns
@@ -19,10 +16,6 @@ class OrdersFeature(Feature[OrderRobotSettings, OrderColumns]):
     doc = "Lets it serve orders."
     settings = OrderRobotSettings
     table = OrderColumns
-
-    def values(self, settings: OrderRobotSettings) -> Mapping[str, Any]:
-        """Return the columns of a robot with `settings`."""
-        return {"max_load": settings.max_load, "loaded_speed": settings.loaded_speed}
 
     def start(self, host: FeatureHost, table: OrderColumns) -> OrderDesk:
         """Decide before actions begin, so that robots start in the step in which they are told."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from fleet_sim.arrays import Rows
@@ -26,10 +23,6 @@ class SlotcarFeature(Feature[SlotcarSettings, SlotcarColumns]):
     doc = "Lets it follow the paths of a fleet manager, as slotcars of Open-RMF do."
     settings = SlotcarSettings
     table = SlotcarColumns
-
-    def values(self, settings: SlotcarSettings) -> Mapping[str, Any]:
-        """Return the columns of a slotcar with `settings`."""
-        return dict(vars(settings))
 
     def start(self, host: FeatureHost, table: SlotcarColumns) -> Slotcars:
         """Decide before robots move."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.errors import StateError
@@ -37,10 +34,6 @@ class VehicleFeature(Feature[Vda5050RobotSettings, VehicleColumns]):
     doc = "What a master control knows it by."
     settings = Vda5050RobotSettings
     table = VehicleColumns
-
-    def values(self, settings: Vda5050RobotSettings) -> Mapping[str, Any]:
-        """Return the columns of a robot with `settings`."""
-        return {"enabled": settings.enabled}
 
     def start(self, host: FeatureHost, table: VehicleColumns) -> VehicleBooth:
         """Take in messages; the section adds the rest."""

@@ -78,6 +78,13 @@ class VehicleAction:
         entry.result = reason
 
 
+class InstantAction(VehicleAction):
+    """An action of instant messages only, which is begun whatever else runs."""
+
+    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
+    at_once = True
+
+
 def parameter_fault(action: VehicleAction, given: Mapping[str, Any]) -> str:
     """Return what is wrong with parameters: a missing, an unknown or one of the wrong type; "" where nothing is."""
     known = {item.key: item for item in action.parameters}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import UnknownNameError
 from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle
-from fleet_sim.vda5050.work.action import NODE, ActionParameter, VehicleAction
+from fleet_sim.vda5050.work.action import ActionParameter, VehicleAction
 
 _LABELS = (
     ActionParameter("stationType", "STRING", True, "a label"),
@@ -18,22 +18,41 @@ _LABELS = (
 )
 
 
-class PickLoad(VehicleAction):
-    """Takes an object that is within reach; `loadId` is its name. It ends where the object then is, on the robot."""
+class LoadAction(VehicleAction):
+    """Handles a load for some time, and only then takes it or puts it down; it cannot be canceled in between."""
 
     parameters: ClassVar[tuple[ActionParameter, ...]] = _LABELS
-    scopes: ClassVar[tuple[str, ...]] = (NODE,)
-    doc = "Take a load that is within reach."
     can_cancel = False
 
+    def time(self, vehicle: Vehicle) -> float:
+        """Return how long it takes, in s."""
+        raise NotImplementedError
+
+    def hand_over(self, vehicle: Vehicle, entry: ActionEntry) -> None:
+        """Take the load or put it down, when the time has passed, and end the action."""
+        raise NotImplementedError
+
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin to pick."""
-        entry.left = vehicle.settings.pick_time
+        """Begin to handle the load."""
+        entry.left = self.time(vehicle)
 
     def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
-        """Take the object when the time has passed."""
-        if not entry.spend(dt):
-            return
+        """Take or put down the load when the time has passed."""
+        if entry.spend(dt):
+            self.hand_over(vehicle, entry)
+
+
+class PickLoad(LoadAction):
+    """Takes an object that is within reach; `loadId` is its name. It ends where the object then is, on the robot."""
+
+    doc = "Take a load that is within reach."
+
+    def time(self, vehicle: Vehicle) -> float:
+        """Return the time to pick."""
+        return vehicle.settings.pick_time
+
+    def hand_over(self, vehicle: Vehicle, entry: ActionEntry) -> None:
+        """Attach the object; fail where there is none that can be taken."""
         found = self._found(vehicle, entry.action.parameters)
         if isinstance(found, str):
             self.fail(entry, found)
@@ -64,22 +83,17 @@ class PickLoad(VehicleAction):
         return found
 
 
-class DropLoad(VehicleAction):
+class DropLoad(LoadAction):
     """Puts down an object that it carries, where that is; `loadId` is its name."""
 
-    parameters: ClassVar[tuple[ActionParameter, ...]] = _LABELS
-    scopes: ClassVar[tuple[str, ...]] = (NODE,)
     doc = "Put down a load."
-    can_cancel = False
 
-    def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
-        """Begin to put down."""
-        entry.left = vehicle.settings.drop_time
+    def time(self, vehicle: Vehicle) -> float:
+        """Return the time to put down."""
+        return vehicle.settings.drop_time
 
-    def proceed(self, vehicle: Vehicle, entry: ActionEntry, dt: float) -> None:
-        """Let the object go when the time has passed."""
-        if not entry.spend(dt):
-            return
+    def hand_over(self, vehicle: Vehicle, entry: ActionEntry) -> None:
+        """Detach the object; fail where it is not carried."""
         wanted = entry.action.parameters.get("loadId")
         carried = [load for load in vehicle.agent.get_attached_objects() if wanted in (None, load.name)]
         if not carried:

@@ -6,16 +6,14 @@ from typing import ClassVar
 
 from fleet_sim.vda5050.faults import VehicleFault
 from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle
-from fleet_sim.vda5050.work.action import INSTANT, ActionParameter, VehicleAction
+from fleet_sim.vda5050.work.action import ActionParameter, InstantAction
 
 _ACTION_ID = (ActionParameter("actionId", "STRING"),)
 
 
-class CancelOrder(VehicleAction):
+class CancelOrder(InstantAction):
     """Cancels the order; FINISHED once the vehicle stands and nothing of the order runs any more."""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    at_once = True
     doc = "Cancel the order."
     parameters: ClassVar[tuple[ActionParameter, ...]] = (ActionParameter("orderId", "STRING", True, "from 3.0 on"),)
 
@@ -31,11 +29,9 @@ class CancelOrder(VehicleAction):
         vehicle.control.cancel(entry)
 
 
-class StartPause(VehicleAction):
+class StartPause(InstantAction):
     """Stops the vehicle, and pauses its actions."""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    at_once = True
     doc = "Pause."
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
@@ -48,11 +44,9 @@ class StartPause(VehicleAction):
             self.finish(entry)
 
 
-class StopPause(VehicleAction):
+class StopPause(InstantAction):
     """Lets the vehicle go on."""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    at_once = True
     doc = "Go on after a pause."
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
@@ -61,12 +55,10 @@ class StopPause(VehicleAction):
         self.finish(entry)
 
 
-class Trigger(VehicleAction):
+class Trigger(InstantAction):
     """Ends the actions that wait for a trigger."""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
     versions: ClassVar[tuple[str, ...]] = ("3.0",)
-    at_once = True
     doc = "Tell the vehicle that what it waits for has happened."
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
@@ -77,12 +69,10 @@ class Trigger(VehicleAction):
             self.fail(entry, "nothing waits for a trigger")
 
 
-class Retry(VehicleAction):
+class Retry(InstantAction):
     """Tries an action again that failed and may be retried."""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
     versions: ClassVar[tuple[str, ...]] = ("3.0",)
-    at_once = True
     doc = "Try a failed action again."
     parameters: ClassVar[tuple[ActionParameter, ...]] = _ACTION_ID
     skip = False

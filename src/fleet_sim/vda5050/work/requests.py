@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from fleet_sim.vda5050.vehicle import ENDED, ActionEntry, Vehicle
-from fleet_sim.vda5050.work.action import INSTANT, NODE, VehicleAction
+from fleet_sim.vda5050.work.action import INSTANT, NODE, InstantAction, VehicleAction
 
 
-class StateRequest(VehicleAction):
+class StateRequest(InstantAction):
     """Sends a state; the state itself says that the action has ended."""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    at_once = True
     doc = "Send a state."
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
@@ -21,11 +19,9 @@ class StateRequest(VehicleAction):
         self.finish(entry)
 
 
-class FactsheetRequest(VehicleAction):
+class FactsheetRequest(InstantAction):
     """Sends the factsheet."""
 
-    scopes: ClassVar[tuple[str, ...]] = (INSTANT,)
-    at_once = True
     doc = "Send the factsheet."
 
     def begin(self, vehicle: Vehicle, entry: ActionEntry) -> None:
