@@ -8,7 +8,7 @@ import pytest
 from fleet_sim.arrays import Floats
 from fleet_sim.sensors import nearby
 from fleet_sim.sensors.fans import Fan, Stations
-from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments, Walls
+from fleet_sim.sensors.outlines import Circles, Discs, Outlines, Polygons, Segments, Walls
 from fleet_sim.sensors.raster import cast
 
 pytest.importorskip("numba")
@@ -41,7 +41,7 @@ def outlines_in(rng: np.random.Generator, count: int, spread: float) -> Outlines
     x, y = lattice(rng, count, spread)
     rows, z = rng.integers(0, 5, count), rng.choice([0.0, 0.2, 0.4], count)
     radii = rng.choice([0.0, 0.3, 0.5, 9.0], count, p=[0.1, 0.5, 0.35, 0.05])
-    discs = Discs(rows, x, y, radii, z - 0.3, z + 0.3, z, rng.random(count) < 0.4)
+    discs = Discs(Circles(rows, x, y, radii, z - 0.3, z + 0.3), z, rng.random(count) < 0.4)
     sizes = rng.integers(3, 7, count)
     first = np.cumsum(sizes) - sizes
     corners = np.empty((2, int(sizes.sum())))
@@ -49,11 +49,11 @@ def outlines_in(rng: np.random.Generator, count: int, spread: float) -> Outlines
         turns = rng.uniform(0.0, np.pi) + 2.0 * np.pi * np.arange(sizes[index]) / sizes[index]
         part = slice(first[index], first[index] + sizes[index])
         corners[:, part] = [x[index] + radii[index] * np.cos(turns), y[index] + radii[index] * np.sin(turns)]
-    polygons = Polygons(rows, x, y, radii, z - 0.1, z + 0.1, first, sizes, corners)
+    polygons = Polygons(Circles(rows, x, y, radii, z - 0.1, z + 0.1), first, sizes, corners)
     ends = np.stack(lattice(rng, count, spread))
     middle = 0.5 * (np.stack((x, y)) + ends)
     half = 0.5 * np.hypot(*(ends - np.stack((x, y))))
-    lines = Segments(rows, middle[0], middle[1], half, z, z, np.stack((x, y)), ends)
+    lines = Segments(Circles(rows, middle[0], middle[1], half, z, z), np.stack((x, y)), ends)
     normals = np.array([[0.0, 0.0, 1.0], [0.6, -0.8, 0.0], [1.0, 0.0, 0.0]])
     walls = Walls(np.arange(3), normals, np.array([[0.0, 0.0, 0.0], [5.0, 1.0, 0.0], [-7.0, 0.0, 0.0]]))
     return Outlines(discs, polygons, walls, lines)

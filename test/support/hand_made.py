@@ -8,7 +8,7 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.execution.drivers import Drivers, Limits, stride_of
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import advance
+from fleet_sim.traffic.execution.law import Plans, Roads, advance
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
 
@@ -65,13 +65,8 @@ class Runs:
         advance(
             self.rows,
             self.dt,
-            self.open_mask,
-            self.barred,
-            self.tracks,
-            marks_of(self.table),
-            self.graph.ways,
-            self.graph.uses,
-            self.graph.rounds,
+            Roads(self.tracks, self.open_mask, self.barred),
+            Plans(marks_of(self.table), self.graph.ways, self.graph.uses, self.graph.rounds),
             self.drivers,
             self.limits,
             stride_of(len(self.rows)),

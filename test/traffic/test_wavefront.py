@@ -45,7 +45,7 @@ def test_ways_are_as_cheap_as_those_found_place_by_place(rotate: bool, seed: int
         steps = network.tables.to(int(goals[robot]))
         most, one, two = paths.shape[1] - 1, paths[robot].copy(), paths[robot].copy()
         cost = find_way(words, table, starts[robot], goals[robot], steps[starts[robot]], most, chances, one)
-        args = (*kept.arrays(blocked), steps, starts[robot], goals[robot], True, most, rotate, two)
+        args = (kept.arrays(blocked), steps, starts[robot], goals[robot], True, most, rotate, two)
         assert cost == find_path(*args)
         if cost >= 0:
             assert_driveable(problem, paths, robot, one, rotate)

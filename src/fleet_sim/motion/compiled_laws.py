@@ -12,9 +12,9 @@ from fleet_sim.motion.compiled_rows import (
     THERE,
     BodyArrays,
     Lists,
+    MotionArrays,
     PathPoints,
     Steering,
-    Twists,
     is_aligned,
     quaternion_of,
     vector_of,
@@ -34,10 +34,7 @@ def advance_rows(
     tick: int,
     dt: float,
     limited: bool,
-    bodies: BodyArrays,
-    steering: Steering,
-    twists: Twists,
-    points: PathPoints,
+    arrays: MotionArrays,
     lists: Lists,
 ) -> int:
     """Move all rows that may move by one step, and list those that are not done with it; return how many are listed.
@@ -45,6 +42,7 @@ def advance_rows(
     `omni` and `differential` are the indices of these laws. Rows of another law, and those that need more than the
     usual, are in `lists.left` and as they were.
     """
+    bodies, steering, twists, points = arrays
     lists.counts[:] = 0
     for row in range(len(steering.control)):
         control = steering.control[row]
@@ -146,9 +144,9 @@ def _turn(
     row: int, goal: Quaternion, dt: float, bodies: BodyArrays, steering: Steering
 ) -> tuple[int, Quaternion, Vector]:
     present, spin = quaternion_of(bodies.orientation, row), vector_of(bodies.angular_velocity, row)
-    if steering.axis_limited[row]:
+    if steering.limits.axis_limited[row]:
         return LEFT, present, spin
-    return plan_turn(present, spin, goal, steering.angular_limit[row], steering.angular_accel[row], dt)
+    return plan_turn(present, spin, goal, steering.limits.angular_limit[row], steering.limits.angular_accel[row], dt)
 
 
 @inlined

@@ -114,13 +114,13 @@ def plan_line(
     distance = math.sqrt(dot(delta, delta))
     least = distance if distance > TINY else TINY
     direction = (delta[0] / least, delta[1] / least, delta[2] / least)
-    limit, accel = steering.linear_limit[row], steering.linear_accel[row]
+    limit, accel = steering.limits.linear_limit[row], steering.limits.linear_accel[row]
     if limited and points.speed_limit[headed] < limit:
         limit = points.speed_limit[headed]
     exit_speed, braking = points.pass_speed[headed], points.braking[headed]
     along, square = dot(velocity, direction), dot(velocity, velocity)
     # Numbers that are none, or too large, are the array's affair; so is a waypoint that is passed with another brake.
-    if steering.axis_limited[row] or not (accel > 0.0 and distance < math.inf and square < math.inf):
+    if steering.limits.axis_limited[row] or not (accel > 0.0 and distance < math.inf and square < math.inf):
         return LEFT, position, velocity, False
     if exit_speed == 0.0:
         if braking != 1.0:

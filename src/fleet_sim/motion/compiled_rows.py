@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.core.schema import MotionColumns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import inlined
 from fleet_sim.kernels.turns import Quaternion, Vector
@@ -29,6 +30,16 @@ class BodyArrays(NamedTuple):
     bounds_behind: Bools
 
 
+class SpeedLimits(NamedTuple):
+    """Columns of the limits of motion, of the norm of velocities; where `axis_limited` axes have limits besides."""
+
+    axis_limited: Bools
+    linear_limit: Floats
+    linear_accel: Floats
+    angular_limit: Floats
+    angular_accel: Floats
+
+
 class Steering(NamedTuple):
     """Columns of motion."""
 
@@ -43,13 +54,9 @@ class Steering(NamedTuple):
     phase: Bytes
     reverse: Bools
     turning: Bools
-    axis_limited: Bools
-    linear_limit: Floats
-    linear_accel: Floats
-    angular_limit: Floats
-    angular_accel: Floats
     body_linear: Floats
     body_angular: Floats
+    limits: SpeedLimits
 
 
 class Twists(NamedTuple):
@@ -74,6 +81,15 @@ class PathPoints(NamedTuple):
     braking: Floats
 
 
+class MotionArrays(NamedTuple):
+    """All that the laws read and write of robots, besides columns of their own."""
+
+    bodies: BodyArrays
+    steering: Steering
+    twists: Twists
+    points: PathPoints
+
+
 class Lists(NamedTuple):
     """Rows found: those at the end of their path, those left to the laws on arrays, those that begin another line.
 
@@ -90,8 +106,14 @@ def bodies_of(world: World) -> BodyArrays:
     return BodyArrays(*(getattr(world, name) for name in BodyArrays._fields))
 
 
+def limits_of(motion: MotionColumns) -> SpeedLimits:
+    return SpeedLimits(*(getattr(motion, name) for name in SpeedLimits._fields))
+
+
 def steering_of(world: World) -> Steering:
-    return Steering(*(getattr(world.motion, name) for name in Steering._fields))
+    motion = world.motion
+    own = {name: getattr(motion, name) for name in Steering._fields if name != "limits"}
+    return Steering(**own, limits=limits_of(motion))
 
 
 def twists_of(world: World) -> Twists:
@@ -100,6 +122,10 @@ def twists_of(world: World) -> Twists:
 
 def points_of(world: World) -> PathPoints:
     return PathPoints(*(getattr(world.waypoints, name) for name in PathPoints._fields))
+
+
+def motion_arrays(world: World) -> MotionArrays:
+    return MotionArrays(bodies_of(world), steering_of(world), twists_of(world), points_of(world))
 
 
 def new_lists(capacity: int) -> Lists:

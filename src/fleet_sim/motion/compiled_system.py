@@ -7,14 +7,7 @@ from fleet_sim.config.modes import MotionMode
 from fleet_sim.core.columns import Scalars
 from fleet_sim.core.world import World
 from fleet_sim.motion.compiled_laws import advance_rows
-from fleet_sim.motion.compiled_rows import (
-    Lists,
-    bodies_of,
-    new_lists,
-    points_of,
-    steering_of,
-    twists_of,
-)
+from fleet_sim.motion.compiled_rows import Lists, motion_arrays, new_lists, points_of
 from fleet_sim.motion.differential import begin_segments
 from fleet_sim.motion.laws import motion_law_index
 
@@ -37,11 +30,12 @@ class CompiledLaws:
         # A table that has grown has other arrays.
         if tables != self._tables:
             self._tables = tables
-            self._bodies, self._steering, self._twists = bodies_of(world), steering_of(world), twists_of(world)
+            self._arrays = motion_arrays(world)
             self._lists = new_lists(world.capacity)
         lists, pool = self._lists, world.waypoints
-        rows = (self._bodies, self._steering, self._twists, points_of(world), lists)
-        listed = advance_rows(self._omni, self._differential, world.clock.tick, dt, pool.limited, *rows)
+        # Waypoints have a table of their own, which grows by itself.
+        arrays = self._arrays._replace(points=points_of(world))
+        listed = advance_rows(self._omni, self._differential, world.clock.tick, dt, pool.limited, arrays, lists)
         if not listed:
             return lists.left[:0], lists.ended[:0]
         ended, left, onward = lists.counts.tolist()

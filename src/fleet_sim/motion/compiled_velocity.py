@@ -45,12 +45,13 @@ def follow_velocity(
         linear, angular = (linear[0], 0.0, 0.0), (0.0, 0.0, angular[2])
     frame = quaternion_of(bodies.orientation, row)
     old_linear, old_angular = vector_of(steering.body_linear, row), vector_of(steering.body_angular, row)
+    limits = steering.limits
     new_linear = _next_twist(
-        row, old_linear, linear, dt, steering.linear_limit, twists.linear_limits, steering.linear_accel,
+        row, old_linear, linear, dt, limits.linear_limit, twists.linear_limits, limits.linear_accel,
         twists.linear_accels,
     )  # fmt: skip
     new_angular = _next_twist(
-        row, old_angular, angular, dt, steering.angular_limit, twists.angular_limits, steering.angular_accel,
+        row, old_angular, angular, dt, limits.angular_limit, twists.angular_limits, limits.angular_accel,
         twists.angular_accels,
     )  # fmt: skip
     turns, shift = _mean(old_angular, new_angular, dt), _mean(old_linear, new_linear, dt)

@@ -11,28 +11,17 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import atan2
 from fleet_sim.sensors.fans import SLACK, TURN, Fan, Stations
 from fleet_sim.sensors.nearby import CircleGrid
-from fleet_sim.sensors.outlines import Walls
+from fleet_sim.sensors.outlines import Circles, Walls
 
 EDGE_ON = 1e-9
 """Twice the area in m2 of the triangle of a sensor and an edge, up to which the edge is seen edge-on."""
 Directions: TypeAlias = tuple[Floats, Floats]
 """Cosines and sines (M,) of the rays in the sensors' frames."""
-
-
-class Circles(NamedTuple):
-    """Circles around N outlines of entities `rows`, and the heights from `lower` to `upper` they fill, (N,) each."""
-
-    rows: Rows
-    x: Floats
-    y: Floats
-    radii: Floats
-    lower: Floats
-    upper: Floats
 
 
 class Views(NamedTuple):
@@ -47,9 +36,19 @@ class Views(NamedTuple):
     again: Floats
 
 
+class InGrid(NamedTuple):
+    """Circles and a grid to find them in, with room for the numbers (N,) of those near a sensor, and for its views."""
+
+    circles: Circles
+    grid: CircleGrid
+    near: Ints
+    views: Views
+
+
 @inlined
-def _near(stations: Stations, sensor: int, reach: float, circles: Circles, grid: CircleGrid, near: Ints) -> int:
-    """Write the circles that a sensor can see into `near` (N,), and return how many there are."""
+def _near(stations: Stations, sensor: int, reach: float, around: InGrid) -> int:
+    """Write the circles that a sensor can see into `around.near`, and return how many there are."""
+    circles, grid, near, _ = around
     x, y, z, own = stations.x[sensor], stations.y[sensor], stations.z[sensor], stations.rows[sensor]
     # As in `nearby`: clipped past either end, no column is left for a point beside the grid.
     first = min(max(np.floor((x - grid.furthest - grid.x) / grid.cell), 0.0), float(grid.columns))
@@ -74,20 +73,18 @@ def _near(stations: Stations, sensor: int, reach: float, circles: Circles, grid:
 def draw_discs(
     stations: Stations,
     fan: Fan,
-    circles: Circles,
+    around: InGrid,
     z: Floats,
     balls: Ints,
-    grid: CircleGrid,
     directions: Directions,
-    near: Ints,
-    views: Views,
     ranges: Floats,
 ) -> None:
     """Draw discs into `ranges` (N * M,); of `balls` (D,) that are not 0 the radius is that at height `z` (D,)."""
+    circles, near, views = around.circles, around.near, around.views
     xs, ys, squares = views.ax, views.ay, views.bx
     for sensor in range(len(stations.x)):
         found = 0
-        for place in range(_near(stations, sensor, fan.reach, circles, grid, near)):
+        for place in range(_near(stations, sensor, fan.reach, around)):
             disc = near[place]
             across, along = circles.x[disc] - stations.x[sensor], circles.y[disc] - stations.y[sensor]
             off = stations.z[sensor] - z[disc] if balls[disc] else 0.0
@@ -125,20 +122,18 @@ def _draw_disc(
 def draw_polygons(
     stations: Stations,
     fan: Fan,
-    circles: Circles,
+    around: InGrid,
     first: Ints,
     sizes: Ints,
     corners: Floats,
-    grid: CircleGrid,
     directions: Directions,
-    near: Ints,
-    views: Views,
     ranges: Floats,
 ) -> None:
     """Draw the edges of convex polygons that face the sensors; `first`, `sizes` and `corners` as in `Polygons`."""
+    near, views = around.near, around.views
     for sensor in range(len(stations.x)):
         x, y, found = stations.x[sensor], stations.y[sensor], 0
-        for place in range(_near(stations, sensor, fan.reach, circles, grid, near)):
+        for place in range(_near(stations, sensor, fan.reach, around)):
             begin, size = first[near[place]], sizes[near[place]]
             ax, ay = corners[0, begin + size - 1], corners[1, begin + size - 1]
             from_x, from_y = _local(stations, sensor, ax - x, ay - y)
@@ -157,19 +152,17 @@ def draw_polygons(
 def draw_lines(
     stations: Stations,
     fan: Fan,
-    circles: Circles,
+    around: InGrid,
     starts: Floats,
     ends: Floats,
-    grid: CircleGrid,
     directions: Directions,
-    near: Ints,
-    views: Views,
     ranges: Floats,
 ) -> None:
     """Draw lines from `starts` to `ends`, (2, N) each, seen from both sides."""
+    near, views = around.near, around.views
     for sensor in range(len(stations.x)):
         x, y, found = stations.x[sensor], stations.y[sensor], 0
-        for place in range(_near(stations, sensor, fan.reach, circles, grid, near)):
+        for place in range(_near(stations, sensor, fan.reach, around)):
             line = near[place]
             ax, ay = _local(stations, sensor, starts[0, line] - x, starts[1, line] - y)
             bx, by = _local(stations, sensor, ends[0, line] - x, ends[1, line] - y)

@@ -20,7 +20,7 @@ def draw_segments(drawing: Drawing, segments: Segments, sensors: Ints, shapes: I
     # Seen edge-on, a line covers no angle; from a point on it, it has no side.
     seen = np.flatnonzero(np.abs(start[0] * end[1] - start[1] * end[0]) > EDGE_ON)
     start, end = (start[0].take(seen), start[1].take(seen)), (end[0].take(seen), end[1].take(seen))
-    draw_edges(drawing, sensors.take(seen), start, end, segments.rows.take(shapes.take(seen)))
+    draw_edges(drawing, sensors.take(seen), start, end, segments.circles.rows.take(shapes.take(seen)))
 
 
 def draw_edges(

@@ -97,8 +97,8 @@ def occupancy_grid(
     outlines = outlines._replace(discs=_at_height(outlines.discs, z), polygons=_at_height(outlines.polygons, z))
     grid = _empty_grid(outlines, step, z, as_float(margin, "margin in m", low=0.0), bounds, coarsen)
     discs = outlines.discs
-    radii = np.sqrt(discs.squares_at(np.arange(len(discs.rows)), np.full(len(discs.rows), z)))
-    for x, y, radius in zip(discs.x.tolist(), discs.y.tolist(), radii.tolist(), strict=True):
+    radii = np.sqrt(discs.squares_at(np.arange(len(discs.circles.rows)), np.full(len(discs.circles.rows), z)))
+    for x, y, radius in zip(discs.circles.x.tolist(), discs.circles.y.tolist(), radii.tolist(), strict=True):
         _fill_disc(grid, x, y, radius)
     for corners in _each_polygon(outlines.polygons):
         _fill_polygon(grid, corners)
@@ -111,12 +111,11 @@ def occupancy_grid(
 
 
 def _at_height(outlines: Discs | Polygons, z: float) -> Any:
-    kept = np.flatnonzero((outlines.lower <= z) & (z <= outlines.upper))
+    kept = np.flatnonzero((outlines.circles.lower <= z) & (z <= outlines.circles.upper))
+    circles = outlines.circles.take(kept)
     if isinstance(outlines, Discs):
-        columns: list[Any] = [values[kept] for values in outlines]
-        return Discs(*columns)
-    own = {name: getattr(outlines, name)[kept] for name in outlines._fields if name != "corners"}
-    return Polygons(**own, corners=outlines.corners)
+        return Discs(circles, outlines.z[kept], outlines.ball_mask[kept])
+    return Polygons(circles, outlines.first[kept], outlines.sizes[kept], outlines.corners)
 
 
 def _each_polygon(polygons: Polygons) -> Iterator[Floats]:
@@ -159,13 +158,13 @@ def _empty_grid(
 def _extent(outlines: Outlines, margin: float) -> tuple[float, float, float, float] | None:
     """Return the box around all discs and polygons with a margin, None where there are none."""
     discs, polygons, segments = outlines.discs, outlines.polygons, outlines.segments
-    if not len(discs.rows) and not len(polygons.rows) and not len(segments.rows):
+    if not len(discs.circles.rows) and not len(polygons.circles.rows) and not len(segments.circles.rows):
         return None
     corners = polygons.corners[:, ragged_range(polygons.first, polygons.sizes)]
-    centres = np.stack((discs.x, discs.y))
+    centres = np.stack((discs.circles.x, discs.circles.y))
     corners = np.concatenate((corners, segments.starts, segments.ends), axis=1)
-    low = np.concatenate((centres - discs.radii, corners), axis=1).min(axis=1) - margin
-    high = np.concatenate((centres + discs.radii, corners), axis=1).max(axis=1) + margin
+    low = np.concatenate((centres - discs.circles.radii, corners), axis=1).min(axis=1) - margin
+    high = np.concatenate((centres + discs.circles.radii, corners), axis=1).max(axis=1) + margin
     return float(low[0]), float(low[1]), float(high[0]), float(high[1])
 
 

@@ -32,11 +32,8 @@ _CORNERS_X = np.array([1.0, -1.0, -1.0, 1.0])
 _CORNERS_Y = np.array([1.0, 1.0, -1.0, -1.0])
 
 
-class Discs(NamedTuple):
-    """Discs of entities `rows` (N,): centres x, y, radii, and the heights (N,) from `lower` to `upper` they fill.
-
-    Where `ball_mask` is set, the radius is that at height `z`, and it shrinks away from there as a ball's does.
-    """
+class Circles(NamedTuple):
+    """Circles around N outlines of entities `rows`, and the heights from `lower` to `upper` they fill, (N,) each."""
 
     rows: Rows
     x: Floats
@@ -44,28 +41,34 @@ class Discs(NamedTuple):
     radii: Floats
     lower: Floats
     upper: Floats
+
+    def take(self, kept: Ints) -> Circles:
+        """Return the circles with the numbers `kept` (K,)."""
+        rows, x, y, radii, lower, upper = self
+        return Circles(rows[kept], x[kept], y[kept], radii[kept], lower[kept], upper[kept])
+
+
+class Discs(NamedTuple):
+    """Discs, which are their circles.
+
+    Where `ball_mask` is set, the radius is that at height `z`, and it shrinks away from there as a ball's does.
+    """
+
+    circles: Circles
     z: Floats
     ball_mask: Bools
 
     def squares_at(self, indices: Ints, heights: Floats) -> Floats:
         """Return the squared radii (K,) of the discs at `indices` at `heights` (K,)."""
-        squares = self.radii[indices] ** 2
+        squares = self.circles.radii[indices] ** 2
         off = np.where(self.ball_mask[indices], heights - self.z[indices], 0.0)
         return np.maximum(squares - off * off, 0.0)
 
 
 class Polygons(NamedTuple):
-    """Convex polygons of entities `rows` (N,), counter-clockwise, and the heights (N,) they fill.
+    """Convex polygons, counter-clockwise: polygon i has the corners `corners[:, first[i] : first[i] + sizes[i]]`."""
 
-    Polygon i has the corners `corners[:, first[i] : first[i] + sizes[i]]`; x, y and `radii` are a circle around it.
-    """
-
-    rows: Rows
-    x: Floats
-    y: Floats
-    radii: Floats
-    lower: Floats
-    upper: Floats
+    circles: Circles
     first: Ints
     sizes: Ints
     corners: Floats
@@ -80,23 +83,18 @@ class Walls(NamedTuple):
 
 
 class Segments(NamedTuple):
-    """Cuts of surfaces of entities `rows` (N,): lines from `starts` to `ends`, (2, N) each, seen from both sides.
+    """Cuts of surfaces: lines from `starts` to `ends`, (2, N) each, seen from both sides.
 
-    x, y and `radii` are a circle around each; `lower` and `upper` are both the height of the cut.
+    `lower` and `upper` of their circles are both the height of the cut.
     """
 
-    rows: Rows
-    x: Floats
-    y: Floats
-    radii: Floats
-    lower: Floats
-    upper: Floats
+    circles: Circles
     starts: Floats
     ends: Floats
 
 
 _NONE, _NO_POINTS = np.empty(0), np.empty((2, 0))
-_NO_SEGMENTS = Segments(NO_ROWS, _NONE, _NONE, _NONE, _NONE, _NONE, _NO_POINTS, _NO_POINTS)
+_NO_SEGMENTS = Segments(Circles(NO_ROWS, *[_NONE] * 5), _NO_POINTS, _NO_POINTS)
 
 
 class Outlines(NamedTuple):
@@ -171,7 +169,7 @@ def _segments(surfaces: Sequence[PlacedSurface], heights: Floats) -> Segments:
     start, end = np.concatenate(starts, axis=1), np.concatenate(ends, axis=1)
     level, (x, y) = np.concatenate(levels), 0.5 * (start + end)
     radii = 0.5 * trig.hypot(*(end - start))
-    return Segments(np.concatenate(rows), x, y, radii, level, level, start, end)
+    return Segments(Circles(np.concatenate(rows), x, y, radii, level, level), start, end)
 
 
 def _upright_discs(solids: Solids) -> Discs:
@@ -183,7 +181,7 @@ def _upright_discs(solids: Solids) -> Discs:
     reach = halves.copy()
     # The cylindrical part only; the loop below adds the two halves of balls.
     reach[capsules] -= solids.radii[capsules]
-    plain = Discs(solids.rows, x, y, solids.radii, z - reach, z + reach, z, ball_mask)
+    plain = Discs(Circles(solids.rows, x, y, solids.radii, z - reach, z + reach), z, ball_mask)
     if not len(capsules):
         return plain
     ends = []
@@ -194,8 +192,14 @@ def _upright_discs(solids: Solids) -> Discs:
         # Each ball fills only its outer half, so that no height has two discs of one capsule.
         lower, upper = np.minimum(height, outer), np.maximum(height, outer)
         whole_mask = np.ones(len(capsules), np.bool_)
-        ends.append(Discs(solids.rows[capsules], x[capsules], y[capsules], radii, lower, upper, height, whole_mask))
-    return Discs(*(np.concatenate(columns) for columns in zip(plain, *ends, strict=True)))
+        circles = Circles(solids.rows[capsules], x[capsules], y[capsules], radii, lower, upper)
+        ends.append(Discs(circles, height, whole_mask))
+    parts = [plain, *ends]
+    return Discs(
+        _joined_circles([part.circles for part in parts]),
+        np.concatenate([part.z for part in parts]),
+        np.concatenate([part.ball_mask for part in parts]),
+    )
 
 
 def _upright_boxes(solids: Solids) -> Polygons:
@@ -212,7 +216,8 @@ def _upright_boxes(solids: Solids) -> Polygons:
     count = np.full(len(solids.rows), 4, np.int64)
     first = 4 * np.arange(len(solids.rows))
     radii = np.sqrt(lengths * lengths + widths * widths)
-    return Polygons(solids.rows, x, y, radii, z - heights, z + heights, first, count, corners.reshape(2, -1))
+    circles = Circles(solids.rows, x, y, radii, z - heights, z + heights)
+    return Polygons(circles, first, count, corners.reshape(2, -1))
 
 
 def _polygons(rows: Rows, corners: Floats, counts: Ints, height: float) -> Polygons:
@@ -226,16 +231,20 @@ def _polygons(rows: Rows, corners: Floats, counts: Ints, height: float) -> Polyg
     level = np.full(len(kept), height)
     first = np.cumsum(counts) - counts
     radii = away.max(axis=1, initial=0.0)
-    return Polygons(rows[kept], x, y, radii, level, level, first, counts, corners[:, used_mask])
+    return Polygons(Circles(rows[kept], x, y, radii, level, level), first, counts, corners[:, used_mask])
 
 
 def _joined(parts: list[Polygons]) -> Polygons:
     if len(parts) == 1:
         return parts[0]
-    columns = [np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)]
-    joined = Polygons(*columns)
+    sizes = np.concatenate([part.sizes for part in parts])
+    corners = np.concatenate([part.corners for part in parts], axis=1)
     # `corners` are joined end to end, so every polygon begins elsewhere now.
-    return joined._replace(first=np.cumsum(joined.sizes) - joined.sizes)
+    return Polygons(_joined_circles([part.circles for part in parts]), np.cumsum(sizes) - sizes, sizes, corners)
+
+
+def _joined_circles(parts: list[Circles]) -> Circles:
+    return Circles(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _walls(solids: Solids) -> Walls:

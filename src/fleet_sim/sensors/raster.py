@@ -46,7 +46,7 @@ def cast(stations: Stations, fan: Fan, outlines: Outlines, *, details: bool = Fa
     sights = [
         (shapes, _near(drawing, shapes))
         for shapes in (outlines.discs, outlines.polygons, outlines.segments)
-        if len(shapes.rows)
+        if len(shapes.circles.rows)
     ]
     if sum(len(near.sensors) for _, near in sights) <= _CROWD * len(stations.x):
         for shapes, near in sights:
@@ -76,12 +76,13 @@ class Sights(NamedTuple):
 def _near(drawing: Drawing, outlines: Shapes) -> Sights:
     """Return the pairs of sensors and outlines in reach and at the same height."""
     stations = drawing.stations
-    sights = Sights(*pairs_in_reach(stations.x, stations.y, drawing.fan.reach, outlines.x, outlines.y, outlines.radii))
+    circles = outlines.circles
+    sights = Sights(*pairs_in_reach(stations.x, stations.y, drawing.fan.reach, circles.x, circles.y, circles.radii))
     sensors, shapes, _ = sights
     heights = stations.z.take(sensors)
-    seen_mask: Bools = outlines.lower.take(shapes) <= heights
-    seen_mask &= heights <= outlines.upper.take(shapes)
-    seen_mask &= stations.rows.take(sensors) != outlines.rows.take(shapes)
+    seen_mask: Bools = circles.lower.take(shapes) <= heights
+    seen_mask &= heights <= circles.upper.take(shapes)
+    seen_mask &= stations.rows.take(sensors) != circles.rows.take(shapes)
     kept = np.flatnonzero(seen_mask)
     return sights if len(kept) == len(sensors) else sights.take(kept)
 
@@ -90,17 +91,17 @@ def _in_shell(
     stations: Stations, outlines: Shapes, sights: Sights, near: float, far: float, horizon: Horizon | None
 ) -> Sights:
     """Return the pairs whose gap is between `near` and `far`, without those behind the horizon."""
-    gaps = sights.distances - outlines.radii.take(sights.shapes)
+    gaps = sights.distances - outlines.circles.radii.take(sights.shapes)
     sights = sights.take(np.flatnonzero((gaps >= near) & (gaps < far)))
     if horizon is None:
         return sights
     sensors, shapes, distances = sights
     x, y = stations.local(
         sensors,
-        outlines.x.take(shapes) - stations.x.take(sensors),
-        outlines.y.take(shapes) - stations.y.take(sensors),
+        outlines.circles.x.take(shapes) - stations.x.take(sensors),
+        outlines.circles.y.take(shapes) - stations.y.take(sensors),
     )
-    hidden_mask = horizon.hidden_mask(sensors, x, y, distances, outlines.radii.take(shapes))
+    hidden_mask = horizon.hidden_mask(sensors, x, y, distances, outlines.circles.radii.take(shapes))
     return sights.take(np.flatnonzero(~hidden_mask))
 
 
@@ -119,8 +120,8 @@ def _draw(drawing: Drawing, outlines: Shapes, sights: Sights) -> None:
 
 def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints) -> None:
     stations = drawing.stations
-    across = discs.x.take(shapes) - stations.x.take(sensors)
-    along = discs.y.take(shapes) - stations.y.take(sensors)
+    across = discs.circles.x.take(shapes) - stations.x.take(sensors)
+    along = discs.circles.y.take(shapes) - stations.y.take(sensors)
     squares = discs.squares_at(shapes, stations.z.take(sensors))
     distances = across * across + along * along
     # From inside a disc nothing of it is seen, and the arcsine below would have no value. A ball that the plane misses
@@ -130,7 +131,7 @@ def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints
     x, y = stations.local(sensors, across.take(outside), along.take(outside))
     halves = trig.arcsin(np.sqrt(squares / distances.take(outside)))
     begins, widths = trig.arctan2(y, x) - halves, 2.0 * halves
-    owners = discs.rows.take(shapes)
+    owners = discs.circles.rows.take(shapes)
     for lanes in lanes_of(drawing, sensors, begins, widths):
         dx, dy, square = x.take(lanes.pairs), y.take(lanes.pairs), squares.take(lanes.pairs)
         # The ray passes the centre at `offset`, so half the chord is sqrt(radius^2 - offset^2). `take` returned copies,
@@ -191,7 +192,7 @@ def _draw_some_polygons(drawing: Drawing, polygons: Polygons, edges: Edges, sens
     x, y = x.take(pairs), y.take(pairs)
     start = stations.local(sensors, edges.starts[0].take(corners) - x, edges.starts[1].take(corners) - y)
     end = stations.local(sensors, edges.ends[0].take(corners) - x, edges.ends[1].take(corners) - y)
-    draw_edges(drawing, sensors, start, end, polygons.rows.take(shapes.take(pairs)))
+    draw_edges(drawing, sensors, start, end, polygons.circles.rows.take(shapes.take(pairs)))
 
 
 def _draw_walls(drawing: Drawing, walls: Walls) -> None:

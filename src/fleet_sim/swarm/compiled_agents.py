@@ -16,7 +16,7 @@ from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled_step
 from fleet_sim.kernels.turns import heading, sin_cos
-from fleet_sim.motion.compiled_rows import BodyArrays, bodies_of, quaternion_of, touch
+from fleet_sim.motion.compiled_rows import BodyArrays, SpeedLimits, bodies_of, limits_of, quaternion_of, touch
 
 _IDLE, _VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 
@@ -33,13 +33,9 @@ class Driving(NamedTuple):
     command_linear: Floats
     command_angular: Floats
     command_expiry: Ints
-    axis_limited: Bools
-    linear_limit: Floats
-    linear_accel: Floats
-    angular_limit: Floats
-    angular_accel: Floats
     body_linear: Floats
     body_angular: Floats
+    limits: SpeedLimits
 
 
 _KNOWN: WeakKeyDictionary[World, tuple[object, Driving]] = WeakKeyDictionary()
@@ -51,7 +47,8 @@ def driving_of(world: World) -> Driving:
     # A table that grows gets other arrays, and other scalars with them. Looking up sixteen names takes as long as what
     # is done with twenty agents.
     if known is None or known[0] is not motion.scalars:
-        columns = Driving(*(getattr(motion, name) for name in Driving._fields))
+        own = {name: getattr(motion, name) for name in Driving._fields if name != "limits"}
+        columns = Driving(**own, limits=limits_of(motion))
         known = _KNOWN[world] = motion.scalars, columns
     return known[1]
 
@@ -77,12 +74,13 @@ def looks_of(world: World, rows: Rows, bias: float | Floats) -> tuple[Floats, Fl
 
 @compiled_step
 def _follow(rows: Rows, dt: float, tick: int, bodies: BodyArrays, driving: Driving) -> bool:
+    limits = driving.limits
     for row in rows:
-        if driving.control[row] != _VELOCITY or 0 <= driving.command_expiry[row] <= tick or driving.axis_limited[row]:
+        if driving.control[row] != _VELOCITY or 0 <= driving.command_expiry[row] <= tick or limits.axis_limited[row]:
             return False
-        if not driving.linear_limit[row] == driving.linear_accel[row] == math.inf:
+        if not limits.linear_limit[row] == limits.linear_accel[row] == math.inf:
             return False
-        if not driving.angular_limit[row] == driving.angular_accel[row] == math.inf:
+        if not limits.angular_limit[row] == limits.angular_accel[row] == math.inf:
             return False
     for row in rows:
         speed, turn = driving.command_linear[row, 0], driving.command_angular[row, 2]

@@ -6,9 +6,7 @@ import math
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.arrays import Bools, Bytes, Floats, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.columns import Scalars
 from fleet_sim.core.world import World
@@ -18,15 +16,15 @@ from fleet_sim.motion.ackermann.columns import AckermannColumns
 from fleet_sim.motion.compiled_line import next_speed
 from fleet_sim.motion.compiled_rows import (
     BodyArrays,
-    PathPoints,
+    Lists,
+    MotionArrays,
     Steering,
     Twists,
-    bodies_of,
+    motion_arrays,
+    new_lists,
     points_of,
     quaternion_of,
-    steering_of,
     touch,
-    twists_of,
     write_quaternion,
     write_vector,
 )
@@ -56,14 +54,6 @@ class Cars(NamedTuple):
     left_turn: Floats
 
 
-class _Found(NamedTuple):
-    """Rows at the end of their path, rows left to the law on arrays, and how many there are of each."""
-
-    ended: Rows
-    left: Rows
-    counts: Ints
-
-
 class CompiledCars:
     """Moves cars of one world by compiled code, but for those that have to be planned for or pass a piece."""
 
@@ -84,14 +74,15 @@ class CompiledCars:
         # A table that has grown has other arrays.
         if tables != self._tables:
             self._tables = tables
-            self._columns = bodies_of(world), steering_of(world), twists_of(world)
+            self._arrays = motion_arrays(world)
             self._cars = Cars(*(getattr(self._table, name) for name in Cars._fields))
-            ended, left = np.empty((2, world.capacity), np.int64)
-            self._found = _Found(ended, left, np.zeros(2, np.int64))
-        found, pool = self._found, world.waypoints
-        advance_cars(rows, world.clock.tick, dt, pool.limited, *self._columns, points_of(world), self._cars, found)
-        ended_count, left_count = found.counts.tolist()
-        return found.left[:left_count].copy(), found.ended[:ended_count].copy()
+            self._lists = new_lists(world.capacity)
+        lists, pool = self._lists, world.waypoints
+        # Waypoints have a table of their own, which grows by itself.
+        arrays = self._arrays._replace(points=points_of(world))
+        advance_cars(rows, world.clock.tick, dt, pool.limited, arrays, self._cars, lists)
+        ended, left, _ = lists.counts.tolist()
+        return lists.left[:left].copy(), lists.ended[:ended].copy()
 
 
 _COMPILED: WeakKeyDictionary[World, CompiledCars] = WeakKeyDictionary()
@@ -103,23 +94,21 @@ def advance_cars(
     tick: int,
     dt: float,
     limited: bool,
-    bodies: BodyArrays,
-    steering: Steering,
-    twists: Twists,
-    points: PathPoints,
+    arrays: MotionArrays,
     cars: Cars,
-    found: _Found,
+    lists: Lists,
 ) -> None:
     """Move `rows` by one step; list those that ended their path, and those left as they were."""
-    found.counts[:] = 0
+    bodies, steering, twists, _ = arrays
+    lists.counts[:] = 0
     for row in rows:
         if steering.control[row] == _VELOCITY:
             done = _follow_velocity(row, tick, dt, bodies, steering, twists, cars)
         else:
-            done = _follow_curve(row, dt, limited, bodies, steering, twists, points, cars, found)
+            done = _follow_curve(row, dt, limited, arrays, cars)
         if not done:
-            found.left[found.counts[1]] = row
-            found.counts[1] += 1
+            lists.left[lists.counts[1]] = row
+            lists.counts[1] += 1
 
 
 @inlined
@@ -158,18 +147,9 @@ def _follow_velocity(
 
 
 @inlined
-def _follow_curve(
-    row: int,
-    dt: float,
-    limited: bool,
-    bodies: BodyArrays,
-    steering: Steering,
-    twists: Twists,
-    points: PathPoints,
-    cars: Cars,
-    found: _Found,
-) -> bool:
+def _follow_curve(row: int, dt: float, limited: bool, arrays: MotionArrays, cars: Cars) -> bool:
     """Do what `law.follow_poses` does within a piece; False, with the row as it was, for all else."""
+    bodies, steering, twists, points = arrays
     piece = cars.piece[row]
     if steering.path_fresh[row] or piece >= cars.pieces[row] or _is_moved(row, bodies, cars):
         return False
@@ -225,12 +205,12 @@ def _is_moved(row: int, bodies: BodyArrays, cars: Cars) -> bool:
 @inlined
 def _limits(row: int, bend: float, steering: Steering, twists: Twists) -> tuple[float, float]:
     """Return the limits of speed and acceleration on an arc, as `planning.limits_of`."""
-    speed = min(steering.linear_limit[row], twists.linear_limits[row, 0])
-    accel = min(steering.linear_accel[row], twists.linear_accels[row, 0])
+    speed = min(steering.limits.linear_limit[row], twists.linear_limits[row, 0])
+    accel = min(steering.limits.linear_accel[row], twists.linear_accels[row, 0])
     size = abs(bend)
     if size > 0.0:
-        speed = min(speed, min(steering.angular_limit[row], twists.angular_limits[row, 2]) / size)
-        accel = min(accel, min(steering.angular_accel[row], twists.angular_accels[row, 2]) / size)
+        speed = min(speed, min(steering.limits.angular_limit[row], twists.angular_limits[row, 2]) / size)
+        accel = min(accel, min(steering.limits.angular_accel[row], twists.angular_accels[row, 2]) / size)
     return speed, accel
 
 

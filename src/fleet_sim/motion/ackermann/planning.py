@@ -75,6 +75,10 @@ def limits_of(
 
 
 def _curves(x: Floats, y: Floats, turn: Floats, aligned_mask: Bools, directions: Bytes) -> Curves:
+    """Return the shortest curves to goals at x, y (N,) and `turn` (N,), in units of the smallest radius.
+
+    Without `aligned_mask` the heading at the goal is free; `directions` says which ways each may drive.
+    """
     lengths, turns = np.zeros((len(x), PIECES)), np.zeros((len(x), PIECES))
     auto_mask, back_mask = directions == AUTO, directions == BACKWARD
     ahead_mask = ~auto_mask & ~back_mask

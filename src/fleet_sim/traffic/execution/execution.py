@@ -10,7 +10,7 @@ from fleet_sim.core.world import World
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.drivers import ARRIVED, Drivers, Limits, Stride, stride_of
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
-from fleet_sim.traffic.execution.law import advance
+from fleet_sim.traffic.execution.law import Plans, Roads, advance
 from fleet_sim.traffic.execution.poses import poses_of, write_poses
 from fleet_sim.traffic.execution.tracks import Tracks
 
@@ -76,13 +76,8 @@ class Execution:
         advance(
             rows,
             dt,
-            self._none_open if self.frozen else self.open_mask,
-            self.barred,
-            self._tracks,
-            marks_of(table),
-            self.graph.ways,
-            self.graph.uses,
-            self.graph.rounds,
+            Roads(self._tracks, self._none_open if self.frozen else self.open_mask, self.barred),
+            Plans(marks_of(table), self.graph.ways, self.graph.uses, self.graph.rounds),
             Drivers(*(getattr(table, name) for name in Drivers._fields)),
             Limits(
                 motion.linear_limit,

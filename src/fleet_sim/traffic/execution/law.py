@@ -6,6 +6,8 @@ stop at the end of what it was granted. It stands exactly on the node then.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Rows
@@ -20,27 +22,33 @@ from fleet_sim.traffic.execution.ways import Marks, Rotations, Uses, Ways
 BACKWARD, EITHER = 1, 2
 
 
+class Roads(NamedTuple):
+    """The lanes of a site, and the nodes (N,) that are open to all, or `barred` to wide robots but as their goals."""
+
+    tracks: Tracks
+    open_mask: Bools
+    barred: Bools
+
+
+class Plans(NamedTuple):
+    """Where robots go: how far each has come, the ways of all, what they use and where they move round in circles."""
+
+    marks: Marks
+    ways: Ways
+    uses: Uses
+    rounds: Rotations
+
+
 @compiled_step
-def advance(
-    rows: Rows,
-    dt: float,
-    open_mask: Bools,
-    barred: Bools,
-    tracks: Tracks,
-    marks: Marks,
-    ways: Ways,
-    uses: Uses,
-    rounds: Rotations,
-    drivers: Drivers,
-    limits: Limits,
-    step: Stride,
-) -> None:
+def advance(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers, limits: Limits, step: Stride) -> None:
     """Grant what may be granted to `rows`, then move them by `dt` s; their places are in `drivers.place`.
 
     What they did is written to `step`.
     """
+    tracks, open_mask, barred = roads
+    marks, ways, uses, rounds = plans
     begin_step(rows, marks, drivers, limits, step)
-    grant(rows, dt, open_mask, barred, tracks, marks, ways, uses, rounds, drivers, step)
+    grant(rows, dt, roads, plans, drivers, step)
     follow(rows, open_mask, tracks, marks, ways, uses, drivers, step)
     if len(rounds.sizes) > 1:
         start_rounds(rows, open_mask, barred, tracks, marks, ways, rounds, drivers)
@@ -70,20 +78,10 @@ def begin_step(rows: Rows, marks: Marks, drivers: Drivers, limits: Limits, step:
 
 
 @inlined
-def grant(
-    rows: Rows,
-    dt: float,
-    open_mask: Bools,
-    barred: Bools,
-    tracks: Tracks,
-    marks: Marks,
-    ways: Ways,
-    uses: Uses,
-    rounds: Rotations,
-    drivers: Drivers,
-    step: Stride,
-) -> None:
+def grant(rows: Rows, dt: float, roads: Roads, plans: Plans, drivers: Drivers, step: Stride) -> None:
     """Grant nodes until robots need not brake in this step, while nobody has to pass them before."""
+    tracks, open_mask, barred = roads
+    marks, ways, uses, rounds = plans
     for index in range(len(rows)):
         row = rows[index]
         if drivers.held[row] or drivers.round[row] >= 0:

@@ -6,12 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Ints
-from fleet_sim.kernels import compiled_step
-from fleet_sim.traffic.planners.guides import Columns
-from fleet_sim.traffic.planners.queueing import OWN_PLACE
+from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.traffic.planners.step_arrays import Guidance, StepArrays
 from fleet_sim.traffic.planners.swapping import find_partner
 from fleet_sim.traffic.problem import BLOCKED, EVERYWHERE, OPEN
-from fleet_sim.traffic.tables import Links, Steps
+from fleet_sim.traffic.tables import Links
 
 NOBODY = -1
 MOVED, FAILED = 0, 1
@@ -26,22 +25,10 @@ KEPT = 5
 
 @compiled_step
 def give_way(
-    links: Links,
-    begins: Ints,
-    ids: Ints,
-    bars: Bytes,
-    passes: Ints,
+    arrays: StepArrays,
     now: Ints,
     then: Ints,
-    standing: Links,
-    holding: Links,
-    choices: Links,
-    stack: Links,
-    ranks: Ints,
-    remaining: Links,
-    steps: Steps,
-    rows: Ints,
-    guides: Columns,
+    wishes: Guidance,
     key: np.uint64,
     allow_rotations: bool,
     swaps: bool,
@@ -52,10 +39,11 @@ def give_way(
     `then` (R,) has the next nodes, NOBODY for robots not planned yet; `holding` has who holds what in the step. Returns
     whether it moves or stays without anybody else at its node.
     """
+    links, begins, ids, bars, passes, standing, holding, choices, stack, _, _ = arrays
     width = links.shape[1] + 1
     depth, answer = 1, MOVED
     stack[0] = first
-    _sort_choices(links, now, then, standing, choices, ranks, remaining, steps, rows, guides, key, swaps, first)
+    _sort_choices(arrays, now, then, wishes, key, swaps, first)
     while depth > 0:
         robot = stack[depth - 1]
         own = choices[robot]
@@ -66,7 +54,7 @@ def give_way(
             own[width + TRIED], own[width + ASKED] = own[width + TRIED] + 1, 0
         answer = MOVED
         if then[robot] == NOBODY:
-            _hold_next(links, begins, ids, bars, passes, now, then, standing, holding, choices, allow_rotations, robot)
+            _hold_next(arrays, now, then, allow_rotations, robot)
         if then[robot] == NOBODY:
             alone = _stay(now, then, holding, own, robot)
             depth, answer = depth - 1, FAILED
@@ -77,7 +65,7 @@ def give_way(
         if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
             other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
         if other != NOBODY:
-            _sort_choices(links, now, then, standing, choices, ranks, remaining, steps, rows, guides, key, swaps, other)
+            _sort_choices(arrays, now, then, wishes, key, swaps, other)
             stack[depth] = other
             depth += 1
             continue
@@ -85,24 +73,6 @@ def give_way(
         if own[width + PARTNER] != NOBODY:
             _pull(links, bars, passes, now, then, holding, own, robot)
     return True
-
-
-@compiled_step
-def look_ahead(links: Links, now: Ints, steps: Steps, rows: Ints, remaining: Links) -> None:
-    """Write how far from its goal each robot is after each of its moves, waiting last, to `remaining` (R, K + 1).
-
-    For all robots before the first one is planned: each look is at another end of a large table, and many of them are
-    fetched at once where none waits for what is done with another.
-    """
-    for robot in range(len(now)):
-        begin, row = now[robot], rows[robot]
-        for column in range(links.shape[1]):
-            node = links[begin, column]
-            if row == OWN_PLACE:
-                remaining[robot, column] = 1
-            elif node >= 0:
-                remaining[robot, column] = steps[row, node]
-        remaining[robot, links.shape[1]] = 0 if row == OWN_PLACE else steps[row, begin]
 
 
 @compiled_step
@@ -115,24 +85,21 @@ def _stay(now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool
     return alone
 
 
-@compiled_step
+@inlined
 def _sort_choices(
-    links: Links,
+    arrays: StepArrays,
     now: Ints,
     then: Ints,
-    standing: Links,
-    choices: Links,
-    ranks: Ints,
-    remaining: Links,
-    steps: Steps,
-    rows: Ints,
-    guides: Columns,
+    wishes: Guidance,
     key: np.uint64,
     swaps: bool,
     robot: int,
 ) -> None:
     """Order the moves of `robot`: as it is guided, else the nearest to its goal first, then free ones unless it swaps,
     then by chance."""
+    links, standing, choices = arrays.links, arrays.standing, arrays.choices
+    ranks, remaining = arrays.ranks, arrays.remaining
+    steps, rows, guides = wishes
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
     count, crowded = 0, False
@@ -189,22 +156,10 @@ def _pull(
             return
 
 
-@compiled_step
-def _hold_next(
-    links: Links,
-    begins: Ints,
-    ids: Ints,
-    bars: Bytes,
-    passes: Ints,
-    now: Ints,
-    then: Ints,
-    standing: Links,
-    holding: Links,
-    choices: Links,
-    allow_rotations: bool,
-    robot: int,
-) -> None:
+@inlined
+def _hold_next(arrays: StepArrays, now: Ints, then: Ints, allow_rotations: bool, robot: int) -> None:
     """Let `robot` take the first of its remaining moves that is free, if there is one."""
+    links, begins, ids, bars, passes, standing, holding, choices, _, _, _ = arrays
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
     while own[width + TRIED] < width and own[own[width + TRIED]] != NOBODY:

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.kernels import compiled
 from fleet_sim.traffic.planners.chances import below
 from fleet_sim.traffic.planners.groups import choose_group
-from fleet_sim.traffic.planners.reserved import NOBODY, find_path, reserve
+from fleet_sim.traffic.planners.reserved import NOBODY, Reserved, find_path, reserve
 from fleet_sim.traffic.planners.timetable import GridWords, Timetable, put, take
 from fleet_sim.traffic.planners.wavefront import find_way
-from fleet_sim.traffic.tables import Links, Steps, Words
+from fleet_sim.traffic.tables import Steps, Words
 
 FADING = 0.999
 """What gains of the past count as after each round."""
@@ -22,51 +22,50 @@ CURIOUS = 4
 
 
 class HeldSteps(NamedTuple):
-    """Who is where at each step: `held` (T + 1, resources), as bits in `table` if `words` has nodes, that is on grids.
+    """Who is where at each step: as bits in `table` if `words` has nodes, that is on grids, else in `reserved`."""
 
-    `begins` and `ids` are the claims of moves, `marks` scratch, as searches without words need them.
-    """
-
-    links: Links
-    begins: Ints
-    ids: Ints
-    blocked: Bools
-    held: Links
-    marks: Links
+    reserved: Reserved
     words: GridWords
     table: Timetable
+
+
+class RobotPaths(NamedTuple):
+    """`paths` (R, T + 1) of robots to their `goals`, and their `costs`; `rows` are those of `steps` to the goals."""
+
+    steps: Steps
+    rows: Ints
+    goals: Ints
+    paths: Ints
+    costs: Ints
 
 
 @compiled
 def improve(
     board: HeldSteps,
-    steps: Steps,
-    rows: Ints,
-    goals: Ints,
-    paths: Ints,
-    costs: Ints,
+    robots: RobotPaths,
     gains: Floats,
     rounds: int,
     rotate: bool,
     chances: Words,
 ) -> int:
-    """Plan `rounds` groups anew, in `paths` (R, T + 1) and `costs` (R,); returns the steps saved.
+    """Plan `rounds` groups anew, in the paths and costs of `robots`; returns the steps saved.
 
     `gains` (2, S + 1) has by the size of groups, up to S, the steps saved and the searches made for that.
     """
+    steps, rows, _, paths, costs = robots
     most, length = min(gains.shape[1] - 1, len(paths)), paths.shape[1]
     old_paths, old_costs = np.empty((most, length), np.int64), np.empty(most, np.int64)
     saved = 0
     for _ in range(rounds):
         group = np.empty(_size(gains, most, chances), np.int64)
-        choose_group(board.links, board.held, steps, rows, paths, costs, chances, group)
+        choose_group(board.reserved.links, board.reserved.held, steps, rows, paths, costs, chances, group)
         before = 0
         for number in range(len(group)):
             robot = group[number]
             old_paths[number], old_costs[number] = paths[robot], costs[robot]
             before += costs[robot]
             hold(board, paths, robot, rotate, NOBODY)
-        planned, left = _plan(board, steps, rows, goals, paths, costs, group, before, rotate, chances)
+        planned, left = _plan(board, robots, group, before, rotate, chances)
         gains *= FADING
         gains[1, len(group)] += planned + 1
         if planned == len(group):
@@ -104,19 +103,11 @@ def _size(gains: Floats, most: int, chances: Words) -> int:
 
 @compiled
 def _plan(
-    board: HeldSteps,
-    steps: Steps,
-    rows: Ints,
-    goals: Ints,
-    paths: Ints,
-    costs: Ints,
-    group: Ints,
-    left: int,
-    rotate: bool,
-    chances: Words,
+    board: HeldSteps, robots: RobotPaths, group: Ints, left: int, rotate: bool, chances: Words
 ) -> tuple[int, int]:
     """Plan the robots of `group` in turn, at the cost `left` together at most; returns how many have a path, and what
     is left of the cost."""
+    steps, rows, goals, paths, costs = robots
     least, planned = 0, 0
     for robot in group:
         least += steps[rows[robot], paths[robot, 0]]
@@ -141,17 +132,15 @@ def _search(
     """Write the cheapest way among all others to `path`; returns its cost, -1 where there is none up to `most`."""
     if len(board.words.word):
         return find_way(board.words, board.table, start, goal, int(steps[start]), most, chances, path)
-    return find_path(
-        board.links, board.begins, board.ids, board.blocked, board.held, board.marks, steps, start, goal, True, most,
-        rotate, path,
-    )  # fmt: skip
+    return find_path(board.reserved, steps, start, goal, True, most, rotate, path)
 
 
 @compiled
 def hold(board: HeldSteps, paths: Ints, robot: int, rotate: bool, holder: int) -> None:
     """Hold what the path of `robot` needs for it as `holder`; with NOBODY, give it back."""
     if not len(board.words.word):
-        reserve(board.links, board.begins, board.ids, board.held, paths[robot], holder)
+        reserved = board.reserved
+        reserve(reserved.links, reserved.begins, reserved.ids, reserved.held, paths[robot], holder)
     elif holder == NOBODY:
         take(board.words, board.table, paths, robot, rotate)
     else:

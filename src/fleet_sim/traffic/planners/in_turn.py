@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Ints
+from fleet_sim.arrays import Ints
 from fleet_sim.kernels import compiled
-from fleet_sim.traffic.planners.reserved import NOBODY, find_path, reserve
-from fleet_sim.traffic.tables import Links, Steps
+from fleet_sim.traffic.planners.reserved import NOBODY, Reserved, find_path, reserve
+from fleet_sim.traffic.tables import Steps
 
 
 @compiled
 def plan_in_turn(
-    links: Links,
-    begins: Ints,
-    ids: Ints,
-    blocked: Bools,
-    held: Links,
-    marks: Links,
+    reserved: Reserved,
     steps: Steps,
     rows: Ints,
     starts: Ints,
@@ -28,12 +23,13 @@ def plan_in_turn(
     rotate: bool,
     paths: Ints,
 ) -> tuple[int, int]:
-    """Write `paths` (R, T + 1), planned in `order`, which changes; `held` is all NOBODY before.
+    """Write `paths` (R, T + 1), planned in `order`, which changes; all of `reserved.held` is NOBODY before.
 
     A robot for which there is no path goes first in another attempt, up to `reorders` times. After that it waits all
     the time, and those whose paths lead over its place plan anew. Returns how often a robot went first, and how many
     wait; with `to_end` nobody waits for want of a path, and the latter is -1 where there is none.
     """
+    links, begins, ids, held = reserved.links, reserved.begins, reserved.ids, reserved.held
     robots, length = paths.shape
     queue, queued = order.copy(), np.ones(robots, np.bool_)
     first, count, reordered, waiting = 0, robots, 0, 0
@@ -41,10 +37,9 @@ def plan_in_turn(
         robot = queue[first]
         first, count = (first + 1) % robots, count - 1
         queued[robot] = False
-        cost = find_path(
-            links, begins, ids, blocked, held, marks, steps[rows[robot]], starts[robot],
-            goals[robot], to_end, steps[rows[robot], starts[robot]] + 2 * length, rotate, paths[robot],
-        )  # fmt: skip
+        own = steps[rows[robot]]
+        most = own[starts[robot]] + 2 * length
+        cost = find_path(reserved, own, starts[robot], goals[robot], to_end, most, rotate, paths[robot])
         if cost >= 0:
             reserve(links, begins, ids, held, paths[robot], robot)
         elif reordered < reorders:

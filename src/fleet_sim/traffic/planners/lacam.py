@@ -21,6 +21,7 @@ from fleet_sim.traffic.planners.guides import guides_of, no_guides
 from fleet_sim.traffic.planners.neighbourhoods import Refinement
 from fleet_sim.traffic.planners.pibt_step import PibtStep, next_places
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, plan_nothing
+from fleet_sim.traffic.planners.step_arrays import Guidance
 from fleet_sim.traffic.problem import Problem
 
 
@@ -179,10 +180,9 @@ class PlaceSearch:
         self._count += 1
         then = np.empty(len(here.places), np.int64)
         found = next_places(
-            *self._planner._step.arrays(self._problem, here.places),
-            self._steps,
-            self._rows,
-            self._guides,
+            self._planner._step.arrays(self._problem),
+            here.places,
+            Guidance(self._steps, self._rows, self._guides),
             here.order,
             fixed,
             np.uint64(self._problem.seed + self._count),

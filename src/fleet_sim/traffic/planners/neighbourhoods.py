@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.traffic.costs import steps_to_rest
-from fleet_sim.traffic.planners.improvement import HeldSteps, hold, improve
+from fleet_sim.traffic.planners.improvement import HeldSteps, RobotPaths, hold, improve
 from fleet_sim.traffic.planners.reserved import Reservations
 from fleet_sim.traffic.planners.timetable import empty_timetable, fits_words, no_words, words_of
 from fleet_sim.traffic.problem import Problem
@@ -45,8 +45,8 @@ class Refinement:
         made = 0
         while (rounds is None or made < rounds) and time.monotonic() < late and self.costs.any():
             some = AT_ONCE if rounds is None else min(AT_ONCE, rounds - made)
-            arrays = self._steps, self._rows, self._goals, self._paths, self.costs, self._gains
-            self.saved += improve(self._held, *arrays, some, self._rotate, self._chances)
+            robots = RobotPaths(self._steps, self._rows, self._goals, self._paths, self.costs)
+            self.saved += improve(self._held, robots, self._gains, some, self._rotate, self._chances)
             made += some
             if self.costs.max() + 2 * SPARE < self._paths.shape[1]:
                 self._lay_out(self._paths[:, : self.costs.max() + SPARE].copy())
@@ -62,14 +62,11 @@ class Refinement:
         self._paths = paths
         problem, length = self._problem, paths.shape[1] - 1
         network = problem.network
-        claims = network.claims
         on_grid = fits_words(network)
         words = words_of(network, problem.blocked) if on_grid else no_words()
         table = empty_timetable(words, length)
         kept = Reservations(network, 0 if on_grid else length)
-        held = table.held if on_grid else kept.held
-        self._held = HeldSteps(
-            network.links, claims.begins, claims.ids, problem.blocked, held, kept.marks, words, table
-        )
+        reserved = kept.arrays(problem.blocked)
+        self._held = HeldSteps(reserved._replace(held=table.held) if on_grid else reserved, words, table)
         for robot in range(len(paths)):
             hold(self._held, paths, robot, self._rotate, robot)

@@ -19,6 +19,7 @@ from fleet_sim.traffic.planners.patience import Patience
 from fleet_sim.traffic.planners.pibt_step import PibtStep, run_steps
 from fleet_sim.traffic.planners.planner import Planner, PlannerSettings, plan_nothing
 from fleet_sim.traffic.planners.queueing import OWN_PLACE, queueing
+from fleet_sim.traffic.planners.step_arrays import Guidance
 from fleet_sim.traffic.problem import Problem
 
 AT_ONCE = 64
@@ -101,11 +102,10 @@ class Pibt(Planner):
             rows, waited = np.where(waits_mask, OWN_PLACE, rows), np.where(waits_mask, 0, waited)
         columns = np.empty((len(problem), count), np.int64)
         made = run_steps(
-            *self._step.arrays(problem, now),
+            self._step.arrays(problem),
+            now,
             problem.goals,
-            tables.steps,
-            rows,
-            no_guides(),
+            Guidance(tables.steps, rows, no_guides()),
             waited,
             np.uint64(problem.seed + self._steps_planned),
             self.settings.allow_rotations,

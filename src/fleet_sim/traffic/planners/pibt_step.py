@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bytes, Ints
+from fleet_sim.arrays import Ints
 from fleet_sim.kernels import compiled, compiled_step
 from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.circles import are_in_order
 from fleet_sim.traffic.network import Network
-from fleet_sim.traffic.planners.giving_way import KEPT, NOBODY, ON_STACK, chance, give_way, is_shut, let_go, look_ahead
-from fleet_sim.traffic.planners.guides import Columns
+from fleet_sim.traffic.planners.giving_way import (
+    KEPT,
+    NOBODY,
+    ON_STACK,
+    chance,
+    give_way,
+    is_shut,
+    let_go,
+)
 from fleet_sim.traffic.planners.queueing import OWN_PLACE
+from fleet_sim.traffic.planners.step_arrays import Guidance, StepArrays, look_ahead
 from fleet_sim.traffic.problem import EVERYWHERE, Problem
-from fleet_sim.traffic.tables import Links, Steps
 
 FIRST = 1e9
 """Beyond all waiting: by how much wide robots on their way are more urgent than others."""
@@ -28,39 +35,28 @@ class PibtStep:
         self._standing = np.full(len(network), NOBODY, np.int32)
         self._holding = np.full(network.claims.resources(len(network)), NOBODY, np.int32)
 
-    def arrays(
-        self, problem: Problem, now: Ints
-    ) -> tuple[Links, Ints, Ints, Bytes, Ints, Ints, Links, Links, Links, Links, Ints, Links]:
-        """Return what `run_steps` takes first."""
+    def arrays(self, problem: Problem) -> StepArrays:
+        """Return what steps of `problem` work on."""
         network = self._network
         robots, width = len(problem), network.links.shape[1] + 1
         choices = np.zeros((robots, width + KEPT), np.int32)
         stack, remaining = np.empty(robots, np.int32), np.empty((robots, width), np.int32)
         claims = network.claims
-        return (
-            *(network.links, claims.begins, claims.ids, problem.bars, problem.passes, now.copy()),
-            *(self._standing, self._holding, choices, stack, np.empty(width, np.int64), remaining),
+        return StepArrays(
+            *(network.links, claims.begins, claims.ids, problem.bars, problem.passes, self._standing, self._holding),
+            choices,
+            stack,
+            np.empty(width, np.int64),
+            remaining,
         )
 
 
 @compiled
 def run_steps(
-    links: Links,
-    begins: Ints,
-    ids: Ints,
-    bars: Bytes,
-    passes: Ints,
+    arrays: StepArrays,
     starts: Ints,
-    standing: Links,
-    holding: Links,
-    choices: Links,
-    stack: Links,
-    ranks: Ints,
-    remaining: Links,
     goals: Ints,
-    steps: Steps,
-    rows: Ints,
-    guides: Columns,
+    wishes: Guidance,
     waited: Ints,
     seed: np.uint64,
     allow_rotations: bool,
@@ -70,9 +66,9 @@ def run_steps(
 ) -> int:
     """Write steps to `columns` (R, T); with `to_end` stop when all are at their goals. Returns how many were made.
 
-    `waited` (R,) is counted on for robots on their way, and 0 for those at their goals. `rows` (R,) are those of
-    `steps` to their goals, OWN_PLACE for robots that wait.
+    `waited` (R,) is counted on for robots on their way, and 0 for those at their goals.
     """
+    links, begins, ids, _, passes, standing, holding, _, _, _, remaining = arrays
     robots, length = columns.shape
     now, then = starts.copy(), np.full(robots, NOBODY, np.int64)
     urgency = np.empty(robots, np.float64)
@@ -87,41 +83,26 @@ def run_steps(
             then[robot] = NOBODY
             standing[now[robot]] = robot
         order = np.argsort(urgency)
-        look_ahead(links, now, steps, rows, remaining)
+        look_ahead(links, now, wishes.steps, wishes.rows, remaining)
         key = seed + np.uint64(number)
         for robot in order:
             if then[robot] == NOBODY:
-                give_way(
-                    links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, remaining,
-                    steps, rows, guides, key, allow_rotations, swaps, robot,
-                )  # fmt: skip
+                give_way(arrays, now, then, wishes, key, allow_rotations, swaps, robot)
         for robot in range(robots):
             let_go(links, begins, ids, now[robot], then[robot], holding, robot)
             standing[now[robot]] = NOBODY
         for robot in range(robots):
             now[robot] = then[robot]
             columns[robot, number] = now[robot]
-            waited[robot] = 0 if now[robot] == goals[robot] or rows[robot] == OWN_PLACE else waited[robot] + 1
+            waited[robot] = 0 if now[robot] == goals[robot] or wishes.rows[robot] == OWN_PLACE else waited[robot] + 1
     return length
 
 
 @compiled
 def next_places(
-    links: Links,
-    begins: Ints,
-    ids: Ints,
-    bars: Bytes,
-    passes: Ints,
+    arrays: StepArrays,
     now: Ints,
-    standing: Links,
-    holding: Links,
-    choices: Links,
-    stack: Links,
-    ranks: Ints,
-    remaining: Links,
-    steps: Steps,
-    rows: Ints,
-    guides: Columns,
+    wishes: Guidance,
     order: Ints,
     fixed: Ints,
     key: np.uint64,
@@ -133,21 +114,19 @@ def next_places(
 
     `fixed` (C, 2) has robots and the columns of the moves that they must make, K for waiting.
     """
+    links, begins, ids, _, _, standing, holding, choices, _, _, remaining = arrays
     robots = len(now)
     for robot in range(robots):
         standing[now[robot]] = robot
         then[robot] = NOBODY
         choices[robot, choices.shape[1] - KEPT + ON_STACK] = 0
-    look_ahead(links, now, steps, rows, remaining)
+    look_ahead(links, now, wishes.steps, wishes.rows, remaining)
     sound = True
     for number in range(len(fixed)):
-        sound = sound and _fix(links, begins, ids, bars, passes, now, then, holding, fixed[number])
+        sound = sound and _fix(arrays, now, then, fixed[number])
     for robot in order:
         if sound and then[robot] == NOBODY:
-            sound = give_way(
-                links, begins, ids, bars, passes, now, then, standing, holding, choices, stack, ranks, remaining,
-                steps, rows, guides, key, allow_rotations, swaps, robot,
-            )  # fmt: skip
+            sound = give_way(arrays, now, then, wishes, key, allow_rotations, swaps, robot)
     # Fixed robots have asked nobody, so circles and swaps with them are found only now.
     if sound and len(fixed):
         sound = are_in_order(links, begins, ids, now, then, standing, holding, allow_rotations)
@@ -159,18 +138,9 @@ def next_places(
 
 
 @compiled_step
-def _fix(
-    links: Links,
-    begins: Ints,
-    ids: Ints,
-    bars: Bytes,
-    passes: Ints,
-    now: Ints,
-    then: Ints,
-    holding: Links,
-    fixed: Ints,
-) -> bool:
+def _fix(arrays: StepArrays, now: Ints, then: Ints, fixed: Ints) -> bool:
     """Let a robot make the move that it must make; returns whether it can."""
+    links, begins, ids, bars, passes, _, holding, _, _, _, _ = arrays
     robot, column = fixed
     begin = now[robot]
     node = begin if column == links.shape[1] else links[begin, column]

@@ -77,7 +77,7 @@ class Prioritized(Planner):
         order = np.argsort(-(self._patience.waited(problem) + chance), kind="stable")
         paths = np.empty((len(problem), length + 1), np.int64)
         reordered, waiting = plan_in_turn(
-            *reservations.arrays(problem.blocked.copy()),
+            reservations.arrays(problem.blocked.copy()),
             *(tables.steps, rows, problem.starts.copy(), goals.copy(), order),
             self.settings.reorders,
             not problem.window,

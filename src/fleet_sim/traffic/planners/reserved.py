@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Ints
@@ -13,6 +15,18 @@ from fleet_sim.traffic.tables import Links, Steps
 NOBODY = -1
 MOST_SEARCHES = 1 << 30
 """Before their numbers begin again."""
+
+
+class Reserved(NamedTuple):
+    """What searches among reservations read: the network, `begins` and `ids` being the claims of its moves, nodes that
+    are `blocked` (N,), who holds what (`held`), and `marks`, room to work in."""
+
+    links: Links
+    begins: Ints
+    ids: Ints
+    blocked: Bools
+    held: Links
+    marks: Links
 
 
 @saved
@@ -39,15 +53,12 @@ class Reservations:
         claims = self._network.claims
         reserve(self._network.links, claims.begins, claims.ids, self.held, path, robot)
 
-    def arrays(self, blocked: Bools) -> tuple[Links, Ints, Ints, Bools, Links, Links]:
-        """Return what searches take first."""
+    def arrays(self, blocked: Bools) -> Reserved:
+        """Return what searches read where nodes are `blocked` (N,)."""
         if self.marks[0, -1] > MOST_SEARCHES:
             self.marks[0].fill(0)
         claims = self._network.claims
-        return (
-            *(self._network.links, claims.begins, claims.ids, blocked),
-            *(self.held, self.marks),
-        )
+        return Reserved(self._network.links, claims.begins, claims.ids, blocked, self.held, self.marks)
 
 
 @compiled
@@ -117,12 +128,7 @@ def _closes_circle(links: Links, held: Links, step: int, begin: int, end: int) -
 
 @compiled
 def find_path(
-    links: Links,
-    begins: Ints,
-    ids: Ints,
-    blocked: Bools,
-    held: Links,
-    marks: Links,
+    reserved: Reserved,
     steps: Steps,
     start: int,
     goal: int,
@@ -137,6 +143,7 @@ def find_path(
     reservations, as early at the goal as it can be, and costs its steps and those missing at its end. Ways that cost
     more than `most` are not looked for.
     """
+    links, begins, ids, blocked, held, marks = reserved
     length, nodes = len(held) - 1, len(links)
     marks[0, -1] = mark = marks[0, -1] + 1
     free_after = _free_after(held, goal) if to_end else 0
