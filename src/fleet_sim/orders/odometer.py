@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
-
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
+from fleet_sim.core.energy import energy_columns
 from fleet_sim.core.world import World
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.states import RobotState
@@ -14,24 +13,6 @@ from fleet_sim.spatial import trigonometry as trig
 
 STANDS = 1e-3
 """Below this speed (m/s) a robot stands."""
-
-
-class BatteryLike(Protocol):
-    """The columns of batteries that are read or written here, if the simulation has any."""
-
-    present: np.ndarray
-    energy: np.ndarray
-    full_energy: np.ndarray
-    low_energy: np.ndarray
-    charging: np.ndarray
-    power: np.ndarray
-    stops_when_empty: np.ndarray
-
-
-def batteries_of(world: World) -> BatteryLike | None:
-    """Return the columns of batteries; None as long as no robot has one."""
-    table = world.tables.get("battery")
-    return None if table is None else cast(BatteryLike, table)
 
 
 class Odometer:
@@ -57,7 +38,7 @@ class Odometer:
         table.odometer_loaded[rows] += np.where(loaded_mask, speeds * dt, 0.0)
         driving_mask = loaded_mask | (state == RobotState.EMPTY.code)
         table.standing[rows] += np.where(driving_mask & (speeds < STANDS), dt, 0.0)
-        batteries = batteries_of(world)
+        batteries = energy_columns(world)
         if batteries is not None:
             # Only what it draws: what a charger gives meanwhile is no less use.
             table.energy_used[rows] += np.maximum(-batteries.power[rows], 0.0) * dt

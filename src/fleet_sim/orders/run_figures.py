@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats, Ints, Rows
+from fleet_sim.core.energy import energy_columns
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.orders.columns import OrderColumns
-from fleet_sim.orders.odometer import STANDS, batteries_of
+from fleet_sim.orders.odometer import STANDS
 from fleet_sim.orders.orders import Orders
 from fleet_sim.orders.states import FINAL, OrderState, RobotState
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -115,6 +116,7 @@ class OrderRun:
         return self._numbers.setdefault(entity, len(self._numbers))
 
     def _look(self, dt: float) -> None:
+        """Note for this step what each robot does, how fast it is, and how many orders are open."""
         self._renew()
         world, rows = self._sim.world, self._rows
         velocity = world.velocity[rows]
@@ -147,7 +149,7 @@ class OrderRun:
         """Return the figures so far; see docs/reports.md."""
         told = self._orders.figures()
         orders, late, robots = told["orders"], told["lateness_s"], told["robots"]
-        watched = batteries_of(self._sim.world) is not None
+        watched = energy_columns(self._sim.world) is not None
         return {
             **summary_of(self.collector, len(self._rows), self._radius),
             "collisions": self._sim.collisions.count,

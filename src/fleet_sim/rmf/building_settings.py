@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.gate.bounds import LONGEST_TIME
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import Checked, setting, time_setting
 
 
 @dataclass
@@ -18,8 +17,8 @@ class BuildingSettings(Checked):
     content: dict[str, Any] | None = setting(None, doc="What such a file holds, instead of `map`.")
     wall_height: float = setting(1.0, above=0.0, high=100.0, unit="m", doc="How tall walls are.")
     doors: bool = setting(True, doc="Whether its doors are built.")
-    door_time: float | None = setting(
-        None, low=0.05, high=LONGEST_TIME, unit="s", doc="From closed to open; null: as Open-RMF simulates each kind."
+    door_time: float | None = time_setting(
+        None, low=0.05, doc="From closed to open; null: as Open-RMF simulates each kind."
     )
     automatic: float = setting(
         0.0, low=0.0, high=100.0, unit="m", doc="Doors open by themselves for robots this near; 0: by requests only."

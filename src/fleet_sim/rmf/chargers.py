@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.core.energy import EnergyColumns, energy_columns_with
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateFileError, unknown_name
 
@@ -152,19 +153,22 @@ class Chargers:
 
     def _connect(self, robot: str, *, charging: bool) -> None:
         """Connect the battery of a robot to a charger, or disconnect it; between these moments others may do so."""
-        battery: Any = self._world.tables.get("battery")
-        row = int(self._world.index.rows_named([robot])[0])
-        if battery is not None and row >= 0 and battery.present[row]:
+        row, battery = self._battery(robot)
+        if battery is not None:
             battery.charging[row] = charging
 
     def remaining(self, charger: Charger) -> float:
         """Return the time in s until the robot that is charged is full; 0 where nobody knows."""
-        battery: Any = self._world.tables.get("battery")
-        row = int(self._world.index.rows_named([charger.robot])[0])
-        if charger.state is not ChargerState.CHARGING or battery is None or row < 0 or not battery.present[row]:
+        row, battery = self._battery(charger.robot)
+        if charger.state is not ChargerState.CHARGING or battery is None:
             return 0.0
         power = float(battery.power[row])
         return float(battery.full_energy[row] - battery.energy[row]) / power if power > 0.0 else 0.0
+
+    def _battery(self, robot: str) -> tuple[int, EnergyColumns | None]:
+        """Return the row of a robot, and the columns of batteries where it is there and has one."""
+        row = int(self._world.index.rows_named([robot])[0])
+        return row, energy_columns_with(self._world, row) if row >= 0 else None
 
     # ---- state -------------------------------------------------------------------------------------------------------
 

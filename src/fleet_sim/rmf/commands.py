@@ -8,11 +8,15 @@ from fleet_sim.core.commands import Command, command
 from fleet_sim.rmf.states import Pause, SlotcarMode, Waypoint
 
 
-@command("follow_waypoints")
-class FollowWaypoints(Command):
-    """Follow a path, whose first waypoint is where the robot is. The same task again changes nothing."""
+class SlotcarCommand(Command):
+    """Base of the commands that the feature `slotcar` carries out."""
 
     feature: ClassVar[str] = "slotcar"
+
+
+@command("follow_waypoints")
+class FollowWaypoints(SlotcarCommand):
+    """Follow a path, whose first waypoint is where the robot is. The same task again changes nothing."""
 
     robot: str
     task: str
@@ -20,10 +24,8 @@ class FollowWaypoints(Command):
 
 
 @command("set_slotcar_mode")
-class SetSlotcarMode(Command):
+class SetSlotcarMode(SlotcarCommand):
     """Take a mode; `action` is what is to be performed in that of the same name."""
-
-    feature: ClassVar[str] = "slotcar"
 
     robot: str
     mode: int = int(SlotcarMode.IDLE)
@@ -32,10 +34,8 @@ class SetSlotcarMode(Command):
 
 
 @command("pause_slotcar")
-class PauseSlotcar(Command):
+class PauseSlotcar(SlotcarCommand):
     """Pause at once, or from the waypoint with the index `checkpoint` on, or go on."""
-
-    feature: ClassVar[str] = "slotcar"
 
     robot: str
     pause: int = int(Pause.IMMEDIATELY)
@@ -44,10 +44,8 @@ class PauseSlotcar(Command):
 
 
 @command("request_charge")
-class RequestCharge(Command):
+class RequestCharge(SlotcarCommand):
     """Keep a charger for a robot, which has `timeout` s to come, 0: no limit. The same request changes nothing."""
-
-    feature: ClassVar[str] = "slotcar"
 
     charger: str
     robot: str
@@ -57,10 +55,8 @@ class RequestCharge(Command):
 
 
 @command("cancel_charge")
-class CancelCharge(Command):
+class CancelCharge(SlotcarCommand):
     """End the charge that a request began, or give up the robot that it waits for."""
-
-    feature: ClassVar[str] = "slotcar"
 
     charger: str
     request: str

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 from fleet_sim.arrays import as_float
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.energy import energy_columns_with
 from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.rmf.commands import CancelCharge, FollowWaypoints, PauseSlotcar, RequestCharge, SetSlotcarMode
@@ -25,6 +27,19 @@ LARGEST_NUMBER = 2**63 - 1
 """Of requests; columns hold no larger ones."""
 
 
+def _carried_out(which: str) -> Callable[[Callable[[SlotcarRequests, Any], None]], Any]:
+    """Make a handler of a method that carries out a command, to the one that the field `which` of it names."""
+
+    def handler(carry_out: Callable[[SlotcarRequests, Any], None]) -> Callable[[SlotcarRequests, Any], CommandAck]:
+        @wraps(carry_out)
+        def handle(self: SlotcarRequests, order: Any) -> CommandAck:
+            return self.answer(order, getattr(order, which), partial(carry_out, self, order))
+
+        return handle
+
+    return handler
+
+
 class SlotcarRequests:
     """Commands to slotcars: for one by its name, refused with the reason and counted where that is none."""
 
@@ -32,65 +47,52 @@ class SlotcarRequests:
         self._world = world
         self._slotcars = slotcars
 
-    def follow(self, order: FollowWaypoints) -> CommandAck:
+    @_carried_out("robot")
+    def follow(self, order: FollowWaypoints) -> None:
         """Carry out a FollowWaypoints; a task that is known already goes on as before."""
+        row = self._row(order.robot)
+        self._short("task_id", order.task)
+        if order.task != self._slotcars.tasks(row).task:
+            self._slotcars.start_path(row, order.task, self._checked(order.path))
 
-        def start() -> None:
-            row = self._row(order.robot)
-            self._short("task_id", order.task)
-            if order.task != self._slotcars.tasks(row).task:
-                self._slotcars.start_path(row, order.task, self._checked(order.path))
-
-        return self._answer(order, order.robot, start)
-
-    def set_mode(self, order: SetSlotcarMode) -> CommandAck:
+    @_carried_out("robot")
+    def set_mode(self, order: SetSlotcarMode) -> None:
         """Carry out a SetSlotcarMode."""
+        row = self._row(order.robot)
+        if order.mode not in list(SlotcarMode):
+            raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(SlotcarMode)}")
+        self._short("performing_action", order.action)
+        table = self._slotcars.table
+        table.mode[row], table.mode_request[row] = order.mode, self._number(order.request)
+        self._slotcars.tasks(row).action = order.action
 
-        def take() -> None:
-            row = self._row(order.robot)
-            if order.mode not in list(SlotcarMode):
-                raise InvalidValueError(f"there is no mode {order.mode!r}; modes are 0 to {max(SlotcarMode)}")
-            self._short("performing_action", order.action)
-            table = self._slotcars.table
-            table.mode[row], table.mode_request[row] = order.mode, self._number(order.request)
-            self._slotcars.tasks(row).action = order.action
-
-        return self._answer(order, order.robot, take)
-
-    def pause(self, order: PauseSlotcar) -> CommandAck:
+    @_carried_out("robot")
+    def pause(self, order: PauseSlotcar) -> None:
         """Carry out a PauseSlotcar."""
+        row = self._row(order.robot)
+        if order.pause not in list(Pause):
+            raise InvalidValueError(f"there is no pause {order.pause!r}; pauses are 0, 1 and 2")
+        table = self._slotcars.table
+        table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
+        table.checkpoint[row] = order.checkpoint
 
-        def hold() -> None:
-            row = self._row(order.robot)
-            if order.pause not in list(Pause):
-                raise InvalidValueError(f"there is no pause {order.pause!r}; pauses are 0, 1 and 2")
-            table = self._slotcars.table
-            table.pause[row], table.pause_request[row] = order.pause, self._number(order.request)
-            table.checkpoint[row] = order.checkpoint
-
-        return self._answer(order, order.robot, hold)
-
-    def charge(self, order: RequestCharge) -> CommandAck:
+    @_carried_out("charger")
+    def charge(self, order: RequestCharge) -> None:
         """Carry out a RequestCharge."""
+        row = self._row(order.robot)
+        self._short("request_id", order.request)
+        self._short("fleet_name", order.fleet)
+        if energy_columns_with(self._world, row) is None:
+            raise InvalidValueError(f"{order.robot!r} has no battery")
+        timeout = as_float(order.timeout, "start_timeout", low=0.0, high=LONGEST_TIMEOUT)
+        self._slotcars.chargers.assign(order.charger, order.robot, order.fleet, order.request, timeout)
 
-        def assign() -> None:
-            row = self._row(order.robot)
-            self._short("request_id", order.request)
-            self._short("fleet_name", order.fleet)
-            battery: Any = self._world.tables.get("battery")
-            if battery is None or not battery.present[row]:
-                raise InvalidValueError(f"{order.robot!r} has no battery")
-            timeout = as_float(order.timeout, "start_timeout", low=0.0, high=LONGEST_TIMEOUT)
-            self._slotcars.chargers.assign(order.charger, order.robot, order.fleet, order.request, timeout)
-
-        return self._answer(order, order.charger, assign)
-
-    def cancel_charge(self, order: CancelCharge) -> CommandAck:
+    @_carried_out("charger")
+    def cancel_charge(self, order: CancelCharge) -> None:
         """Carry out a CancelCharge."""
-        chargers = self._slotcars.chargers
-        return self._answer(order, order.charger, lambda: chargers.cancel(order.charger, order.request))
+        self._slotcars.chargers.cancel(order.charger, order.request)
 
-    def _answer(self, order: Command, name: str, carry_out: Callable[[], None]) -> CommandAck:
+    def answer(self, order: Command, name: str, carry_out: Callable[[], None]) -> CommandAck:
         """Carry out a command to the slotcar or charger `name`, unless that raises a FleetSimError."""
         try:
             carry_out()

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats
+from fleet_sim.core.energy import EnergyColumns, energy_columns_with
 from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind
 from fleet_sim.traffic.traffic import Traffic
-
-
-class BatteryTable(Protocol):
-    """The columns of batteries that are read or written here, if the simulation has any."""
-
-    present: Bools
-    energy: Floats
-    full_energy: Floats
-    low_energy: Floats
-    charging: Bools
-    power: Floats
-    voltage: Floats
 
 
 class VehicleContext:
@@ -65,11 +53,9 @@ class VehicleContext:
         )
         return not chargers or any(True for _ in near)
 
-    def battery(self, row: int) -> BatteryTable | None:
+    def battery(self, row: int) -> EnergyColumns | None:
         """Return the columns of batteries; None for a robot without one."""
-        table = self.world.tables.get("battery")
-        batteries = None if table is None else cast(BatteryTable, table)
-        return batteries if batteries is not None and batteries.present[row] else None
+        return energy_columns_with(self.world, row)
 
     def hindrance(self, row: int) -> str:
         """Return why a robot may not drive now; "" where it may."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Bools
+from fleet_sim.core.energy import EnergyColumns, energy_columns
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
@@ -14,7 +15,6 @@ from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.charging.policies import ChargingPolicy, ChargingRequest
 from fleet_sim.orders.courier import NO_PLACE, Courier, Task
 from fleet_sim.orders.fleet import OrderFleet
-from fleet_sim.orders.odometer import BatteryLike, batteries_of
 from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import RobotState
 
@@ -39,7 +39,7 @@ class Charging:
 
     def look(self) -> None:
         """Ask the policy who goes and who leaves, and see who has energy again."""
-        batteries = batteries_of(self._world)
+        batteries = energy_columns(self._world)
         couriers = [] if batteries is None else self._with_battery(batteries)
         if batteries is None or not couriers:
             return
@@ -62,10 +62,11 @@ class Charging:
                     self._fleet.set_free(courier)
         self._serve_queue()
 
-    def _with_battery(self, batteries: BatteryLike) -> list[Courier]:
+    def _with_battery(self, batteries: EnergyColumns) -> list[Courier]:
         return [courier for row, courier in self._fleet.couriers.items() if batteries.present[row]]
 
-    def _request(self, couriers: list[Courier], batteries: BatteryLike) -> ChargingRequest:
+    def _request(self, couriers: list[Courier], batteries: EnergyColumns) -> ChargingRequest:
+        """Return what a charging policy decides on; arrays are aligned with `couriers`."""
         rows = np.array([courier.row for courier in couriers], np.int64)
         free = len(self._chargers) - sum(courier.task is Task.CHARGE for courier in couriers)
         return ChargingRequest(
@@ -120,13 +121,13 @@ class Charging:
 
     def arrived(self, courier: Courier) -> None:
         """Connect a robot to the charger that it has reached."""
-        batteries = batteries_of(self._world)
+        batteries = energy_columns(self._world)
         assert batteries is not None
         batteries.charging[courier.row] = True
         self._fleet.show(courier, RobotState.CHARGING)
 
     def _disconnect(self, courier: Courier) -> None:
-        batteries = batteries_of(self._world)
+        batteries = energy_columns(self._world)
         if batteries is not None:
             batteries.charging[courier.row] = False
         self._chargers.leave(courier.row)
@@ -155,7 +156,7 @@ class Charging:
             if courier is not None and not courier.out:
                 self._stop(courier)
 
-    def _see_energy(self, courier: Courier, batteries: BatteryLike) -> None:
+    def _see_energy(self, courier: Courier, batteries: EnergyColumns) -> None:
         energy = float(batteries.energy[courier.row])
         # Well above empty, not just above 0: it would stop again after the first metre.
         if courier.out and energy > max(batteries.low_energy[courier.row], AT_LEAST):
@@ -165,6 +166,7 @@ class Charging:
             self._stop(courier)
 
     def _stop(self, courier: Courier) -> None:
+        """Take a robot out of service that ran out of energy on its way, and tell of it."""
         if courier.entered:
             # At a charger it only has to wait, and at a stop it is served first.
             return
