@@ -16,10 +16,10 @@ from fleet_sim.entities.joint_values import read_joint_setting, read_tolerance_s
 from fleet_sim.entities.motor_params import MotorParams, read_joint_motors
 from fleet_sim.entities.shape_params import ShapeParams, Vector, pose_setting
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
-from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SPEED, LONGEST_TIME
+from fleet_sim.gate.bounds import LARGEST_MASS, LARGEST_SPEED
 from fleet_sim.geometry import Pose
 from fleet_sim.kinematics.params import IKParams
-from fleet_sim.settings import Checked, read, setting
+from fleet_sim.settings import Checked, read, setting, time_setting
 from fleet_sim.settings.fields import fields_of
 
 Limit = float | Vector
@@ -104,9 +104,7 @@ class ControllerParams(Checked):
     max_angular_accel: Limit | None = setting(
         None, above=0, high=LARGEST_SPEED, unit="rad/s^2", doc="Angular acceleration limit; null: 10."
     )
-    cmd_vel_timeout: float | None = setting(
-        None, low=0, high=LONGEST_TIME, unit="s", doc="After which a velocity command ends; 0: never."
-    )
+    cmd_vel_timeout: float | None = time_setting(None, doc="After which a velocity command ends; 0: never.")
     avoidance: float | None = setting(
         None,
         low=0,

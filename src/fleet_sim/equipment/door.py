@@ -6,7 +6,6 @@ import numpy as np
 
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.feature_handle import FeatureHandle
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.equipment.door_columns import DoorColumns
 from fleet_sim.equipment.door_settings import DoorMode
 from fleet_sim.equipment.doors import command, modes_of

@@ -55,6 +55,7 @@ def settings_of(door: Door, *, floor: float, time: float, automatic: float) -> D
 
 
 def _leaves(settings: DoorSettings) -> list[SimObjectSpawnParams]:
+    """Return what to spawn for a door: one leaf, or two that part where `ratio` says."""
     yaw = trig.atan2_of(settings.end[1] - settings.begin[1], settings.end[0] - settings.begin[0])
     if not settings.kind.is_double:
         return [_leaf(settings, settings.name, 0.0, settings.width, yaw, turn=1.0)]

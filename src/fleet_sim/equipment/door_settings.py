@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from fleet_sim.config.modes import Mode
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE, LONGEST_TIME
-from fleet_sim.settings import Checked, setting
+from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
+from fleet_sim.settings import Checked, setting, time_setting
 from fleet_sim.spatial import trigonometry as trig
 
 NARROWEST = 0.05
@@ -43,36 +42,21 @@ class DoorMode(Mode):
     OPEN = "open"
 
 
-def _time_setting() -> Any:
-    return setting(3.0, low=0.05, high=LONGEST_TIME, unit="s", doc="From closed to open.")
+@dataclass(kw_only=True)
+class DoorMotion(Checked):
+    """How a door moves, as its leaves and whole doors are told."""
 
-
-def _open_setting() -> Any:
-    return setting(False, doc="Whether it is open at first.")
-
-
-def _automatic_setting() -> Any:
-    return setting(
-        0.0,
-        low=0.0,
-        high=LARGEST_EXTENT,
-        unit="m",
-        doc="It opens by itself for robots this near on its floor; 0: by commands only.",
+    time: float = time_setting(3.0, low=0.05, doc="From closed to open.")
+    open: bool = setting(False, doc="Whether it is open at first.")
+    automatic: float = setting(
+        0.0, low=0.0, high=LARGEST_EXTENT, unit="m", doc="Robots this near on its floor open it; 0: by commands only."
     )
-
-
-def _hold_setting() -> Any:
-    return setting(
-        2.0, low=0.0, high=LONGEST_TIME, unit="s", doc="How long it stays open when no robot is near any more."
-    )
-
-
-def _guarded_setting() -> Any:
-    return setting(True, doc="Whether it waits to close while a body is in its way.")
+    hold: float = time_setting(2.0, doc="How long it stays open when no robot is near any more.")
+    guarded: bool = setting(True, doc="Whether it waits to close while a body is in its way.")
 
 
 @dataclass
-class DoorLeafSettings(Checked):
+class DoorLeafSettings(DoorMotion):
     """A leaf: an object that moves between the pose it is spawned at, where it is closed, and another one."""
 
     slide: float = setting(
@@ -82,15 +66,10 @@ class DoorLeafSettings(Checked):
     hinge: float = setting(
         0.0, low=-LARGEST_SIZE, high=LARGEST_SIZE, unit="m", doc="Where on its x axis it turns; 0: about its origin."
     )
-    time: float = _time_setting()
-    open: bool = _open_setting()
-    automatic: float = _automatic_setting()
-    hold: float = _hold_setting()
-    guarded: bool = _guarded_setting()
 
 
 @dataclass
-class DoorSettings(Checked):
+class DoorSettings(DoorMotion):
     """A door in the passage between two points."""
 
     name: str = setting(doc="Unique name; the second leaf of a double one is called <name>_b.")
@@ -111,11 +90,6 @@ class DoorSettings(Checked):
     ratio: float = setting(
         1.0, low=0.01, high=100.0, doc="Width of the leaf at `end` by that of the one at `begin`, of a double door."
     )
-    time: float = _time_setting()
-    open: bool = _open_setting()
-    automatic: float = _automatic_setting()
-    hold: float = _hold_setting()
-    guarded: bool = _guarded_setting()
     color: tuple[float, float, float, float] = setting(
         (0.55, 0.36, 0.2, 1.0), low=0.0, high=1.0, doc="Red, green, blue and opacity."
     )
@@ -143,6 +117,6 @@ class DoorsSettings(Checked):
     """The doors of a scenario."""
 
     site: bool = setting(True, doc="Whether the doors that the site describes are built.")
-    time: float = setting(3.0, low=0.05, high=LONGEST_TIME, unit="s", doc="`time` of the doors of the site.")
+    time: float = time_setting(3.0, low=0.05, doc="`time` of the doors of the site.")
     automatic: float = setting(0.0, low=0.0, high=LARGEST_EXTENT, unit="m", doc="`automatic` of the doors of the site.")
     list: Entries = setting(factory=lambda: [], doc="More doors.")

@@ -4,46 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
-from fleet_sim.config.sections import SettingsSection
+from fleet_sim.equipment.building_section import EquipmentSection
 from fleet_sim.equipment.door_building import build_door, settings_of
-from fleet_sim.equipment.door_settings import DoorSettings, DoorsSettings
-from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.equipment.door_settings import DoorsSettings
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.site import Door
 
 
-class DoorsSection(SettingsSection[MultiRobotSimulationCore]):
+class DoorsSection(EquipmentSection):
     """Builds the doors of a scenario; `sim.features.use("door")` returns the Doors."""
 
     doc = "Doors: those of the site, and others."
-    of_building = True
     name = "doors"
     settings_class = DoorsSettings
 
-    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
-        """Build the doors; raises ConfigError."""
-        settings: DoorsSettings = self.read(entry, source)
-        for where, make in _doors(sim, settings):
-            try:
-                build_door(sim, make())
-            except FleetSimError as error:
-                raise ConfigError.of(error).within(where, source=source) from error
+    def pieces(
+        self, sim: MultiRobotSimulationCore, settings: DoorsSettings
+    ) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Yield what builds each door: first those of the site, where there is one, then those that are listed."""
+        site = sim.extensions.find_manager("site") if settings.site else None
+        for door in site.doors if site else ():
 
+            def build(door: Door = door) -> object:
+                time, automatic = settings.time, settings.automatic
+                return build_door(sim, settings_of(door, floor=0.0, time=time, automatic=automatic))
 
-def _doors(sim: MultiRobotSimulationCore, settings: DoorsSettings) -> Iterator[tuple[str, Callable[[], DoorSettings]]]:
-    """Yield what makes the settings of each door, with the key that describes it."""
-    # A scenario without a site has the doors that it lists.
-    site = sim.extensions.find_manager("site") if settings.site else None
-    for door in site.doors if site else ():
-        time, automatic = settings.time, settings.automatic
-        yield "doors.site", partial(settings_of, door, floor=0.0, time=time, automatic=automatic)
-    for index, entry in enumerate(settings.list):
-        yield f"doors.list[{index}]", partial(_as_it_is, entry)
-
-
-def _as_it_is(entry: DoorSettings) -> DoorSettings:
-    return entry
+            yield "doors.site", build
+        for index, entry in enumerate(settings.list):
+            yield f"doors.list[{index}]", partial(build_door, sim, entry)
 
 
 SECTION = DoorsSection()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fleet_sim.entities.feature_handle import FeatureHandle
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.equipment.lifts import Lifts
 
 

@@ -159,6 +159,7 @@ class LiftLines:
                 raise StateFileError(f"lift_lines: {place!r} is not a place to wait at"[:200])
 
     def _removed(self, rows: Rows) -> None:
+        """Forget the lines of lifts in `rows`, and take robots in `rows` out of all lines."""
         for row in rows.tolist():
             self._lines.pop(row, None)
             self._lifts.riders.pop(row, None)

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE, LARGEST_SPEED, LONGEST_TIME
-from fleet_sim.settings import Checked, setting
+from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE, LARGEST_SPEED
+from fleet_sim.settings import Checked, setting, time_setting
 
 
-def _speed_setting() -> Any:
-    return setting(2.0, low=0.01, high=LARGEST_SPEED, unit="m/s", doc="Largest speed of the cabin.")
-
-
-def _accel_setting() -> Any:
-    return setting(1.0, low=0.01, high=1e3, unit="m/s^2", doc="How fast the cabin speeds up and slows down.")
-
-
-def _dwell_setting() -> Any:
-    return setting(
-        3.0, low=0.0, high=LONGEST_TIME, unit="s", doc="How long its doors stay open after a call, if others wait."
-    )
-
-
-@dataclass
+@dataclass(kw_only=True)
 class LiftCabinSettings(Checked):
     """How the cabin of a lift moves."""
 
-    speed: float = _speed_setting()
-    accel: float = _accel_setting()
-    dwell: float = _dwell_setting()
+    speed: float = setting(2.0, low=0.01, high=LARGEST_SPEED, unit="m/s", doc="Largest speed of the cabin.")
+    accel: float = setting(1.0, low=0.01, high=1e3, unit="m/s^2", doc="How fast the cabin speeds up and slows down.")
+    dwell: float = time_setting(3.0, doc="How long its doors stay open after a call, if others wait.")
 
 
 @dataclass
@@ -58,7 +43,7 @@ Ways = list[LiftDoorSettings]
 
 
 @dataclass
-class LiftSettings(Checked):
+class LiftSettings(LiftCabinSettings):
     """A lift: a cabin that goes between floors, with doors of its own and doors in front of it."""
 
     name: str = setting(doc="Unique name.")
@@ -72,10 +57,7 @@ class LiftSettings(Checked):
     depth: float = setting(2.0, low=0.1, high=LARGEST_SIZE, unit="m", doc="Along its own y axis.")
     height: float = setting(2.2, low=0.1, high=LARGEST_SIZE, unit="m", doc="Of the cabin.")
     initial: str | None = setting(None, doc="Floor where it is at first; null: the first one.")
-    door_time: float = setting(3.0, low=0.05, high=LONGEST_TIME, unit="s", doc="Its doors take this to open.")
-    speed: float = _speed_setting()
-    accel: float = _accel_setting()
-    dwell: float = _dwell_setting()
+    door_time: float = time_setting(3.0, low=0.05, doc="Its doors take this to open.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

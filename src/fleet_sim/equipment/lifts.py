@@ -120,6 +120,7 @@ class Lifts(FeatureRows[LiftColumns]):
         return self._handle(order, order.lift, ask)
 
     def _handle(self, order: Command, name: str, act: Callable[[int], None]) -> CommandAck:
+        """Carry out a command to a lift by `act(row)`, which raises FleetSimError to refuse it; that is counted."""
         time = self._world.clock.time
         row = int(self._world.index.rows_named([name])[0])
         try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fleet_sim.config.modes import Mode
-from fleet_sim.gate.bounds import LARGEST_SIZE, LONGEST_TIME
-from fleet_sim.settings import Checked, setting
+from fleet_sim.gate.bounds import LARGEST_SIZE
+from fleet_sim.settings import Checked, setting, time_setting
 
 
 class WorkcellKind(Mode):
@@ -22,10 +22,6 @@ class WorkcellSettings(Checked):
 
     kind: WorkcellKind = setting(WorkcellKind.DISPENSER, doc="What it does.")
     reach: float = setting(1.0, low=0.0, high=LARGEST_SIZE, unit="m", doc="Objects this near are beside it.")
-    keep: float = setting(
-        5.0,
-        low=0.0,
-        high=LONGEST_TIME,
-        unit="s",
-        doc="After this time an ingestor sends an object back to the dispenser that it came from.",
+    keep: float = time_setting(
+        5.0, doc="After this time an ingestor sends an object back to the dispenser that it came from."
     )

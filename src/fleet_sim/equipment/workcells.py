@@ -111,6 +111,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
         return CommandAck(order.command_id, order.source, time, (order.cell,))
 
     def _dispense(self, row: int, robots: tuple[str, ...]) -> None:
+        """Put the object of a dispenser on the nearest of `robots`; raises InvalidValueError if it cannot."""
         table, world = self._table, self._world
         item = int(table.item[row])
         if not table.filled[row] or item == NO_ROW:
@@ -123,6 +124,10 @@ class Workcells(FeatureRows[WorkcellColumns]):
         table.filled[row] = False
 
     def _ingest(self, row: int, robots: tuple[str, ...]) -> None:
+        """Take what the nearest of `robots` carries, or what stands beside it, and note from which dispenser it came.
+
+        Raises InvalidValueError where the cell is full or nothing is brought.
+        """
         table, world = self._table, self._world
         if table.filled[row]:
             raise InvalidValueError("it is full")

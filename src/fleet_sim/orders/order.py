@@ -9,10 +9,9 @@ from typing import Any
 
 from fleet_sim.arrays import as_floats
 from fleet_sim.errors import InvalidValueError, brief
-from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.states import OrderState
 from fleet_sim.saved_classes import saved
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import Checked, setting, time_setting
 
 Place = str | tuple[float, float]
 """A station's name, or a point (x, y) in m on free space."""
@@ -77,7 +76,7 @@ _SECTION = " null: that of the section."
 
 
 def _time(what: str) -> Any:
-    return setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=f"Service time {what};{_SECTION}")
+    return time_setting(None, doc=f"Service time {what};{_SECTION}")
 
 
 @saved
@@ -104,10 +103,8 @@ class Order(Checked):
     )
     load: float = setting(0.0, low=0.0, high=HEAVIEST, unit="kg", doc="Mass of the load.")
     priority: int = setting(0, low=-1000, high=1000, doc="Orders with larger ones are assigned first.")
-    release: float = setting(0.0, low=0.0, high=LONGEST_TIME, unit="s", doc="When it becomes known to the fleet.")
-    due: float | None = setting(
-        None, low=0.0, high=LONGEST_TIME, unit="s", doc="When it should be done; null: any time."
-    )
+    release: float = time_setting(0.0, doc="When it becomes known to the fleet.")
+    due: float | None = time_setting(None, doc="When it should be done; null: any time.")
     pick_time: float | None = _time("at the first stop")
     stop_time: float | None = _time("at stops in between")
     drop_time: float | None = _time("at the last stop")

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleet_sim.config.modes import Mode
-from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, Order
 from fleet_sim.orders.pods.settings import PodsSettings
 from fleet_sim.orders.sources.arrivals import ArrivalSettings
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import Checked, setting, time_setting
 
 
 @dataclass
@@ -33,13 +32,7 @@ class LoadSettings(Checked):
     color: tuple[float, float, float, float] = setting(
         (0.8, 0.55, 0.25, 1.0), low=0.0, high=1.0, doc="Red, green, blue and opacity."
     )
-    remain: float = setting(
-        5.0,
-        low=0.0,
-        high=LONGEST_TIME,
-        unit="s",
-        doc="How long a box stays where it was put down, before it is taken away.",
-    )
+    remain: float = time_setting(5.0, doc="How long a box stays where it was put down, before it is taken away.")
     collides: bool = setting(False, doc="Whether boxes collide, and count in the footprint of robots that carry them.")
 
 
@@ -47,9 +40,9 @@ class LoadSettings(Checked):
 class ServiceSettings(Checked):
     """What happens at stops, where orders say nothing else."""
 
-    pick_time: float = setting(5.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken to load at the first stop.")
-    stop_time: float = setting(5.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken at stops in between.")
-    drop_time: float = setting(5.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken to unload at the last stop.")
+    pick_time: float = time_setting(5.0, doc="Taken to load at the first stop.")
+    stop_time: float = time_setting(5.0, doc="Taken at stops in between.")
+    drop_time: float = time_setting(5.0, doc="Taken to unload at the last stop.")
     at_once: int = setting(1, low=1, high=1000, doc="Robots that a station serves at once; others wait for their turn.")
 
 
@@ -58,7 +51,7 @@ class AllocationSettings(Checked):
     """Who serves what."""
 
     type: str = setting("nearest", doc="nearest, hungarian, auction, or package.module:Class.")
-    period: float = setting(1.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Between allocations; 0: in each step.")
+    period: float = time_setting(1.0, doc="Between allocations; 0: in each step.")
     queue: int = setting(1, low=1, high=1000, doc="Orders that a robot may have, the one that it serves included.")
     consider: int = setting(400, low=1, high=100_000, doc="Waiting orders that are looked at, the most urgent ones.")
     waiting_weight: float = setting(
@@ -73,7 +66,7 @@ class ChargingSettings(Checked):
 
     policy: str = setting("threshold", doc="threshold, opportunity, or package.module:Class.")
     options: dict[str, Any] = setting(factory=dict, doc="Settings of the policy itself.")
-    period: float = setting(5.0, above=0.0, high=LONGEST_TIME, unit="s", doc="Between looks at the batteries.")
+    period: float = time_setting(5.0, above=0.0, doc="Between looks at the batteries.")
 
 
 class WhenIdle(Mode):
@@ -111,8 +104,6 @@ class OrdersSettings(Checked):
     idle: WhenIdle = setting(
         WhenIdle.STAY, doc="What robots do that have nothing to do: stay, or park at the nearest free parking place."
     )
-    sample_period: float = setting(
-        60.0, above=0.0, high=LONGEST_TIME, unit="s", doc="Between samples of the figures that change over time."
-    )
+    sample_period: float = time_setting(60.0, above=0.0, doc="Between samples of the figures that change over time.")
     attempts: int = setting(3, low=1, high=1000, doc="Drives for an order that may fail before the order does.")
-    retry_after: float = setting(5.0, low=0.1, high=LONGEST_TIME, unit="s", doc="Rest of a robot whose drive failed.")
+    retry_after: float = time_setting(5.0, low=0.1, doc="Rest of a robot whose drive failed.")

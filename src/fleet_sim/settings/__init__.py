@@ -4,7 +4,7 @@ A settings class is a dataclass whose fields are made with `setting()`. `read()`
 `Checked` validates it when it is constructed or changed in code, `json_schema()` describes it to editors.
 """
 
-from fleet_sim.settings.fields import Setting, names_of, setting
+from fleet_sim.settings.fields import Setting, names_of, setting, time_setting
 from fleet_sim.settings.files import load_documents, load_mapping, parse_remote, parse_value, read_either
 from fleet_sim.settings.in_use import UsedSettings
 from fleet_sim.settings.key_paths import set_key
@@ -31,4 +31,5 @@ __all__ = [
     "read_list",
     "set_key",
     "setting",
+    "time_setting",
 ]

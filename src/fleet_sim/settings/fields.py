@@ -9,6 +9,8 @@ from dataclasses import MISSING, dataclass
 from typing import Any, get_type_hints
 from weakref import WeakKeyDictionary
 
+from fleet_sim.gate.bounds import LONGEST_TIME
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -67,6 +69,12 @@ def setting(
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
+
+
+def time_setting(default: Any, *, doc: str, low: float | None = None, above: float | None = None) -> Any:
+    """Return a `setting` for a time in s of at most LONGEST_TIME, and at least 0 unless `low` or `above` says more."""
+    least = 0.0 if low is None and above is None else low
+    return setting(default, low=least, above=above, high=LONGEST_TIME, unit="s", doc=doc)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.gate.bounds import LONGEST_TIME
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import Checked, setting, time_setting
 from fleet_sim.traffic.places import Place
 
 PROBABILITY = "Of a robot, in each simulated second."
@@ -18,8 +17,8 @@ class DelaySettings(Checked):
     """Robots that stand for a while."""
 
     probability: float = setting(0.01, low=0.0, high=1.0, doc=PROBABILITY)
-    shortest: float = setting(1.0, low=0.0, high=LONGEST_TIME, unit="s", doc="A delay lasts at least so long.")
-    longest: float = setting(5.0, low=0.0, high=LONGEST_TIME, unit="s", doc="And at most so long.")
+    shortest: float = time_setting(1.0, doc="A delay lasts at least so long.")
+    longest: float = time_setting(5.0, doc="And at most so long.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,7 +39,7 @@ class BreakdownSettings(Checked):
     """Robots that break down where they are; others drive around them."""
 
     probability: float = setting(0.0001, low=0.0, high=1.0, doc=PROBABILITY)
-    after: float = setting(60.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Time until they are repaired or removed.")
+    after: float = time_setting(60.0, doc="Time until they are repaired or removed.")
     then: Literal["repair", "remove"] = setting("repair", doc="What happens then: they drive on, or are taken away.")
 
 
@@ -61,8 +60,8 @@ class ClosureSettings(Checked):
     """Places that are closed for a time."""
 
     places: list[Any] = setting(reader=_read_places, schema=_PLACES, doc="Stations, nodes, or points [x, y] in m.")
-    begin: float = setting(0.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Simulation time from which.")
-    end: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc="Until which; null: for ever.")
+    begin: float = time_setting(0.0, doc="Simulation time from which.")
+    end: float | None = time_setting(None, doc="Until which; null: for ever.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from fleet_sim.config.modes import Mode
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.gate.bounds import LONGEST_TIME
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import Checked, setting, time_setting
 from fleet_sim.traffic.disturbance_settings import DisturbanceSettings
 from fleet_sim.traffic.router import LARGEST_RADIUS
 
@@ -89,9 +88,7 @@ class TrafficSettings(Checked):
         schema=_TIME,
         doc="Simulated time that a plan takes: none (free), as long as the planner computes (counted), or seconds.",
     )
-    time_limit: float = setting(
-        10.0, above=0.0, high=LONGEST_TIME, unit="s", doc="After which a planner that has not returned is given up."
-    )
+    time_limit: float = time_setting(10.0, above=0.0, doc="After which a planner that has not returned is given up.")
     on_failure: OnFailure = setting(
         OnFailure.WAIT, doc="Without a plan: wait a period, replan in the next step, or stop all robots."
     )

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError, brief
-from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import LONGEST_ID, MOST_ITEMS
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import Checked, setting, time_setting
 
 Area = tuple[float, float, float, float]
 Point = tuple[float, float]
@@ -79,9 +78,9 @@ class PodsSettings(Checked):
     color: tuple[float, float, float, float] = setting(
         (0.25, 0.45, 0.75, 1.0), low=0.0, high=1.0, doc="Red, green, blue and opacity."
     )
-    lift_time: float = setting(3.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken to lift a pod, or to lower it.")
-    item_time: float = setting(3.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken to pick or to put in an item.")
-    visit_time: float = setting(2.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Taken by each visit besides.")
+    lift_time: float = time_setting(3.0, doc="Taken to lift a pod, or to lower it.")
+    item_time: float = time_setting(3.0, doc="Taken to pick or to put in an item.")
+    visit_time: float = time_setting(2.0, doc="Taken by each visit besides.")
     queue: int = setting(3, low=0, high=100, doc="Pods that wait near a station for their turn.")
     go_on: bool = setting(
         True, doc="Whether a pod goes on to other stations that need what is on it before it is stored again."

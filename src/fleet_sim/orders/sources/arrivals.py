@@ -15,7 +15,7 @@ from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, MOST_ITEMS, Order
 from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.sources.items import ItemDraws
-from fleet_sim.settings import Checked, setting
+from fleet_sim.settings import Checked, setting, time_setting
 from fleet_sim.sites.stations import StationKind
 from fleet_sim.spatial import trigonometry as trig
 
@@ -37,8 +37,8 @@ class ArrivalSettings(Checked):
     )
     name: str = setting("arrival", doc="Orders are called by it and a number.")
     start_hour: float = setting(0.0, low=0.0, high=24.0, unit="h", doc="The time of day when the simulation begins.")
-    begin: float = setting(0.0, low=0.0, high=LONGEST_TIME, unit="s", doc="Before it none come.")
-    end: float = setting(LONGEST_TIME, low=0.0, high=LONGEST_TIME, unit="s", doc="From then on none come.")
+    begin: float = time_setting(0.0, doc="Before it none come.")
+    end: float = time_setting(LONGEST_TIME, doc="From then on none come.")
     pick: Weights = setting(
         factory=lambda: {"pick": 1.0}, low=0.0, high=1e6, doc="How often from where: weights of stations or of kinds."
     )
@@ -56,9 +56,7 @@ class ArrivalSettings(Checked):
         factory=dict, low=0.0, high=1e6, doc="How often what is asked for in lines, by sku; without: all alike."
     )
     priority: int = setting(0, low=-1000, high=1000, doc="Of all of them.")
-    due_after: float | None = setting(
-        None, low=0.0, high=LONGEST_TIME, unit="s", doc="Each is due so long after it came; null: never."
-    )
+    due_after: float | None = time_setting(None, doc="Each is due so long after it came; null: never.")
 
 
 class Arrivals:
@@ -119,6 +117,7 @@ class Arrivals:
         return self._made(pick=station[pick], drop=station[drop], load=load)
 
     def _made(self, **given: Any) -> Order:
+        """Return the order that comes now, with a name by its number."""
         settings = self._settings
         return Order(
             id=f"{settings.name}_{self.came - 1}",
@@ -154,6 +153,7 @@ class Arrivals:
 
 
 def _items(settings: ArrivalSettings, skus: Sequence[str], key: int) -> ItemDraws:
+    """Return what draws the lines of orders; raises InvalidValueError for settings that lines leave no use for."""
     if not skus:
         raise InvalidValueError("lines: there are no pods to pick items from; add `pods` to the orders")
     plain = ArrivalSettings([0.0])

@@ -45,6 +45,7 @@ def read_orders(path: Path) -> Iterator[tuple[str, Order]]:
 
 
 def _check_header(path: Path, header: list[str]) -> None:
+    """Raise ConfigError for columns that are no settings of orders, or are there twice."""
     if not header or len(header) > _MOST_COLUMNS:
         fail(path, "the first line must have the names of settings of orders, such as id,pick,drop", "line 1")
     known = fields_of(Order)
@@ -56,6 +57,7 @@ def _check_header(path: Path, header: list[str]) -> None:
 
 
 def _value(path: Path, name: str, text: str, where: str) -> Any:
+    """Return the value of one cell of the column `name`; raises ConfigError that names line and column."""
     if name == "stops":
         return [_place(stop.strip()) for stop in text.split(SEPARATOR)]
     if name == "lines":
@@ -76,6 +78,7 @@ def _line(path: Path, text: str, where: str) -> tuple[str, int]:
 
 
 def _place(text: str) -> object:
+    """Return a point [x, y] in m, or the text as the name of a station."""
     point = _POINT.fullmatch(text)
     if point is None:
         return text
