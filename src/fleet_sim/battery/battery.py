@@ -5,7 +5,6 @@ from __future__ import annotations
 from fleet_sim.arrays import as_float
 from fleet_sim.battery.columns import BatteryColumns
 from fleet_sim.entities.feature_handle import FeatureHandle
-from fleet_sim.entities.sim_object import SimObject
 
 
 class Battery(FeatureHandle[BatteryColumns]):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import BatteryState
-from std_srvs.srv import SetBool
 
 from fleet_sim.arrays import Floats
 from fleet_sim.battery.batteries import Batteries
@@ -18,6 +17,7 @@ from fleet_sim.battery.settings import JOULES_PER_WATT_HOUR, BatterySectionSetti
 from fleet_sim.cdr import STAMP, MessagePart
 from fleet_sim.core.world import World
 from fleet_sim.ros import qos
+from fleet_sim.ros.feature_topics import serve_switch
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.per_robot import Endpoints, publishers
 from fleet_sim.ros.roster import Roster
@@ -99,15 +99,10 @@ class BatteryInterface(Interface):
             publisher.publish(piece)
 
     def _serve(self, name: str) -> Any:
-        async def set_charging(request: Any, response: Any) -> Any:
-            gateway = self.bridge.gateway
-            command = SetCharging(names=(name,), charging=request.data, source="set_charging")
-            ack = await gateway.wait(gateway.send(lambda: command))
-            response.success = ack.ok
-            response.message = ", ".join(ack.rejected.values())
-            return response
+        def command(charging: bool) -> SetCharging:
+            return SetCharging(names=(name,), charging=charging, source="set_charging")
 
-        return self.bridge.serve(SetBool, f"{name}/set_charging", set_charging)
+        return serve_switch(self.bridge, f"{name}/set_charging", command)
 
 
 _CHARGING = BatteryState.POWER_SUPPLY_STATUS_CHARGING

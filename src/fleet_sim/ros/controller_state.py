@@ -12,7 +12,7 @@ from fleet_sim.arrays import Floats, Rows
 from fleet_sim.cdr import STAMP, ArrayNumber, MessagePart
 from fleet_sim.core.joints import AT_VELOCITY, HOLD, ON_CURVE, TO_POSITION
 from fleet_sim.motion.joints import curve_positions, curve_velocities
-from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros.controller_topic import ControllerTopic
 from fleet_sim.ros.roster import Roster, with_joints
 from fleet_sim.ros.state_topic import StateTopic
 from fleet_sim.ros.wire import MessageTemplate
@@ -23,7 +23,7 @@ _PARTS = ("desired", "actual", "error") if _OLD else ("reference", "feedback", "
 _NUMBERS = ("positions", "velocities")
 
 
-class ControllerStateTopic(StateTopic):
+class ControllerStateTopic(ControllerTopic, StateTopic):
     """Publishes reference, feedback and error of movable joints where `ros.joint_controller` names a controller.
 
     Joints that are moved at a velocity or by an effort have no position to go to: their reference is where they are.
@@ -32,10 +32,6 @@ class ControllerStateTopic(StateTopic):
     rate = "joint_states"
     message_type = JointTrajectoryControllerState
     topic = "controller_state"
-
-    def __init__(self, bridge: Bridge) -> None:
-        self.topic = bridge.params.in_joint_controller(self.topic)
-        super().__init__(bridge)
 
     def robots_of(self, roster: Roster) -> Roster:
         named_mask = np.full(len(roster.rows), bool(self.bridge.params.joint_controller))

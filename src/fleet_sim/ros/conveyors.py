@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 from std_msgs.msg import Float64
-from std_srvs.srv import SetBool
 
 from fleet_sim.arrays import Rows
 from fleet_sim.equipment import RunConveyors
-from fleet_sim.ros.feature_topics import FeatureCommandTopic, FeatureStateTopic, having
+from fleet_sim.ros.feature_topics import FeatureCommandTopic, FeatureStateTopic, having, serve_switch
 from fleet_sim.ros.interface import Bridge
 from fleet_sim.ros.per_robot import Endpoints
 from fleet_sim.ros.roster import Roster
@@ -39,15 +38,10 @@ class ConveyorCommands(FeatureCommandTopic):
         return RunConveyors(names=(name,), speed=message.data, source=self.topic)
 
     def _serve(self, name: str) -> Any:
-        async def set_running(request: Any, response: Any) -> Any:
-            gateway = self.bridge.gateway
-            command = RunConveyors(names=(name,), running=request.data, source="set_running")
-            ack = await gateway.wait(gateway.send(lambda: command))
-            response.success = ack.ok
-            response.message = ", ".join(ack.rejected.values())
-            return response
+        def command(running: bool) -> RunConveyors:
+            return RunConveyors(names=(name,), running=running, source="set_running")
 
-        return self.bridge.serve(SetBool, f"{name}/set_running", set_running)
+        return serve_switch(self.bridge, f"{name}/set_running", command)
 
 
 class ConveyorSpeeds(FeatureStateTopic):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from std_srvs.srv import SetBool
 
 from fleet_sim.arrays import Rows
+from fleet_sim.core.commands import Command
 from fleet_sim.core.world import World
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
@@ -22,6 +24,19 @@ def having(world: World, feature: str) -> Roster:
     rows = np.empty(0, np.int64) if table is None else table.among(world.rows)
     names = tuple(world.label(row) for row in rows.tolist())
     return Roster(world.version, rows, names, frozenset(names))
+
+
+def serve_switch(bridge: Bridge, name: str, command: Callable[[bool], Command]) -> Any:
+    """Serve `name`, a SetBool: it answers once what `command(data)` made is carried out, or refused with the reason."""
+
+    async def switch(request: Any, response: Any) -> Any:
+        wanted = command(request.data)
+        ack = await bridge.gateway.wait(bridge.gateway.send(lambda: wanted))
+        response.success = ack.ok
+        response.message = ", ".join(ack.rejected.values())
+        return response
+
+    return bridge.serve(SetBool, name, switch)
 
 
 class FeatureCommandTopic(RobotCommandTopic):

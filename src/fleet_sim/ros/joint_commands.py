@@ -11,6 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 from fleet_sim.core.commands import Command, ExecuteAction, SetJoints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
+from fleet_sim.ros.controller_topic import ControllerTopic
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.polled import PolledTopic, RobotCommandTopic
 from fleet_sim.ros.roster import Roster, with_joints
@@ -63,15 +64,11 @@ def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.nd
     )
 
 
-class JointTrajectoryTopic(RobotCommandTopic):
+class JointTrajectoryTopic(ControllerTopic, RobotCommandTopic):
     """Makes joints follow a received trajectory; it replaces running actions. Without points it stops the joints."""
 
     message_type = JointTrajectory
     topic = "joint_trajectory"
-
-    def __init__(self, bridge: Bridge) -> None:
-        self.topic = bridge.params.in_joint_controller(self.topic)
-        super().__init__(bridge)
 
     def on_fleet_changed(self, roster: Roster) -> None:
         super().on_fleet_changed(with_joints(roster, self.bridge.sim.world))

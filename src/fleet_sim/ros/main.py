@@ -120,6 +120,16 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1
+    code = run_node(node, ended, on_signal)
+    prepare_exit(node)
+    return code
+
+
+def run_node(node: FleetSimNode, ended: SimpleQueue[str], on_signal: EndOnSignal) -> int:
+    """Run the simulation of a node and its executor until one of them ends or something is put into `ended`.
+
+    Returns the exit code of the program, when both have ended and the node is shut down.
+    """
     sys.setswitchinterval(SWITCH_INTERVAL)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
@@ -132,9 +142,7 @@ def main(args: Sequence[str] | None = None) -> int:
     greet(node, arguments)
     # Whichever ends first, a thread or the wait for a signal, ends the program.
     ended.get()
-    code = shut_down(node, executor, workers, on_signal.patience)
-    prepare_exit(node)
-    return code
+    return shut_down(node, executor, workers, on_signal.patience)
 
 
 def with_flags(arguments: Sequence[str]) -> list[str]:

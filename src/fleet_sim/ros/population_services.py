@@ -12,7 +12,7 @@ from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.geometry import Pose
 from fleet_sim.ros.conversions import ack_to_msg, poses_to_msgs, time_to_msg
-from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.simulation_services import Handler, SimulationServices
 from fleet_sim.settings import parse_remote
 from fleet_sim_msgs.srv import Attach, Delete, List, Spawn
 
@@ -24,15 +24,12 @@ SHAPES: dict[int, tuple[str, tuple[str, ...]]] = {
 """The shapes that Spawn accepts: their name and the meaning of their dimensions."""
 
 
-class PopulationServices(Interface):
+class PopulationServices(SimulationServices):
     """Spawns, removes, attaches and lists robots and objects. Responds when it is done."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        bridge.serve(Spawn, "sim/spawn", self._on_spawn)
-        bridge.serve(Delete, "sim/delete", self._on_delete)
-        bridge.serve(Attach, "sim/attach", self._on_attach)
-        bridge.serve(List, "sim/list", self._on_list)
+    def services(self) -> dict[str, tuple[Any, Handler]]:
+        changes = {"spawn": (Spawn, self._on_spawn), "delete": (Delete, self._on_delete)}
+        return changes | {"attach": (Attach, self._on_attach), "list": (List, self._on_list)}
 
     async def _on_spawn(self, request: Any, response: Any) -> Any:
         gateway = self.bridge.gateway

@@ -10,21 +10,19 @@ from std_srvs.srv import Trigger
 from fleet_sim.core.commands import Reset
 from fleet_sim.errors import FleetSimError, InvalidValueError, StateError
 from fleet_sim.ros.conversions import time_to_msg
-from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.interface import Bridge
+from fleet_sim.ros.simulation_services import Handler, SimulationServices
 from fleet_sim_msgs.srv import Step
 
 MOST_STEPS = 1_000_000
 
 
-class RunServices(Interface):
+class RunServices(SimulationServices):
     """Pauses, resumes, steps and resets the simulation. Responds when it is done."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        super().__init__(bridge)
-        bridge.serve(Trigger, "sim/pause", self._pause)
-        bridge.serve(Trigger, "sim/resume", self._resume)
-        bridge.serve(Trigger, "sim/reset", self._reset)
-        bridge.serve(Step, "sim/step", self._step)
+    def services(self) -> dict[str, tuple[Any, Handler]]:
+        answers = {"pause": self._pause, "resume": self._resume, "reset": self._reset}
+        return {name: (Trigger, answer) for name, answer in answers.items()} | {"step": (Step, self._step)}
 
     async def _pause(self, request: Any, response: Any) -> Any:
         was_paused = self._switch(self.bridge.sim.pause)

@@ -20,7 +20,7 @@ from fleet_sim.geometry import Path, Pose
 from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.conversions import duration_from_msg, duration_to_msg
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.nav2.results import check_plugin, is_on, timed, told
+from fleet_sim.ros.nav2.results import check_plugin, navigation_kind, timed, told
 from fleet_sim.ros.nav2.waypoints import goals_of
 from fleet_sim.spatial.trigonometry import sin_cos_of
 from fleet_sim_msgs.msg import Cause
@@ -169,15 +169,9 @@ def charge(bridge: Bridge, robot: str, *, charging: bool) -> None:
     bridge.gateway.between_steps(look)
 
 
-def _kind(name: str, kind: Any, build: Any, result: Any, feedback: Any, succeeded: Any = None) -> ActionKind:
-    return ActionKind(
-        name, kind, build, result, feedback, per_fleet=False, navigation=True, asked_for=is_on, succeeded=succeeded
-    )
-
-
 def _driven(name: str, kind: Any, build: Any) -> ActionKind:
     """Return a kind that drives in a straight line, and tells how far it is."""
-    return _kind(
+    return navigation_kind(
         name,
         kind,
         build,
@@ -186,10 +180,10 @@ def _driven(name: str, kind: Any, build: Any) -> ActionKind:
     )
 
 
-FOLLOW_PATH = _kind(
+FOLLOW_PATH = navigation_kind(
     "follow_path", FollowPath, _path, lambda outcome: told(FollowPath.Result(), outcome, PATHS), _path_feedback
 )
-SPIN = _kind(
+SPIN = navigation_kind(
     "spin",
     Spin,
     _spin,
@@ -198,18 +192,18 @@ SPIN = _kind(
 )
 BACK_UP = _driven("backup", BackUp, _back_up)
 DRIVE_ON_HEADING = _driven("drive_on_heading", DriveOnHeading, _drive)
-ASSISTED_TELEOP = _kind(
+ASSISTED_TELEOP = navigation_kind(
     "assisted_teleop",
     AssistedTeleop,
     _teleop,
     _moved(AssistedTeleop),
     lambda progress: AssistedTeleop.Feedback(current_teleop_duration=duration_to_msg(progress.duration)),
 )
-WAIT = _kind("wait", Wait, _wait, _moved(Wait), _wait_feedback)
-DOCK_ROBOT = _kind(
+WAIT = navigation_kind("wait", Wait, _wait, _moved(Wait), _wait_feedback)
+DOCK_ROBOT = navigation_kind(
     "dock_robot", DockRobot, _dock, _docked(DockRobot, DOCKS), _dock_feedback, partial(charge, charging=True)
 )
-UNDOCK_ROBOT = _kind(
+UNDOCK_ROBOT = navigation_kind(
     "undock_robot",
     UndockRobot,
     _undock,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ from nav2_msgs.action import FollowGPSWaypoints
 from fleet_sim.actions.base import Action
 from fleet_sim.config.ros_params import RosParams
 from fleet_sim.errors import InvalidValueError, StateError
-from fleet_sim.ros.actions.kind import ActionKind, GoalReader
-from fleet_sim.ros.nav2.results import is_on
-from fleet_sim.ros.nav2.waypoints import MOST_WAYPOINTS, tour_of, waypoints_feedback, waypoints_result
+from fleet_sim.ros.actions.kind import GoalReader
+from fleet_sim.ros.nav2.waypoints import MOST_WAYPOINTS, tour_of, waypoints_kind
 from fleet_sim.sites.formats.geodesy import Mercator
 from fleet_sim.spatial.trigonometry import sin_cos_of
 
@@ -45,13 +43,4 @@ def _tour(goal: Any, reader: GoalReader) -> Action:
     return tour_of(goal, _stamped(goal, reader.params), reader)
 
 
-FOLLOW_GPS_WAYPOINTS = ActionKind(
-    "follow_gps_waypoints",
-    FollowGPSWaypoints,
-    _tour,
-    partial(waypoints_result, FollowGPSWaypoints),
-    partial(waypoints_feedback, FollowGPSWaypoints),
-    per_fleet=False,
-    navigation=True,
-    asked_for=is_on,
-)
+FOLLOW_GPS_WAYPOINTS = waypoints_kind("follow_gps_waypoints", FollowGPSWaypoints, _tour)

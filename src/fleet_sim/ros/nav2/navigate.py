@@ -5,7 +5,6 @@ Where the scenario has a site, robots take a route around its walls.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from nav2_msgs.action import ComputePathToPose, FollowWaypoints, NavigateThroughPoses, NavigateToPose
@@ -16,8 +15,8 @@ from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.geometry import Path
 from fleet_sim.ros.actions.kind import ActionKind, GoalReader, Progress
 from fleet_sim.ros.conversions import duration_to_msg
-from fleet_sim.ros.nav2.results import PLANNER, check_no_tree, is_on, told
-from fleet_sim.ros.nav2.waypoints import goals_of, tour_of, waypoints_feedback, waypoints_result
+from fleet_sim.ros.nav2.results import PLANNER, check_no_tree, navigation_kind, told
+from fleet_sim.ros.nav2.waypoints import goals_of, tour_of, waypoints_kind
 
 
 def _to_pose(goal: Any, reader: GoalReader) -> Action:
@@ -65,23 +64,11 @@ NAVIGATE_TO_POSE = ActionKind(
     per_fleet=False,
     navigation=True,
 )
-NAVIGATE_THROUGH_POSES = ActionKind(
+NAVIGATE_THROUGH_POSES = navigation_kind(
     "navigate_through_poses",
     NavigateThroughPoses,
     _through_poses,
     lambda outcome: told(NavigateThroughPoses.Result(), outcome, PLANNER, ComputePathToPose.Result),
     _through_feedback,
-    per_fleet=False,
-    navigation=True,
-    asked_for=is_on,
 )
-FOLLOW_WAYPOINTS = ActionKind(
-    "follow_waypoints",
-    FollowWaypoints,
-    _waypoints,
-    partial(waypoints_result, FollowWaypoints),
-    partial(waypoints_feedback, FollowWaypoints),
-    per_fleet=False,
-    navigation=True,
-    asked_for=is_on,
-)
+FOLLOW_WAYPOINTS = waypoints_kind("follow_waypoints", FollowWaypoints, _waypoints)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fleet_sim.config.ros_params import RosParams
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.ros.actions.kind import GoalOutcome
+from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome
 from fleet_sim.ros.conversions import duration_to_msg
 from fleet_sim_msgs.msg import Cause
 
@@ -23,6 +23,13 @@ PLANNER = {
 def is_on(params: RosParams) -> bool:
     """Return whether robots have all of Nav2's interface."""
     return params.nav2.enabled
+
+
+def navigation_kind(name: str, kind: Any, build: Any, result: Any, feedback: Any, succeeded: Any = None) -> ActionKind:
+    """Return an action that each robot serves where Nav2's interface is on; see ActionKind."""
+    return ActionKind(
+        name, kind, build, result, feedback, per_fleet=False, navigation=True, asked_for=is_on, succeeded=succeeded
+    )
 
 
 def told(result: Any, outcome: GoalOutcome, names: Mapping[int, str], codes: Any = None) -> Any:

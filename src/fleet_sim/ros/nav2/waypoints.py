@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -13,9 +14,9 @@ from fleet_sim.actions.tour import TourAction
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path
 from fleet_sim.ros.actions.goals import CODES
-from fleet_sim.ros.actions.kind import GoalOutcome, GoalReader, Progress
+from fleet_sim.ros.actions.kind import ActionKind, GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.conversions import pose_to_msg
-from fleet_sim.ros.nav2.results import PLANNER, told
+from fleet_sim.ros.nav2.results import PLANNER, navigation_kind, told
 
 # The list's elements are another message in later versions of Nav2.
 try:
@@ -46,13 +47,18 @@ def tour_of(goal: Any, stamped: Sequence[PoseStamped], reader: GoalReader) -> Ac
     return TourAction(Path(whole), route=reader.has_routes, skip_missed=True, keep_height=True)
 
 
-def waypoints_feedback(kind: Any, progress: Progress) -> Any:
+def waypoints_kind(name: str, kind: Any, build: Any) -> ActionKind:
+    """Return an action of waypoints, which tells the one that is driven to and those that were missed."""
+    return navigation_kind(name, kind, build, partial(_result, kind), partial(_feedback, kind))
+
+
+def _feedback(kind: Any, progress: Progress) -> Any:
     """Return the feedback of an action of `kind`: the waypoint that the robot drives to."""
     index = progress.action.index if isinstance(progress.action, TourAction) else 0
     return kind.Feedback(current_waypoint=_number(progress.request, index))
 
 
-def waypoints_result(kind: Any, outcome: GoalOutcome) -> Any:
+def _result(kind: Any, outcome: GoalOutcome) -> Any:
     """Return the result of an action of `kind`, with the waypoints that were missed."""
     action, result = outcome.action, told(kind.Result(), outcome, {})
     if isinstance(action, TourAction):

@@ -10,9 +10,11 @@ from fleet_sim.rmf.commands import CancelCharge, RequestCharge
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import duration_from_msg, duration_to_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.rmf.inbox import RequestTopic
+from fleet_sim.ros.rmf.inbox import RequestTopic, fields_from
 
 REQUESTS, CANCELS = "rmf_charger/requests", "rmf_charger/cancel"
+FIELDS = {"charger": "charger_name", "robot": "robot_name", "fleet": "fleet_name", "request": "request_id"}
+"""Of a RequestCharge, with those of the message."""
 
 
 class ChargerTopics:
@@ -47,14 +49,8 @@ class ChargerTopics:
         )
 
     def _request(self, message: ChargerRequest) -> RequestCharge:
-        return RequestCharge(
-            charger=message.charger_name,
-            robot=message.robot_name,
-            fleet=message.fleet_name,
-            request=message.request_id,
-            timeout=duration_from_msg(message.start_timeout),
-            source=REQUESTS,
-        )
+        timeout = duration_from_msg(message.start_timeout)
+        return RequestCharge(**fields_from(message, FIELDS), timeout=timeout, source=REQUESTS)
 
     def _cancel(self, message: ChargerCancel) -> CancelCharge:
         return CancelCharge(charger=message.charger_name, request=message.request_id, source=CANCELS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from rclpy.qos import QoSProfile
@@ -48,6 +49,11 @@ class RequestTopic:
                 continue
             if command is not None:
                 self._bridge.gateway.take(self._name, lambda command=command: command)  # type: ignore[misc]
+
+
+def fields_from(message: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a command takes over from a message: by the field of the command, the one of the message."""
+    return {name: attrgetter(theirs)(message) for name, theirs in names.items()}
 
 
 def _never_called(message: object) -> None:

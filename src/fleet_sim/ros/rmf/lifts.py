@@ -9,9 +9,11 @@ from fleet_sim.equipment import DoorMode, Doors, Lifts, RequestLift
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.rmf.inbox import RequestTopic
+from fleet_sim.ros.rmf.inbox import RequestTopic, fields_from
 
 REQUESTS = "lift_requests"
+FIELDS = {"lift": "lift_name", "floor": "destination_floor", "session": "session_id", "kind": "request_type"}
+"""Of a RequestLift, with those of the message."""
 
 
 class LiftTopics:
@@ -69,10 +71,7 @@ class LiftTopics:
 
     def _request(self, message: LiftRequest) -> RequestLift:
         return RequestLift(
-            lift=message.lift_name,
-            floor=message.destination_floor,
-            session=message.session_id,
-            kind=message.request_type,
+            **fields_from(message, FIELDS),
             open=message.door_state == LiftRequest.DOOR_OPEN,
             end=message.request_type == LiftRequest.REQUEST_END_SESSION,
             source=REQUESTS,

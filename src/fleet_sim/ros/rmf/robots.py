@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from rmf_fleet_msgs.msg import Location, ModeRequest, PathRequest, PauseRequest, RobotMode, RobotState
 
 from fleet_sim.arrays import Floats, Rows
-from fleet_sim.core.columns import FeatureColumns
+from fleet_sim.core.energy import EnergyColumns, energy_columns
 from fleet_sim.rmf.commands import FollowWaypoints, PauseSlotcar, SetSlotcarMode
 from fleet_sim.rmf.slotcars import Slotcars
 from fleet_sim.rmf.states import Waypoint
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_from_msg, time_to_msg
 from fleet_sim.ros.interface import Bridge
-from fleet_sim.ros.rmf.inbox import RequestTopic
+from fleet_sim.ros.rmf.inbox import RequestTopic, fields_from
 from fleet_sim.spatial import quaternions
 
 PATHS, MODES, PAUSES = "/robot_path_requests", "/robot_mode_requests", "/robot_pause_requests"
+MODE_FIELDS = {"robot": "robot_name", "mode": "mode.mode", "request": "mode.mode_request_id"} | {
+    "action": "mode.performing_action"
+}
+PAUSE_FIELDS = {"robot": "robot_name", "pause": "type", "request": "mode_request_id", "checkpoint": "at_checkpoint"}
+"""Fields of commands, with those of the messages."""
 
 
 def waypoint_from_msg(message: Location) -> Waypoint:
@@ -80,7 +84,7 @@ class RobotTopics:
             slotcars.level_names(rows),
             slotcars.shown_modes(rows),
             requests,
-            _charges(world.tables.get("battery"), rows).tolist(),
+            _charges(energy_columns(world), rows).tolist(),
             world.position[rows, :2].tolist(),
             quaternions.yaws(world.orientation[rows]).tolist(),
             table.sequence[rows].tolist(),
@@ -109,31 +113,16 @@ class RobotTopics:
         return FollowWaypoints(robot=message.robot_name, task=message.task_id, path=path, source=PATHS)
 
     def _mode(self, message: ModeRequest) -> SetSlotcarMode:
-        mode = message.mode
-        return SetSlotcarMode(
-            robot=message.robot_name,
-            mode=mode.mode,
-            request=mode.mode_request_id,
-            action=mode.performing_action,
-            source=MODES,
-        )
+        return SetSlotcarMode(**fields_from(message, MODE_FIELDS), source=MODES)
 
     def _pause(self, message: PauseRequest) -> PauseSlotcar:
-        return PauseSlotcar(
-            robot=message.robot_name,
-            pause=message.type,
-            request=message.mode_request_id,
-            checkpoint=message.at_checkpoint,
-            source=PAUSES,
-        )
+        return PauseSlotcar(**fields_from(message, PAUSE_FIELDS), source=PAUSES)
 
 
-def _charges(battery: object, rows: Rows) -> Floats:
+def _charges(table: EnergyColumns | None, rows: Rows) -> Floats:
     """Return the states of charge (N,) of `rows`, 1 without a battery."""
     charges = np.ones(len(rows))
-    if isinstance(battery, FeatureColumns):
-        # The names of a feature that is not imported here.
-        table: Any = battery
+    if table is not None:
         have = table.present[rows]
         charges[have] = table.energy[rows[have]] / table.full_energy[rows[have]]
     return charges

@@ -7,7 +7,6 @@ from collections import Counter
 from concurrent.futures import Future
 from functools import partial
 from threading import Lock
-from types import TracebackType
 from typing import Any
 
 from fleet_sim.core.acknowledgement import CommandAck
@@ -63,9 +62,7 @@ class VehicleSession:
     def __enter__(self) -> VehicleSession:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def figures(self) -> dict[str, Any]:

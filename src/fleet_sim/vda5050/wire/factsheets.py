@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet_sim.vda5050.wire.orders import COUNT, HEADER, LENGTH, NUMBER, TEXT, TRUTH, words
-from fleet_sim.vda5050.wire.shapes import WireMany, WireShape, WireValue, maybe
+from fleet_sim.vda5050.wire.shapes import WireMany, WireShape, WireValue, each, maybe
 
 TYPE_20 = WireShape(
     seriesName=TEXT,
@@ -24,14 +24,9 @@ TYPE_30 = TYPE_20.but(
     supportedZones=maybe(WireMany(TEXT)),
 )
 PHYSICAL_20 = WireShape(
-    speedMin=NUMBER,
-    speedMax=NUMBER,
-    accelerationMax=NUMBER,
-    decelerationMax=NUMBER,
+    **each(NUMBER, "speedMin", "speedMax", "accelerationMax", "decelerationMax"),
     heightMin=maybe(NUMBER),
-    heightMax=NUMBER,
-    width=NUMBER,
-    length=NUMBER,
+    **each(NUMBER, "heightMax", "width", "length"),
 )
 PHYSICAL_30 = PHYSICAL_20.but(
     renamed={
@@ -45,17 +40,12 @@ PHYSICAL_30 = PHYSICAL_20.but(
     maximumAngularSpeed=maybe(LENGTH),
 )
 TIMING_20 = WireShape(
-    minOrderInterval=NUMBER,
-    minStateInterval=NUMBER,
-    defaultStateInterval=maybe(NUMBER),
-    visualizationInterval=maybe(NUMBER),
+    **each(NUMBER, "minOrderInterval", "minStateInterval"),
+    **each(maybe(NUMBER), "defaultStateInterval", "visualizationInterval"),
 )
 LIMITS_20 = WireShape(
     maxStringLens=WireShape(
-        msgLen=COUNT,
-        topicSerialLen=COUNT,
-        topicElemLen=COUNT,
-        idLen=COUNT,
+        **each(COUNT, "msgLen", "topicSerialLen", "topicElemLen", "idLen"),
         idNumericalOnly=TRUTH,
         enumLen=maybe(COUNT),
         loadIdLen=COUNT,

@@ -11,6 +11,7 @@ from fleet_sim.vda5050.wire.shapes import (
     WireText,
     WireTruth,
     WireValue,
+    each,
     maybe,
 )
 
@@ -35,13 +36,8 @@ def words(*texts: str, **other: str) -> WireText:
 MOST_DEGREE = 10
 """Of a trajectory: the work for its points grows with the square."""
 
-HEADER: dict[str, WireKind] = {
-    "headerId": COUNT,
-    "timestamp": TEXT,
-    "version": TEXT,
-    "manufacturer": TEXT,
-    "serialNumber": TEXT,
-}
+WHICH_ORDER = each(TEXT, "orderId") | each(COUNT, "orderUpdateId")
+HEADER = each(COUNT, "headerId") | each(TEXT, "timestamp", "version", "manufacturer", "serialNumber")
 
 # ---- actions ---------------------------------------------------------------------------------------------------------
 
@@ -78,11 +74,15 @@ POSITION_30 = POSITION_21.but(
     allowedDeviationXY=maybe(WireShape(a=LENGTH, b=LENGTH, theta=ANGLE)),
     allowedDeviationTheta=maybe(WireNumber(0.0, HALF_TURN)),
 )
+
+
+def part_of_order(what: str) -> dict[str, WireKind | WireField]:
+    """Return the fields that say which node or edge (`what`) of an order is meant, in orders and in states."""
+    return {f"{what}Id": TEXT, "sequenceId": COUNT, f"{what}Description": maybe(TEXT), "released": TRUTH}
+
+
 NODE_20 = WireShape(
-    nodeId=TEXT,
-    sequenceId=COUNT,
-    nodeDescription=maybe(TEXT),
-    released=TRUTH,
+    **part_of_order("node"),
     nodePosition=maybe(POSITION_20),
     actions=WireMany(ACTION_20, MOST_ACTIONS),
 )
@@ -111,15 +111,10 @@ CORRIDOR_30 = CORRIDOR_21.but(
     releaseLossBehavior=maybe(words("STOP", "RETURN")),
 )
 EDGE_20 = WireShape(
-    edgeId=TEXT,
-    sequenceId=COUNT,
-    edgeDescription=maybe(TEXT),
-    released=TRUTH,
-    startNodeId=TEXT,
-    endNodeId=TEXT,
+    **part_of_order("edge"),
+    **each(TEXT, "startNodeId", "endNodeId"),
     maxSpeed=maybe(LENGTH),
-    maxHeight=maybe(NUMBER),
-    minHeight=maybe(NUMBER),
+    **each(maybe(NUMBER), "maxHeight", "minHeight"),
     orientation=maybe(ANGLE),
     # In the text of 2.0, not in its schema.
     orientationType=maybe(words("TANGENTIAL", "GLOBAL")),
@@ -149,8 +144,7 @@ EDGE_30 = EDGE_21.but(
 
 ORDER_20 = WireShape(
     **HEADER,
-    orderId=TEXT,
-    orderUpdateId=COUNT,
+    **WHICH_ORDER,
     zoneSetId=maybe(TEXT),
     nodes=WireMany(NODE_20, MOST_NODES, 1),
     edges=WireMany(EDGE_20, MOST_NODES),
@@ -185,9 +179,7 @@ ZONE_30 = WireShape(
     vertices=WireMany(WireShape(x=NUMBER, y=NUMBER), MOST_POINTS, 3),
     maximumSpeed=maybe(LENGTH),
     releaseLossBehavior=maybe(words("STOP", "CONTINUE", "EVACUATE")),
-    entryActions=maybe(WireMany(_ZONE_ACTION_30, MOST_ACTIONS)),
-    duringActions=maybe(WireMany(_ZONE_ACTION_30, MOST_ACTIONS)),
-    exitActions=maybe(WireMany(_ZONE_ACTION_30, MOST_ACTIONS)),
+    **each(maybe(WireMany(_ZONE_ACTION_30, MOST_ACTIONS)), "entryActions", "duringActions", "exitActions"),
 )
 ZONE_SET_30 = WireShape(
     **HEADER,

@@ -162,6 +162,11 @@ def maybe(kind: WireKind, wire: str = "", *aliases: str) -> WireField:
     return WireField(kind, False, wire, aliases)
 
 
+def each(kind: WireKind | WireField, *names: str) -> dict[str, WireKind | WireField]:
+    """Return fields of one kind, to be taken over into a shape with `**`."""
+    return dict.fromkeys(names, kind)
+
+
 class WireShape:
     """An object with fields. Unknown keys of a message are left aside: the standard lets others add some."""
 

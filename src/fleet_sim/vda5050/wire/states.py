@@ -12,9 +12,11 @@ from fleet_sim.vda5050.wire.orders import (
     TRAJECTORY_20,
     TRAJECTORY_30,
     TRUTH,
+    WHICH_ORDER,
+    part_of_order,
     words,
 )
-from fleet_sim.vda5050.wire.shapes import WireMany, WireNumber, WireShape, maybe
+from fleet_sim.vda5050.wire.shapes import WireMany, WireNumber, WireShape, each, maybe
 
 MOST_STATES = 10_000
 """States of actions in a state."""
@@ -29,14 +31,10 @@ CONNECTION_30 = CONNECTION_20.but(
 
 PLACE_20 = WireShape(x=NUMBER, y=NUMBER, theta=ANGLE, mapId=TEXT)
 PLACE_21 = PLACE_20.but(theta=maybe(ANGLE))
-NODE_STATE_20 = WireShape(
-    nodeId=TEXT, sequenceId=COUNT, nodeDescription=maybe(TEXT), released=TRUTH, nodePosition=maybe(PLACE_20)
-)
+NODE_STATE_20 = WireShape(**part_of_order("node"), nodePosition=maybe(PLACE_20))
 NODE_STATE_21 = NODE_STATE_20.but(nodePosition=maybe(PLACE_21))
 NODE_STATE_30 = NODE_STATE_21.but(renamed={"nodeDescription": "nodeDescriptor"})
-EDGE_STATE_20 = WireShape(
-    edgeId=TEXT, sequenceId=COUNT, edgeDescription=maybe(TEXT), released=TRUTH, trajectory=maybe(TRAJECTORY_20)
-)
+EDGE_STATE_20 = WireShape(**part_of_order("edge"), trajectory=maybe(TRAJECTORY_20))
 EDGE_STATE_30 = EDGE_STATE_20.but(renamed={"edgeDescription": "edgeDescriptor"}, trajectory=maybe(TRAJECTORY_30))
 AGV_POSITION_20 = WireShape(x=NUMBER, y=NUMBER, theta=ANGLE, mapId=TEXT, positionInitialized=TRUTH)
 AGV_POSITION_30 = AGV_POSITION_20.but(renamed={"positionInitialized": "localized"})
@@ -93,13 +91,11 @@ ZONE_REQUEST_30 = WireShape(
 
 STATE_20 = WireShape(
     **HEADER,
-    orderId=TEXT,
-    orderUpdateId=COUNT,
+    **WHICH_ORDER,
     lastNodeId=TEXT,
     lastNodeSequenceId=COUNT,
     driving=TRUTH,
-    paused=maybe(TRUTH),
-    newBaseRequest=maybe(TRUTH),
+    **each(maybe(TRUTH), "paused", "newBaseRequest"),
     distanceSinceLastNode=maybe(LENGTH),
     operatingMode=words("AUTOMATIC", "SEMIAUTOMATIC", "MANUAL", "SERVICE", "TEACHIN"),
     nodeStates=WireMany(NODE_STATE_20),
