@@ -35,6 +35,7 @@ def transparent_png_bytes(rgba: Bytes) -> bytes:
 
 
 def _encoded(pixels: Bytes, what: str, channels: int) -> bytes:
+    """Return uint8 pixels (H, W, `channels`) as a PNG file; raises InvalidValueError for other arrays."""
     if pixels.ndim != 3 or pixels.shape[2] != channels or pixels.dtype != np.uint8:
         wanted = f"uint8 of shape (H, W, {channels})"
         raise InvalidValueError(f"{what}: expected {wanted}, got {pixels.dtype} of shape {pixels.shape}")

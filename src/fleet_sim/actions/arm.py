@@ -85,6 +85,7 @@ class ArmMove(ArmTarget):
         return Failure(cause, ActionCause.INVALID_GOAL) if cause else None
 
     def _cause(self, agent: Agent) -> str:
+        """Return why the arm of `agent` cannot make this move; "" where it can, as far as its model tells."""
         model = agent.robot_model
         if model is None:
             return "the agent was made from shapes and has no joints"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fleet_sim.actions.base import Failure
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.entities.agent import Agent
-from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import FleetSimError
 from fleet_sim.geometry import Path
+from fleet_sim.geometry.pose import pose_arrays
 from fleet_sim.spatial import quaternions
 
 STOREY = 1.5

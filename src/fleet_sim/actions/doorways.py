@@ -67,6 +67,10 @@ def legs_of(agent: Agent, parts: Sequence[RoutedPart]) -> list[Leg] | Failure:
 
 
 def _legs_of(agent: Agent, start: Floats, way: RoutedPath) -> list[Leg] | Failure:
+    """Cut `way`, which begins at `start` (3,) in m, before each door that opens for robots.
+
+    Doors count on the robot's own floor only, and where its footprint passes their leaves.
+    """
     world, row = agent.world, agent.row
     passages = world.routes.passages
     found = NO_ROWS if passages is None else passages.opening_for_robots()

@@ -115,6 +115,7 @@ class _Relative(DeclaredAction):
         }
 
     def _drive_on(self, agent: Agent) -> None:
+        """Command the speed of the next step: the highest from which the robot can still stop at the end."""
         way, wanted, _ = self._goal()
         left = way - self.done
         fastest, acceleration = self._limits(agent)
@@ -138,6 +139,7 @@ class DriveByAction(_Relative):
     )
 
     def _goal(self) -> tuple[float, float, str]:
+        """Return the way in m and the speed in m/s, both positive, and what is wrong with the goal or ""."""
         x, y, z = map(float, self.target)
         wrong = ""
         if y or z:

@@ -144,6 +144,7 @@ class PickAction(TransferAction):
         return None if attached else NOT_FOUND
 
     def _find(self, agent: Agent) -> SimObject | None:
+        """Return the object to pick, the nearest one where none is named; None where there is none in reach."""
         world = agent.world
         wanted = self.target_object_id
         if wanted is None:

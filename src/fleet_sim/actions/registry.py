@@ -123,6 +123,10 @@ def describe_action(action: Action) -> dict[str, Any]:
 
 
 def _plain(value: Any, where: str) -> Any:
+    """Return a parameter of an action as plain data; objects become texts that mean the same in a repeated run.
+
+    Raises InvalidValueError, naming `where`, for what cannot be written.
+    """
     if isinstance(value, Pose):
         return [*value.position, *value.orientation]
     if isinstance(value, Path):
@@ -134,6 +138,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 def _pose(value: Any, key: str) -> Pose:
+    """Return a pose from a Pose or 3, 4 or 7 numbers; raises InvalidValueError, naming `key`."""
     if isinstance(value, Pose):
         return value
     numbers = list(value) if isinstance(value, (list, tuple)) else []

@@ -52,6 +52,10 @@ def row_of_target(world: World, target: Target) -> int:
 
 
 def _row_of_number(world: World, number: int) -> int:
+    """Return the row of a number, which is a body id or an object id.
+
+    Raises UnknownNameError for a number that is neither, and for one that means two different objects.
+    """
     # PyBullet's numbers and our own are both small and count from 0, so a plain number often exists as both.
     body_row = world.bodies.row_of_body(number)
     try:

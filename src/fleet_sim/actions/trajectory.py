@@ -182,6 +182,7 @@ class JointTrajectoryAction(DeclaredAction):
     # ---- inside ------------------------------------------------------------------------------------------------------
 
     def _read(self, model: RobotModel, *, mimics: bool) -> bool:
+        """Look up the joints and check all points; return whether they are possible, with the cause noted if not."""
         try:
             self._places = np.array([place_of(model, name) for name in self.joint_names], np.int64)
             if mimics:

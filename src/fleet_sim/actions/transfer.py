@@ -115,6 +115,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return hindrance is not None
 
     def _move_in(self, agent: Agent) -> Until | None:
+        """Drive from the approach pose to the object, then reach for it; fails where something is in the way now."""
         # Asked again before each phase: somebody else may have taken the object meanwhile.
         if self._fails(self.hindrance(agent)):
             return None
@@ -145,6 +146,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         return None
 
     def _act(self, agent: Agent) -> Until | None:
+        """Attach or detach, then back away to the approach pose if there is one; completes where there is not."""
         if self._fails(self.act(agent)):
             return None
         if not self.use_approach or self._away is None:

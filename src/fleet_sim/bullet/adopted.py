@@ -53,6 +53,7 @@ def _count_gears(mirror: BulletMirror) -> int:
 
 
 def _visuals(client: BulletClient, body: int) -> tuple[LinkGeometry, ...]:
+    """Return the visual geometries of a user's body, in link frames; meshes by their file where it can be read."""
     found: list[LinkGeometry] = []
     for _, link, kind, sizes, name, position, orientation, rgba, *_ in client.getVisualShapeData(body):
         geometry = simple_geometry(client, kind, sizes)
@@ -67,6 +68,7 @@ def _visuals(client: BulletClient, body: int) -> tuple[LinkGeometry, ...]:
 
 
 def _link_shapes(client: BulletClient, body: int, link: int) -> list[LinkGeometry]:
+    """Return the collision geometries of one link, in its frame; a box around it where PyBullet cannot tell them."""
     found = client.getCollisionShapeData(body, link)
     # PyBullet has shapes in the inertial frame of their link.
     centre, turned = (np.array([part]) for part in client.getDynamicsInfo(body, link)[3:5])

@@ -113,6 +113,7 @@ class BulletBodies:
                 self._create_equal(rows[members], float(masses[members[0]]), positions[members], orientations[members])
 
     def _create_equal(self, rows: Rows, mass: float, positions: Floats, orientations: Floats) -> None:
+        """Create the bodies of `rows` (N,), which have one shape and one `mass` in kg, at poses (N, 3) and (N, 4)."""
         shape_id = int(self.world.shape_id[rows[0]])
         shape = self.world.shapes[shape_id] if shape_id >= 0 else _EMPTY
         if shape.model_path:
@@ -188,6 +189,7 @@ class BulletBodies:
             return None
 
     def _enter(self, rows: Rows, bodies: list[int], mass: float) -> None:
+        """Note that `rows` (N,) have these PyBullet ids from now on; what is cached of other bodies is void."""
         self.version += 1
         table = self.table
         table.use()

@@ -222,6 +222,7 @@ class BulletClient:
         return function(*args, **kwargs)
 
     def _prepare(self) -> None:
+        """Set gravity, time step and solver of a world that was just made or reset, and add the floor."""
         self.module.setGravity(*self.gravity, physicsClientId=self._id)
         self.module.setTimeStep(self.timestep, physicsClientId=self._id)
         # Without this, contacts are solved in the order in which they began, which a saved state does not contain.
@@ -250,6 +251,7 @@ def _logged(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _connect(module: Any, method: int, options: str) -> int:
+    """Return the number of a new PyBullet world; raises StateError where PyBullet has no more to give."""
     try:
         # PyBullet prints its options if any are passed, even empty ones.
         number = int(module.connect(method, options=options) if options else module.connect(method))

@@ -40,6 +40,7 @@ class DetachedBodies:
         return rows[[not self._taken(row) for row in rows.tolist()]]
 
     def _taken(self, row: int) -> bool:
+        """Give `row` back the body that it had; return whether it has one again, at the pose of the columns."""
         bodies, world = self._bodies, self._bodies.world
         body = self._kept.pop(int(world.object_id[row]), NO_BODY)
         if body == NO_BODY or bodies.rows_of_bodies([body])[0] >= 0:

@@ -78,9 +78,13 @@ class BulletMirror:
         self.staged = StagedPoses(world)
         self.detached = DetachedBodies(self.bodies)
         self._writer = PoseWriter(world, self.bodies, self.detached, self.staged)
+        self._follow_population()
+
+    def _follow_population(self) -> None:
+        """Hear of all that is spawned and removed from now on."""
+        self.world.on_spawn.append(self._spawned)
         # Detached bodies are noted first: the second forgets whose body it was.
-        world.on_spawn.append(self._spawned)
-        world.on_remove += [self.detached.note, self.bodies.remove]
+        self.world.on_remove += [self.detached.note, self.bodies.remove]
 
     @property
     def live(self) -> bool:

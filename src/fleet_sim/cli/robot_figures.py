@@ -62,6 +62,7 @@ class RobotFigures:
             self._names[agent.object_id] = agent.name or f"robot {agent.object_id}"
 
     def _step(self, dt: float, sim_time: float) -> None:
+        """Add up, by object id, how far robots drove in this step and whether they waited."""
         world = self._sim.world
         rows = world.rows[world.kind[world.rows] == KIND_AGENT]
         if not len(rows):

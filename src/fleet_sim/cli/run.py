@@ -43,6 +43,23 @@ def add(commands: Any) -> None:
         "--seeds", type=seeds, metavar="LIST", help="run once with each seed, such as 1-20 or 1,5,9, and print a table"
     )
     parser.add_argument("--engine", choices=get_args(EngineChoice), help="the physics engine (auto: the installed one)")
+    _add_looks(parser)
+    parser.add_argument(
+        "--figures",
+        metavar="FILE",
+        help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`",
+    )
+    run_files.add_options(parser)
+    add_progress(parser)
+    recorded.add_options(parser)
+    broker_options.add_options(parser)
+    parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
+    state_options.add_options(parser)
+    parser.set_defaults(command=execute)
+
+
+def _add_looks(parser: argparse.ArgumentParser) -> None:
+    """Add the options for looking at the run, and `--set` among them, where the help has it."""
     window = parser.add_mutually_exclusive_group()
     window.add_argument("--gui", action="store_true", default=None, help="open a window")
     window.add_argument("--headless", dest="gui", action="store_false", help="do not open a window")
@@ -61,26 +78,12 @@ def add(commands: Any) -> None:
         "--monitor", action="store_true", help="show live figures of the run, in a window or in the terminal"
     )
     parser.add_argument("--picture", metavar="FILE.png", help="save a picture of the final state")
-    parser.add_argument(
-        "--figures",
-        metavar="FILE",
-        help="write the figures of the section `tasks` or `orders`, for `fleet-sim report`",
-    )
-    run_files.add_options(parser)
-    add_progress(parser)
-    recorded.add_options(parser)
-    broker_options.add_options(parser)
-    parser.add_argument("--hash", action="store_true", help="print the hash of the final state")
-    state_options.add_options(parser)
-    parser.set_defaults(command=execute)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
-    state_options.check(args)
-    recorded.check(args)
-    broker_options.check(args)
-    run_files.check(args)
+    for options in (state_options, recorded, broker_options, run_files):
+        options.check(args)
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
@@ -109,6 +112,14 @@ def execute(args: argparse.Namespace) -> int:
     files.write()
     if source is not None:
         write_figures(sim, source, args, wall)
+    _keep_end(sim, args, later)
+    kept.report()
+    sim.close()
+    return 0
+
+
+def _keep_end(sim: MultiRobotSimulationCore, args: argparse.Namespace, later: state_options.LaterSave | None) -> None:
+    """Write and print what is asked for of the final state."""
     if args.picture:
         write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
@@ -116,9 +127,6 @@ def execute(args: argparse.Namespace) -> int:
         print(later.finish())
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
-    kept.report()
-    sim.close()
-    return 0
 
 
 def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:

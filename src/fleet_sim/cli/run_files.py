@@ -79,6 +79,7 @@ class RunFiles:
             print(f"metrics: {self._args.metrics}")
 
     def _write_table(self, lines: list[dict[str, Any]]) -> None:
+        """Write one line per robot as CSV or Parquet; the file is there as a whole or not at all."""
         # A run without robots has a table without lines, whose columns are still unknown but for these.
         names = list(lines[0]) if lines else ["seed", "robot"]
         with replacing(self._args.metrics) as part:

@@ -64,6 +64,7 @@ def add(commands: Any) -> None:
 
 
 def _add_generator(kinds: Any, name: str, config: type[Any]) -> None:
+    """Add a kind of site whose options are the settings of `config`, with the same defaults and texts."""
     parser = kinds.add_parser(name, help=(config.__doc__ or "").splitlines()[0])
     for item in fields(config):
         given = item.metadata["setting"]

@@ -80,6 +80,7 @@ class RunSummary:
         )
 
     def _collisions(self) -> str:
+        """Return how many collisions there were, and what is not counted among them."""
         found = self._sim.collisions
         text = counted(found.count, "collision")
         # Without walls there is nothing to say about them.
@@ -90,6 +91,7 @@ class RunSummary:
         return f"{text}, {found.static_count} of them with walls and other static bodies"
 
     def _orders(self) -> list[str]:
+        """Return the lines about orders; none where the scenario has no orders."""
         orders = self._sim.extensions.find_manager("orders")
         if orders is None:
             return []
@@ -103,6 +105,7 @@ class RunSummary:
         return lines
 
     def _actions(self) -> list[str]:
+        """Return how actions ended, why the first ones failed, and which robots are still busy."""
         lines = []
         if self._ended:
             lines.append("actions: " + ", ".join(f"{number} {status.value}" for status, number in self._by_status()))

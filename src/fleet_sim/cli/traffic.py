@@ -41,6 +41,7 @@ def add(commands: Any) -> None:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the actions `run` and `execute` with their options."""
     # Settings are light; the planners and their kernels are not, and are imported when a run begins.
     from fleet_sim.cli.setting_options import add_options
     from fleet_sim.traffic.settings import TrafficSettings

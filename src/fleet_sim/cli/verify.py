@@ -77,6 +77,7 @@ def _verify(name: str, file: Path, known: dict[str, Trace]) -> bool:
 
 
 def _machine() -> str:
+    """Return the versions and the platform that results may depend on."""
     import numpy as np
 
     from fleet_sim.verification.trace import engine_version

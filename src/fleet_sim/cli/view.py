@@ -81,6 +81,7 @@ def is_site(file: Path) -> bool:
 
 
 def _replay(args: argparse.Namespace, file: Path) -> int:
+    """Show a recording in the browser until Ctrl-C; return 0."""
     from fleet_sim.viewer.web.opening import view_of
     from fleet_sim.viewer.web.recorded import RECORDINGS, RecordedSource
 

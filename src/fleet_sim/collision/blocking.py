@@ -64,17 +64,22 @@ def allowed_fractions(
     rows = np.stack((movers[places], others), axis=1)
     start, ends = shapes.take(movers[places]), (end_positions[places], end_orientations[places])
     sweep = Sweep(start, *ends, obstacles=shapes.take(others), rows=rows, solve=solve)
-    contacts = first_contacts(sweep, skin)
+    _find_stops(sweep, skin, places, fractions, blockers)
+    return fractions, blockers
+
+
+def _find_stops(sweep: Sweep, skin: float, places: Rows, fractions: Floats, blockers: Rows) -> None:
+    """Write where the movers of a sweep stop, and at what; `places` (P,) are those of its pairs in the results."""
+    contacts, others = first_contacts(sweep, skin), sweep.rows[:, 1]
     for _ in range(_MOST_STOPS):
         stopped = _first_of_each(places, contacts.times)
         fractions[places[stopped]] = contacts.times[stopped]
         blockers[places[stopped]] = others[stopped]
         if not stop_earlier(contacts, sweep, fractions[places]):
-            return fractions, blockers
+            return
     # Held, as one that is near another for too many strides.
     held = places[contacts.turning]
     fractions[held[blockers[held] >= 0]] = 0.0
-    return fractions, blockers
 
 
 def _first_of_each(places: Rows, times: Floats) -> Rows:

@@ -155,6 +155,7 @@ class BoxGrid:
         return self._widths[axis] * _SLACK + 1e-15 * max(abs(self._low[axis]), abs(self._high[axis]))
 
     def _file(self, *, dense: bool) -> None:
+        """Sort all boxes by strip and cell; `dense` tables have an entry for each cell, sparse ones for each box."""
         boxes = self._boxes
         cells, last_cells = self._cells(boxes.lower(0), 0), self._cells(boxes.upper(0), 0)
         strips = self._cells(boxes.lower(1), 1)

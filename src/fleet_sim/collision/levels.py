@@ -78,6 +78,10 @@ class BoxIndex:
         return _concatenated(firsts), _concatenated(seconds)
 
     def _build(self, cell: float, threshold: float) -> None:
+        """Sort boxes into grids of growing cells, so that none covers more than `threshold` cells per axis.
+
+        Boxes that are far away or alone of their size are compared one by one.
+        """
         boxes = self._boxes
         # The usual case, a fleet of robots of one size: one level, and no copies of rows.
         if boxes.all_near and max(boxes.widths) <= threshold * cell:

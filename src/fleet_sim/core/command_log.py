@@ -170,6 +170,7 @@ def replay_commands(sim: Recordable, log: CommandLog) -> list[Future[CommandAck]
 
 
 def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) -> dict[str, Any]:
+    """Return a line of a log as a mapping with exactly `keys`; raises ConfigError with the number of the line."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -121,11 +121,17 @@ def type_of(cls: type[Command]) -> str:
     )
 
 
-@command("navigate")
-class Navigate(Command):
-    """Drive to goals: `positions` (N, 3) in m, `orientations` (N, 4) xyzw, world frame."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NamedCommand(Command):
+    """Base of the commands for some robots or objects, by their `names`; the acknowledgement says who takes part."""
 
     names: tuple[str, ...]
+
+
+@command("navigate")
+class Navigate(NamedCommand):
+    """Drive to goals: `positions` (N, 3) in m, `orientations` (N, 4) xyzw, world frame."""
+
     positions: Floats
     orientations: Floats
 
@@ -140,27 +146,25 @@ class FollowPath(Command):
 
 
 @command("set_velocity")
-class SetVelocity(Command):
+class SetVelocity(NamedCommand):
     """Drive with body twists: `linear` (N, 3) in m/s, `angular` (N, 3) in rad/s.
 
     `timeout` in s of simulation time: None uses each robot's own, 0 means no timeout.
     """
 
-    names: tuple[str, ...]
     linear: Floats
     angular: Floats
     timeout: float | None = None
 
 
 @command("set_joints")
-class SetJoints(Command):
+class SetJoints(NamedCommand):
     """Move joints to `positions` (N, K) in rad or m, or at `velocities` (N, K) in rad/s or m/s: one of the two.
 
     `joint_names` (K,) are the same for all robots; empty: all movable joints, in order. `max_force` (N m or N) limits
     motors.
     """
 
-    names: tuple[str, ...]
     joint_names: tuple[str, ...] = ()
     positions: Floats | None = None
     velocities: Floats | None = None
@@ -175,27 +179,25 @@ class Stop(Command):
 
 
 @command("set_poses")
-class SetPoses(Command):
+class SetPoses(NamedCommand):
     """Set poses of objects or robots: `positions` (N, 3), `orientations` (N, 4), world frame.
 
     Without `preserve_velocity` their velocities become zero.
     """
 
-    names: tuple[str, ...]
     positions: Floats
     orientations: Floats
     preserve_velocity: bool = True
 
 
 @command("execute_action")
-class ExecuteAction(Command):
+class ExecuteAction(NamedCommand):
     """Run actions, one per robot. `replace`: cancel running and queued actions; else append to the queue.
 
     An action is an Action, or a mapping of its `type` and parameters as in a scenario file; only mappings can be
     written to logs. The acknowledgement's `value` holds the accepted actions by name.
     """
 
-    names: tuple[str, ...]
     actions: tuple[Any, ...]
     replace: bool = True
 
@@ -206,23 +208,20 @@ class ExecuteAction(Command):
 
 
 @command("cancel_actions")
-class CancelActions(Command):
+class CancelActions(NamedCommand):
     """Cancel the running and queued actions and stop.
 
     With `goal`, cancel only actions from the ExecuteAction with that `command_id`, if they have not ended; robots that
     run other actions by now continue.
     """
 
-    names: tuple[str, ...]
     reason: str = "cancelled by command"
     goal: str = ""
 
 
 @command("finish_actions")
-class FinishActions(Command):
+class FinishActions(NamedCommand):
     """End running actions that wait for this, such as a TeleopAction, with success; robots without one are rejected."""
-
-    names: tuple[str, ...]
 
 
 @command("attach")
@@ -240,10 +239,8 @@ class Attach(Command):
 
 
 @command("remove")
-class Remove(Command):
+class Remove(NamedCommand):
     """Remove entities."""
-
-    names: tuple[str, ...]
 
 
 @command("spawn")

@@ -87,6 +87,7 @@ class Inbox:
             self._apply_first(dispatcher)
 
     def _apply_first(self, dispatcher: Dispatcher) -> None:
+        """Apply the oldest command; its acknowledgement, or its exception, goes to whoever sent it."""
         # Popped one by one: after an interrupt, the remaining commands are still in the inbox.
         command, future = self._waiting.popleft()
         # The sender may have cancelled it; from here on this is no longer possible.

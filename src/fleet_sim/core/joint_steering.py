@@ -87,6 +87,7 @@ def put_joints(world: World, slots: Ints, positions: Floats) -> None:
 def _command(
     world: World, slots: Ints, control: int, command: AnyArray | float, forces: AnyArray | float | None
 ) -> None:
+    """Give joints `slots` (K,) a way of control and its numbers; joints that mimic them follow."""
     joints = world.joints
     joints.control[slots] = control
     joints.command[slots] = command

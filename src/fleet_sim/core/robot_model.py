@@ -147,6 +147,7 @@ class RobotModel:
         return self._index("link", link, self._links, range(BASE, self.num_joints))
 
     def _index(self, noun: str, wanted: int | str, by_name: dict[str, int], allowed: range) -> int:
+        """Return the index of a joint or link by name or index; raises UnknownNameError with the closest name."""
         if isinstance(wanted, str):
             index = by_name.get(wanted)
             if index is None:

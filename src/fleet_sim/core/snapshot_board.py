@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from threading import Condition
-from types import TracebackType
 
 from fleet_sim.arrays import AnyArray, Ints
 from fleet_sim.core.snapshot import Snapshot
@@ -60,9 +59,7 @@ class Subscription:
     def __enter__(self) -> Subscription:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
@@ -200,6 +197,7 @@ class SnapshotBoard:
         self.refresh()
 
     def _answer(self) -> None:
+        """Take a snapshot for who asked for one; an exception goes to them, too."""
         with self._changed:
             # Reset before the snapshot is taken: who asks from now on gets a later one.
             future, self._requested = self._requested, None

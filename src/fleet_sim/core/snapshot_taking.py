@@ -49,13 +49,25 @@ _AS_THEY_ARE = tuple(name for name in STATE if name in Snapshot.__dataclass_fiel
 
 
 @dataclass(frozen=True, eq=False)
-class EntityRoster:
-    """What is the same in all snapshots until something is spawned, removed or renamed; read-only."""
+class SnapshotEntities:
+    """The entities of snapshots, the same until something is spawned, removed or renamed; aligned with `names`."""
 
     names: tuple[str, ...]
     object_ids: Ints
     agent_mask: Bools
     bodies: EntityBodies
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The fields of a Snapshot that say which entities it has."""
+        names = ("names", "object_ids", "agent_mask", "bodies")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class EntityRoster(SnapshotEntities):
+    """The entities of a world and where they are in its columns; read-only."""
+
     rows: Rows
     index_of_row: Ints
     """The index of the entity in each row, NO_ROW without one; the last one is for NO_ROW itself."""
@@ -90,6 +102,7 @@ def take_roster(world: World) -> EntityRoster:
 
 
 def _take_bodies(world: World) -> EntityBodies:
+    """Return what the bodies of all entities look like, in the order of `world.rows`."""
     rows, shapes = world.rows, world.shapes
     first = int(rows[0]) if len(rows) else 0
     together = np.array_equal(rows, np.arange(first, first + len(rows)))
@@ -166,12 +179,10 @@ def snapshot_of(
     collisions = index_of_row[state["pairs"]].reshape(-1, 2)
     path_starts = np.zeros(len(roster.names) + 1, np.int64)
     np.cumsum(state["path_lengths"], out=path_starts[1:])
+    as_they_are: dict[str, Any] = {name: _frozen(state[name]) for name in _AS_THEY_ARE}
     return Snapshot(
         tick=tick,
         time=time,
-        names=roster.names,
-        object_ids=roster.object_ids,
-        agent_mask=roster.agent_mask,
         carriers=_frozen(index_of_row[state["parents"]]),
         busy_mask=_frozen(state["waiting"] != 0),
         blockers=_frozen(index_of_row[state["blocked_by"]]),
@@ -182,8 +193,8 @@ def snapshot_of(
         colors=colors.colors,
         link_colors=colors.link_colors,
         features=features,
-        bodies=roster.bodies,
-        **{name: _frozen(state[name]) for name in _AS_THEY_ARE},
+        **roster.shown,
+        **as_they_are,
     )
 
 

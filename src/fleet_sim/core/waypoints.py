@@ -131,6 +131,7 @@ class WaypointPool:
         self.limited = self.limited or bool(np.isfinite(self.speed_limit[: self.used]).any())
 
     def _reserve(self, motion: MotionColumns, total: int) -> None:
+        """Make room for `total` more waypoints: paths move to the front, and the arrays grow if need be."""
         capacity = len(self.position)
         if self.used + total <= capacity:
             return

@@ -19,10 +19,10 @@ from fleet_sim.entities.end_effector import EndEffectorHandle
 from fleet_sim.entities.power_handle import PowerHandle
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.geometry import Path, Pose
+from fleet_sim.geometry.pose import pose_arrays
 
 Plugin = TypeVar("Plugin", bound=AgentHooks[Any])
 Hook = TypeVar("Hook")

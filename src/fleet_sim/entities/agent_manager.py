@@ -17,9 +17,9 @@ from fleet_sim.entities.joint_values import JointNumbers
 from fleet_sim.entities.manager import BaseManager
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams
-from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import unknown_name
 from fleet_sim.geometry import Pose
+from fleet_sim.geometry.pose import pose_arrays
 
 Self = TypeVar("Self", bound="AgentManager")
 

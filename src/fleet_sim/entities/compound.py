@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,10 @@ def _file(visuals: Geometries, collisions: Geometries) -> str:
 
 
 def _one_link(visuals: Geometries, collisions: Geometries, inertial: Inertial) -> RobotModel:
-    none, numbers, vectors = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3))
+    """Return a model without joints, whose base has all shapes."""
+    none, vectors = np.zeros(0, np.int64), np.zeros((0, 3))
+    limits = ("lower", "upper", "max_velocities", "max_forces", "damping", "friction")
+    numbers: dict[str, Any] = dict.fromkeys(limits, np.zeros(0))
     return RobotModel(
         name="shapes",
         path="",
@@ -53,12 +57,7 @@ def _one_link(visuals: Geometries, collisions: Geometries, inertial: Inertial) -
         joint_positions=vectors,
         joint_orientations=np.zeros((0, 4)),
         axes=vectors,
-        lower=numbers,
-        upper=numbers,
-        max_velocities=numbers,
-        max_forces=numbers,
-        damping=numbers,
-        friction=numbers,
+        **numbers,
         inertials=(inertial,),
         visuals=tuple(LinkGeometry(BASE, geometry) for geometry in visuals),
         collisions=tuple(LinkGeometry(BASE, geometry) for geometry in collisions),

@@ -151,6 +151,7 @@ def spawn_entry_rows(world: World, cls: type[SimObject], entries: object, *, sou
 
 
 def _spawn_entries(world: World, cls: type[SimObject], entries: object, source: str, path: str) -> list[Spawned]:
+    """Spawn entries in their order; on an error all are removed again, and ConfigError names the entry."""
     done: list[Spawned] = []
     # All entries are read before the first is spawned, so most errors come before anything is changed.
     for index, (entry, params) in enumerate(read_entries(entries, cls, source=source, path=path)):
@@ -232,6 +233,7 @@ def _check_sdf_entry(entry: Any, source: str, where: str) -> None:
 
 
 def _spawn_entry(world: World, cls: type[SimObject], entry: Any, params: Any) -> Spawned:
+    """Spawn one entry: the models of an SDF world, entities at stations, one, or a grid of them."""
     if getattr(entry, "sdf", None) is not None:
         found = read_world_file(entry.sdf, world)
         models = params_of_world(

@@ -13,10 +13,11 @@ from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
-from fleet_sim.entities.template import Template, pose_arrays
+from fleet_sim.entities.template import Template
 from fleet_sim.entities.templates import all_but_place, said_by, template_for
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import check_extent
+from fleet_sim.geometry.pose import pose_arrays
 from fleet_sim.spatial import quaternions
 
 Handle = TypeVar("Handle", bound=SimObject)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows, as_float
+from fleet_sim.arrays import Rows, as_float
 from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
 from fleet_sim.core.features import read_features, spawn_values
 from fleet_sim.core.plugins import AGENT_PLUGINS, AgentHooks
@@ -293,13 +293,3 @@ _LIMITS = (
     ("max_angular_vel", "angular_limits", "angular_limit"),
     ("max_angular_accel", "angular_accels", "angular_accel"),
 )
-
-
-def pose_arrays(poses: Any) -> tuple[Floats, Floats]:
-    """Return (positions (N, 3), orientations (N, 4)) of a sequence of poses."""
-    count = len(poses)
-    positions, orientations = np.empty((count, 3)), np.empty((count, 4))
-    for index, pose in enumerate(poses):
-        positions[index] = pose.position
-        orientations[index] = pose.orientation
-    return positions, orientations

@@ -16,6 +16,7 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import MotionMode
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.core import steering
+from fleet_sim.core.planar import PlanarRows
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.shape_params import ShapeParams
@@ -79,24 +80,14 @@ class Arena:
             )
         self.kind = kind or RobotKind()
         self.size = size
-        self.sim = MultiRobotSimulationCore(
-            SimulationParams(
-                gui=False,
-                monitor=False,
-                target_rtf=0,
-                timestep=timestep,
-                # Episodes place robots anew; `sim.reset()` is never called.
-                keep_initial_state=False,
-                ignore_static_collision=False,
-                collision_margin=0.0,
-                enable_floor=True,
-            )
-        )
+        self.sim = _empty_simulation(timestep)
         self.world = self.sim.world
         self._share = share or Share(0, worlds)
         first = self._share.first
         self.origins = _origins(self._share.total, size + GAP)[first : first + worlds]
         self.robot_rows: Rows = self._spawn_robots(worlds, robots)
+        self.robots = PlanarRows(self.world, self.robot_rows)
+        """How the robots look and move, as arrays (W, R)."""
         self.obstacle_rows: Rows = self._spawn_obstacles(worlds, obstacles)
         self.active: Bools = np.ones((worlds, robots), np.bool_)
         """The robots in an episode, (W, R); the others are parked or wait for a reset."""
@@ -219,30 +210,6 @@ class Arena:
         return found
 
     @property
-    def headings(self) -> Floats:
-        """Headings of the robots (W, R) in rad."""
-        rows = self.robot_rows.reshape(-1)
-        return quaternions.yaws(self.world.orientation[rows]).reshape(self.robot_rows.shape)
-
-    @property
-    def velocities(self) -> Floats:
-        """Velocities of the robots (W, R, 2) in m/s, world frame."""
-        found: Floats = self.world.velocity[self.robot_rows, :2]
-        return found
-
-    @property
-    def speeds(self) -> Floats:
-        """Forward speeds (W, R) in m/s."""
-        found: Floats = self.world.motion.body_linear[self.robot_rows, 0]
-        return found
-
-    @property
-    def turns(self) -> Floats:
-        """Angular velocities (W, R) in rad/s."""
-        found: Floats = self.world.motion.body_angular[self.robot_rows, 2]
-        return found
-
-    @property
     def obstacles(self) -> Floats:
         """Positions of the obstacles (W, O, 2), each in the frame of its world."""
         found: Floats = self.world.position[self.obstacle_rows, :2] - self.origins[:, None, :]
@@ -251,6 +218,22 @@ class Arena:
     def close(self) -> None:
         """End the simulation; may be called again."""
         self.sim.close()
+
+
+def _empty_simulation(timestep: float) -> MultiRobotSimulationCore:
+    return MultiRobotSimulationCore(
+        SimulationParams(
+            gui=False,
+            monitor=False,
+            target_rtf=0,
+            timestep=timestep,
+            # Episodes place robots anew; `sim.reset()` is never called.
+            keep_initial_state=False,
+            ignore_static_collision=False,
+            collision_margin=0.0,
+            enable_floor=True,
+        )
+    )
 
 
 def _origins(worlds: int, pitch: float) -> Floats:

@@ -141,7 +141,7 @@ class ArenaTask(Generic[ParamsT]):
     def simple_actions(self) -> Floats:
         """Return actions (W, R, 2) of a simple rule: turn towards the goal, and drive while it is ahead."""
         offsets = self.goals - self.arena.positions
-        bearing = np.arctan2(offsets[..., 1], offsets[..., 0]) - self.arena.headings
+        bearing = np.arctan2(offsets[..., 1], offsets[..., 0]) - self.arena.robots.headings
         bearing = (bearing + np.pi) % (2.0 * np.pi) - np.pi
         return np.stack([np.maximum(0.0, np.cos(bearing)), np.clip(bearing, -1.0, 1.0)], axis=-1)
 
@@ -152,9 +152,9 @@ class ArenaTask(Generic[ParamsT]):
         if self.arena.world.compiled:
             return self._observe_compiled()
         params, arena = self.params, self.arena
-        positions, headings = arena.positions, arena.headings
+        positions, headings = arena.positions, arena.robots.headings
         scales = (params.arena_size, params.max_speed, params.max_turn)
-        own = own_part(self.goals, positions, headings, arena.speeds, arena.turns, scales)
+        own = own_part(self.goals, positions, headings, arena.robots.linear, arena.robots.angular, scales)
         near = self._near(positions, headings)
         seen: Observations = np.clip(np.concatenate([own, self.extra(), near], axis=2), -LIMIT, LIMIT).astype(
             np.float32
@@ -176,7 +176,7 @@ class ArenaTask(Generic[ParamsT]):
     def _near(self, positions: Floats, headings: Floats) -> Floats:
         params, arena = self.params, self.arena
         worlds, robots = self.shape
-        obstacles, velocities = arena.obstacles, arena.velocities
+        obstacles, velocities = arena.obstacles, arena.robots.velocities
         others = np.concatenate([positions, obstacles], axis=1)
         other_velocities = np.concatenate([velocities, np.zeros_like(obstacles)], axis=1)
         radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], OBSTACLE_RADIUS)])
@@ -208,7 +208,7 @@ class ArenaTask(Generic[ParamsT]):
         self.draw_ground(canvas, world)
         for obstacle in arena.obstacles[world]:
             canvas.disc(obstacle, OBSTACLE_RADIUS, OBSTACLE)
-        positions, headings = arena.positions[world], arena.headings[world]
+        positions, headings = arena.positions[world], arena.robots.headings[world]
         for robot in np.flatnonzero(arena.active[world]).tolist():
             color = ROBOTS[robot % len(ROBOTS)]
             goal, place = self.goals[world, robot], positions[robot]

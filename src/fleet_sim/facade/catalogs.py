@@ -63,6 +63,10 @@ def _renumber(columns: dict[str, AnyArray], name: str, numbers: list[int]) -> No
 
 
 def _number_of(world: World, attributes: Mapping[str, Any]) -> int:
+    """Return the number of a model with `attributes` in the world, to which it is added if it is not there.
+
+    Raises StateFileError where physics would use another description of the same file.
+    """
     for number, known in enumerate(world.models):
         if _same(attributes_of(known), attributes):
             return number

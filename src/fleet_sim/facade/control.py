@@ -174,6 +174,7 @@ class RunControl:
 
 
 def _carry_out(function: Callable[[], Any], future: Future[Any]) -> None:
+    """Run `function`; its result or its exception goes to whoever waits for `future`."""
     if not future.set_running_or_notify_cancel():
         return
     try:

@@ -82,6 +82,7 @@ class FiniteGuard:
         self._orientation[: len(orientations)] = orientations
 
     def _mend(self) -> None:
+        """Put rows with broken numbers back to where they were, stop them, and tell of it once per entity."""
         world = self._world
         good_mask = inside_mask(world.position, LARGEST) & inside_mask(world.orientation, 2.0)
         self._make_room()
@@ -100,6 +101,7 @@ class FiniteGuard:
             )
 
     def _stop(self, rows: Rows) -> None:
+        """Cancel the actions of `rows`, stop them, and mark them as moved."""
         world = self._world
         robots = rows[world.kind[rows] == KIND_AGENT]
         for row in world.actions.busy(robots).tolist():

@@ -56,6 +56,7 @@ class Monitor:
         return output
 
     def _open_window(self) -> MonitorOutput | None:
+        """Return the window of the monitor; None where none is asked for, or none can be shown, which is logged."""
         params = self._params
         if not (params.monitor and params.enable_monitor_gui and params.gui):
             return None

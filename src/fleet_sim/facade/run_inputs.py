@@ -88,6 +88,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             self.close()
 
     def _note(self, command: Command) -> None:
+        """Write a command that is about to be applied, with the step; what cannot be written ends the recording."""
         if self._stream is None:
             return
         sim = self._sim
@@ -99,6 +100,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             self._fail(InvalidValueError(f"inputs: {type(command).__name__} of step {sim.clock.tick}: {error}"))
 
     def _write(self, line: str) -> None:
+        """Write one line so that it survives a kill; an error ends the recording and is kept in `error`."""
         if self._stream is None:
             return
         try:
@@ -114,6 +116,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         self._finish(whole=False)
 
     def _finish(self, *, whole: bool = True) -> None:
+        """End the recording; a `whole` one gets its name, and nothing is left of one that is not."""
         stream, self._stream = self._stream, None
         sim = self._sim
         sim.inbox.on_apply.remove(self._note)

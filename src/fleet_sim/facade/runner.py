@@ -104,6 +104,10 @@ class Runner:
         return RunReport(steps, clock.seconds(steps), passed, reason, pacer.late_steps, pacer.worst_delay)
 
     def _loop(self, last_tick: int | None, update_callback: Callable[..., object] | None) -> str:
+        """Step until somebody stops it, the window is closed or `last_tick` is reached; return which it was.
+
+        Tasks and commands of other threads are carried out while it is paused, too.
+        """
         control, clock, update = self._control, self._world.clock, self._world.guard.part("update callback")
         while not control.is_stopping:
             control.run_tasks()

@@ -63,6 +63,7 @@ class WorldForms:
         return name, *handle.place, None if handle.is_alive else getattr(handle, "last_label", "")
 
     def _entity(self, saved: tuple[str, int, int, str | None]) -> Handle:
+        """Return the handle that `saved` stands for: the one there is if it is the same entity, else a new one."""
         name, row, generation, label = saved
         cls = ENTITIES.get(name)
         if cls is None or type(row) is not int or type(generation) is not int or not 0 <= row < len(self.kept_mask):

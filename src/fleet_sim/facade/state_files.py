@@ -167,6 +167,7 @@ class StateFiles:
             raise
 
     def _take_in(self, content: Mapping[str, Any], saved: Checkpoint) -> None:
+        """Take over a state that was read; raises StateFileError unless it has the hash that it was written with."""
         world = self._sim.world
         take_settings(self._sim.params, content["settings"])
         remove(world, world.rows[~self._forms.kept_mask[world.rows]])

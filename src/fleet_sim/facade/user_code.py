@@ -20,6 +20,7 @@ def user_code(world: World, pipeline: Pipeline, extensions: Extensions) -> list[
 
 
 def _of_simulation(pipeline: Pipeline, extensions: Extensions) -> Iterator[str]:
+    """Yield what users added to a simulation whose state a file would not have."""
     for function in extensions.callbacks:
         yield f"callback {name_of(function)}"
     for plugin in extensions.plugins:

@@ -44,6 +44,7 @@ def check_nodes(node: yaml.Node, most: int) -> None:
 
 
 def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
+    """Return how many nodes a YAML node has with its aliases written out; raises InvalidValueError for a loop."""
     known = sizes.get(id(node))
     if known is not None:
         if known == 0:

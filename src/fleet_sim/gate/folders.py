@@ -42,6 +42,10 @@ class OperatorFolder:
         return file
 
     def _below(self, name: str) -> Path:
+        """Return the file `name` below the folder, links resolved.
+
+        Raises StateError where no folder was given, and InvalidValueError for any name that leads out of it.
+        """
         if self._folder is None:
             raise StateError(self._advice)
         expected = f"a name below the folder that ends in {self._suffix}, such as noon{self._suffix}"

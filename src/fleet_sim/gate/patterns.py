@@ -108,6 +108,7 @@ class Pattern:
         return lambda then: self._add(ways=[branch(then) for branch in branches])
 
     def _sequence(self) -> Callable[[int], int]:
+        """Read atoms up to a bar, a bracket or the end; return what makes their states, given the state after them."""
         parts: list[Callable[[int], int]] = []
         while self._at < len(self._text) and self._text[self._at] not in "|)":
             parts.append(self._repeated(self._atom()))
@@ -128,6 +129,8 @@ class Pattern:
         return atom
 
     def _repeat(self, atom: Callable[[int], int], low: int, high: int | None) -> Callable[[int], int]:
+        """Return what makes the states of `atom` from `low` to `high` times; without `high` at least `low` times."""
+
         def make(then: int) -> int:
             if high is None:
                 loop = self._add(ways=[then])
@@ -145,6 +148,7 @@ class Pattern:
         return make
 
     def _counts(self) -> tuple[int, int | None]:
+        """Read the rest of {m}, {m,} or {m,n}; None stands for no upper limit. Raises for limits that are too high."""
         close = self._text.find("}", self._at)
         low, comma, high = self._text[self._at : max(close, self._at)].partition(",")
         if close < 0 or not low.isdecimal() or (high and not high.isdecimal()):
@@ -157,6 +161,7 @@ class Pattern:
         return least, most
 
     def _atom(self) -> Callable[[int], int]:
+        """Read a group, a set, an anchor or a character; return what makes its state, given the state after it."""
         char = self._text[self._at]
         self._at += 1
         if char == "(":
@@ -183,6 +188,7 @@ class Pattern:
         return _CLASSES.get(char) or _is(char)
 
     def _set(self) -> Test:
+        """Read the rest of a set in brackets; return the test of a character."""
         negated = self._take("^")
         tests: list[Test] = []
         while not (tests and self._take("]")):

@@ -19,6 +19,7 @@ Quadruple = tuple[float, float, float, float]
 
 
 def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]:
+    """Return `count` finite numbers; raises InvalidValueError that says `what` has none, and what was given."""
     names = "(x, y, z)" if count == 3 else "(x, y, z, w)"
     try:
         given = tuple(value)
@@ -199,3 +200,13 @@ class Pose:
 
     def __repr__(self) -> str:
         return f"Pose(position={list(self._position)}, orientation={list(self._orientation)})"
+
+
+def pose_arrays(poses: Any) -> tuple[Floats, Floats]:
+    """Return (positions (N, 3), orientations (N, 4)) of a sequence of poses."""
+    count = len(poses)
+    positions, orientations = np.empty((count, 3)), np.empty((count, 4))
+    for index, pose in enumerate(poses):
+        positions[index] = pose.position
+        orientations[index] = pose.orientation
+    return positions, orientations

@@ -182,6 +182,7 @@ def check_installed() -> None:
 
 
 def _numba() -> ModuleType:
+    """Return the module; raises MissingDependencyError where it is not installed or cannot be loaded."""
     try:
         return import_module("numba")
     except ModuleNotFoundError as error:

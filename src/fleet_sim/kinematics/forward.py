@@ -141,6 +141,7 @@ class Forward:
             )
 
     def _reserve(self, robots: int) -> None:
+        """Make room for the frames of `robots` robots of the model, CHUNK of which are computed at once."""
         bodies, chunk = len(self.tree.parents), min(robots, CHUNK)
         self._capacity, self._viewed = robots, 0
         self._part_frames = np.zeros((3, 4, bodies + 1, chunk))

@@ -199,6 +199,7 @@ class _Shelf:
         return self._world.joints.position[starts[:, None] + np.arange(len(self._tree.slots))]
 
     def _placed(self, rows: Rows) -> Ints:
+        """Return the places (N,) of `rows` (N,) on the shelf; rows that have none get one."""
         if self._world.capacity > len(self._place_of_row):
             grown = np.full(self._world.capacity, -1, np.int64)
             grown[: len(self._place_of_row)] = self._place_of_row
@@ -214,6 +215,7 @@ class _Shelf:
         return places
 
     def _reserve(self, count: int) -> None:
+        """Make room for `count` robots; what is kept of those on the shelf stays."""
         have = len(self._rows)
         if count <= have:
             return

@@ -9,6 +9,7 @@ import logging
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,7 +73,40 @@ def find_places(model: RobotModel, radius: float = 0.0, separation: float = 0.0)
     structure = Structure(model)
     positions, orientations = structure.frames
     axes = quaternions.rotate(orientations, model.axes) if model.num_joints else np.zeros((0, 3))
-    found, unknown, steering = [], [], []
+    wheels, steering = _find_wheels(model, structure, axes, radius)
+    joints = np.array([wheel.joint for wheel in wheels], np.int64)
+    at = positions[joints, :2].reshape(-1, 2)
+    if separation:
+        at[:, 1] = np.sign(at[:, 1]) * 0.5 * separation
+    return WheelPlaces(
+        wheels=model.slots[joints],
+        at=at,
+        heading=np.array([wheel.heading for wheel in wheels]).reshape(-1, 2),
+        radii=np.array([wheel.radius for wheel in wheels]),
+        even=round_mask(model)[joints],
+        steered_by=np.array([wheel.steered_by for wheel in wheels], np.int64),
+        steering=model.slots[np.array(steering, np.int64)],
+        steering_at=positions[steering, :2].reshape(-1, 2),
+        steering_sign=np.sign(axes[steering, 2]),
+    )
+
+
+class _Wheel(NamedTuple):
+    """The joint of a wheel, where it heads, its radius in m, and the number of what steers it."""
+
+    joint: int
+    heading: tuple[float, float]
+    radius: float
+    steered_by: int
+
+
+def _find_wheels(
+    model: RobotModel, structure: Structure, axes: Floats, radius: float
+) -> tuple[list[_Wheel], list[int]]:
+    """Return the wheels that roll, and the joints that steer some; warns of wheels whose radius is not known."""
+    found: list[_Wheel] = []
+    unknown: list[str] = []
+    steering: list[int] = []
     for joint in np.flatnonzero(structure.wheel_mask).tolist():
         above = [link for link in list(model.chain(joint))[1:] if model.joint_types[link] != FIXED]
         level = math.sqrt(axes[joint, 0] * axes[joint, 0] + axes[joint, 1] * axes[joint, 1])
@@ -88,24 +122,10 @@ def find_places(model: RobotModel, radius: float = 0.0, separation: float = 0.0)
             steered_by = steering.index(above[0])
         # A wheel rolls ahead where its axis points to the left.
         heading = (axes[joint, 1] / level, -axes[joint, 0] / level)
-        found.append((joint, positions[joint, :2], heading, size, steered_by))
+        found.append(_Wheel(joint, heading, size, steered_by))
     if unknown:
         log.warning("%s: wheels of unknown radius do not turn (give wheel_radius): %s", model.name, ", ".join(unknown))
-    joints = np.array([entry[0] for entry in found], np.int64)
-    at = np.array([entry[1] for entry in found]).reshape(-1, 2)
-    if separation:
-        at[:, 1] = np.sign(at[:, 1]) * 0.5 * separation
-    return WheelPlaces(
-        wheels=model.slots[joints],
-        at=at,
-        heading=np.array([entry[2] for entry in found]).reshape(-1, 2),
-        radii=np.array([entry[3] for entry in found]),
-        even=round_mask(model)[joints],
-        steered_by=np.array([entry[4] for entry in found], np.int64),
-        steering=model.slots[np.array(steering, np.int64)],
-        steering_at=positions[steering, :2].reshape(-1, 2),
-        steering_sign=np.sign(axes[steering, 2]),
-    )
+    return found, steering
 
 
 def _steers(model: RobotModel, axes: Floats, joint: int) -> bool:

@@ -104,6 +104,7 @@ class Camera(Attentive):
         self._mount(agent, link, position, orientation)
 
     def _mount(self, agent: Agent | None, link: int | str, position: Floats, orientation: Floats) -> None:
+        """Mount the sensor anew at a pose in the frame of `link`; where that fails the old one is mounted again."""
         lens = self._lens
         place = agent, link, Pose(np.asarray(position).tolist(), np.asarray(orientation).tolist())
         params = CameraSensorParams(

@@ -78,6 +78,7 @@ _COLORS = {
 
 
 def _make(name: str, family: str, rng: np.random.Generator) -> ObjectKind:
+    """Return a kind of object with sizes drawn from `rng`, and with the mass that its volume has."""
     color = _COLORS[family]
     if family == "sphere":
         radius = rng.uniform(0.009, 0.5 * LARGEST)

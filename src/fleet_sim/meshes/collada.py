@@ -95,6 +95,10 @@ class _Document:
         return self.by_id[reference]
 
     def _node(self, node: Element, frame: Floats, depth: int) -> Iterator[Part]:
+        """Yield the parts of a node and of all below it, in the frame of the scene.
+
+        Raises ValueError for nodes that contain each other and for too many of them.
+        """
         if depth > _DEEPEST:
             raise ValueError("its nodes contain each other")
         self._nodes += 1
@@ -115,6 +119,7 @@ class _Document:
     # ---- geometries --------------------------------------------------------------------------------------------------
 
     def _geometry(self, geometry: Element, bound: dict[str, str], frame: Floats) -> Iterator[Part]:
+        """Yield a part for each group of triangles of a geometry; `bound` are materials by their symbols in it."""
         mesh = geometry.find("mesh")
         for group in mesh if mesh is not None else ():
             if group.tag not in _GROUPS:
@@ -129,6 +134,8 @@ class _Document:
                 yield self._part(self._sources(group), corners, material, frame)
 
     def _part(self, sources: dict[str, _ColladaSource], corners: Ints, material: Material, frame: Floats) -> Part:
+        """Return triangles with their normals and texture coordinates, if any, moved by `frame` (4, 4)."""
+
         def column(name: str) -> Floats | None:
             source = sources.get(name)
             return None if source is None else source.values[corners[:, source.offset]]
@@ -149,6 +156,7 @@ class _Document:
         return Part(positions, triangles, normals, None if coordinates is None else coordinates[:, :2], material)
 
     def _sources(self, group: Element) -> dict[str, _ColladaSource]:
+        """Return the inputs of a group by meaning; VERTEX stands for what its vertices are made of."""
         sources: dict[str, _ColladaSource] = {}
         for given in group.iterfind("input"):
             offset = int(given.get("offset", "0"))
@@ -176,6 +184,7 @@ class _Document:
     # ---- materials ---------------------------------------------------------------------------------------------------
 
     def _material(self, name: str) -> Material:
+        """Return color and texture of a material; a plain one where the file says nothing that is understood."""
         material = self.by_id.get(name)
         link = material.find("instance_effect") if material is not None else None
         diffuse = next(self._target(link).iter("diffuse"), None) if link is not None else None

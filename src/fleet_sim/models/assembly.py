@@ -87,6 +87,7 @@ def _unique(parts: Iterable[LinkParts] | Iterable[JointParts], kind: str) -> dic
 
 
 def _children(links: dict[str, LinkParts], joints: list[JointParts]) -> dict[str, list[JointParts]]:
+    """Return the joints below each link; raises an error with the line for unknown links, loops and second parents."""
     children: dict[str, list[JointParts]] = {name: [] for name in links}
     parents: dict[str, JointParts] = {}
     for joint in joints:
@@ -107,6 +108,7 @@ def _children(links: dict[str, LinkParts], joints: list[JointParts]) -> dict[str
 
 
 def _root_link(root: Element, links: list[LinkParts], joints: list[JointParts]) -> LinkParts:
+    """Return the one link that no joint moves; raises an error where there is none, or more than one."""
     moved = {joint.child for joint in joints}
     roots = [link for link in links if link.name not in moved]
     if not roots:
@@ -118,6 +120,7 @@ def _root_link(root: Element, links: list[LinkParts], joints: list[JointParts]) 
 
 
 def _depth_first(base: str, children: dict[str, list[JointParts]]) -> list[JointParts]:
+    """Return joints in PyBullet's order: each before those below it, the first child first."""
     order: list[JointParts] = []
     # A stack: reversed, so that the first child is taken first.
     waiting = children[base][::-1]
@@ -129,6 +132,7 @@ def _depth_first(base: str, children: dict[str, list[JointParts]]) -> list[Joint
 
 
 def _loop_error(joints: list[JointParts], reached: set[str]) -> Exception:
+    """Return the error that names the links of a loop, with the line of one of its joints."""
     above = {joint.child: joint for joint in joints if joint.name not in reached}
     # These links have parents but no root above them, so the way up must meet itself.
     link, seen = next(iter(above)), []
@@ -140,6 +144,7 @@ def _loop_error(joints: list[JointParts], reached: set[str]) -> Exception:
 
 
 def _model(name: str, path: str, base: LinkParts, order: list[JointParts], by_name: dict[str, LinkParts]) -> RobotModel:
+    """Return the model of links and joints, the latter in the order of their numbers."""
     # A joint and its child link have the same number, as in PyBullet.
     index = {base.name: BASE} | {joint.child: number for number, joint in enumerate(order)}
     links = [base] + [by_name[joint.child] for joint in order]

@@ -43,6 +43,7 @@ def _caller(client: Any) -> tuple[Callable[..., Any], type[Exception]]:
 
 
 def _model(name: str, base: str, infos: list[Any], inertial_frames: list[Any]) -> RobotModel:
+    """Return the model of a body from PyBullet's records of its joints and inertial frames."""
     count = len(infos)
 
     def numbers(index: int, width: int) -> Any:

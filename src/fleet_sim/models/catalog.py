@@ -158,6 +158,7 @@ def is_path(text: str) -> bool:
 
 
 def _listing(name: str, entry: ModelEntry) -> dict[str, object]:
+    """Return what lists say about a model: its tier, and its path or why it is not available."""
     found: dict[str, object] = {"tier": entry.tier, "available": True}
     try:
         if entry.tier == "robot_descriptions":

@@ -49,6 +49,7 @@ def bullet_file(path: str | Path, *, search_paths: Sequence[str | Path] = ()) ->
 
 @lru_cache(maxsize=256)
 def _bullet_file(model: RobotModel, folders: tuple[str, ...]) -> str:
+    """Return a URDF file that PyBullet reads as we read the model: the original where nothing has to change."""
     file = Path(model.path)
     content = content_of(file)
     root = read_text(content, model.path)
@@ -144,6 +145,7 @@ def urdf_text(model: RobotModel, *, uris: bool = False) -> str:
 
 
 def _joint(model: RobotModel, joint: int) -> list[str]:
+    """Return the lines of a joint; one without limits is continuous, or has a lower limit above the upper."""
     parents = (model.base_name, *model.link_names)
     kind, limited = int(model.joint_types[joint]), bool(model.limited_mask[joint])
     name = "continuous" if kind == REVOLUTE and not limited else _TYPES[kind]
@@ -177,6 +179,7 @@ def _joint(model: RobotModel, joint: int) -> list[str]:
 
 
 def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
+    """Return the lines of a geometry as <visual> or <collision>, in the frame of its link."""
     kind = ShapeKind(geometry.kind)
     if kind is ShapeKind.BOX:
         shape = f'<box size="{_text(*(2.0 * half for half in geometry.half_extents))}"/>'

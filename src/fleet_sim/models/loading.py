@@ -152,6 +152,7 @@ class _Source:
             return read_sdf_world(root, path, self._finder(self._file), self._include)
 
     def _include(self, element: Element, name: str) -> tuple[Element, MeshFinder]:
+        """Return an included file and what finds its meshes; raises an error that lists where it was sought."""
         self._included += 1
         if self._included > _MAX_INCLUDES:
             raise element.error(f"more than {_MAX_INCLUDES} files are included; do files include each other?")

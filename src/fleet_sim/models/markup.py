@@ -151,6 +151,7 @@ class _Builder:
         self._parser.buffer_text = True
 
     def build(self, content: bytes) -> Element:
+        """Return the root of the document; raises InvalidValueError with the line, also for what is too deep."""
         # "--" in a comment, blank lines before the XML declaration and a zero byte at the end are invalid but common.
         # Comments are replaced by their line ends, so that line numbers stay right.
         content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), content)
@@ -176,6 +177,7 @@ class _Builder:
         return self._root
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Take in an element that begins; raises an error with its line for too many, or too deep ones."""
         plain = {name.rpartition(":")[2]: value for name, value in attributes.items()}
         line = self._parser.CurrentLineNumber + self._skipped_lines
         element = Element(tag.rpartition(":")[2], plain, self._source, line)

@@ -36,6 +36,7 @@ def read_triangles(value: object) -> Triangles | None:
 
 
 def _rows(value: object, what: str, kind: type[np.float64] | type[np.int64]) -> np.ndarray | None:
+    """Return triples (N, 3) of numbers, whole ones for np.int64; None for None. Raises InvalidValueError."""
     if value is None:
         return None
     try:

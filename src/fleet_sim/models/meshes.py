@@ -38,6 +38,7 @@ class MeshFinder:
         return path
 
     def _locate(self, element: Element, name: str) -> str:
+        """Return the path of a mesh; raises an error with the line, near names and the folders that were searched."""
         suffix = Path(name).suffix.lower()
         if suffix not in FORMATS:
             raise element.error(f"the mesh {name!r} must be one of {', '.join(FORMATS)}")

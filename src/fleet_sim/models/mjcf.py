@@ -95,6 +95,7 @@ class _MjcfReader:
         return assemble(name, path, self._root, self._links, self._joints)
 
     def _check_options(self) -> None:
+        """Raise an error with the line for options of the compiler that would change what poses mean."""
         for element in self._root.all("compiler"):
             if element.attributes.get("coordinate") == "global":
                 raise element.error("coordinate='global' is not supported; save the model with local coordinates")
@@ -112,6 +113,7 @@ class _MjcfReader:
         return found
 
     def _read_meshes(self, meshes: MeshFinder) -> dict[str, tuple[str, Vector]]:
+        """Return path and scale of each mesh by name; raises an error for meshes that are not in files."""
         folder = self._options.get("meshdir", self._options.get("assetdir", ""))
         found: dict[str, tuple[str, Vector]] = {}
         for element in (child for asset in self._root.all("asset") for child in asset.all("mesh")):
@@ -227,6 +229,7 @@ class _MjcfReader:
         self._joints.append(JointParts(name, element, FIXED, self._links[above].name, self._links[own].name, *frame))
 
     def _limits(self, joint: Element, kind: int) -> tuple[float, float]:
+        """Return the limits of a joint in rad or m as MuJoCo reads them; NO_LIMITS where it has none."""
         limited = joint.attributes.get("limited", "auto")
         # MuJoCo: a range alone makes a joint limited, unless autolimits is off.
         automatic = "range" in joint.attributes and self._options.get("autolimits", "true") == "true"
@@ -242,6 +245,7 @@ class _MjcfReader:
         return read_geom(self._defaults.applied(element, child_class), self._angles, self._meshes, self._colors)
 
     def _inertial(self, element: Element, geoms: list[Geom]) -> Inertial:
+        """Return mass and inertia of a body: as given, or those of its geoms."""
         given, from_geoms = element.child("inertial"), self._options.get("inertiafromgeom", "auto")
         if given is None or from_geoms == "true":
             return inertial_of_geoms(element, geoms)

@@ -50,6 +50,7 @@ class Angles:
         return UNTURNED
 
     def _euler(self, eulers: tuple[float, ...]) -> Quaternion:
+        """Return the quaternion xyzw of three angles in the units and the order of the file."""
         turned = np.array([UNTURNED])
         for axis, angle in zip(self.sequence, eulers, strict=True):
             vector = np.zeros((1, 3))
@@ -106,6 +107,7 @@ def read_geom(
 
 
 def _primitive(element: Element, kind: ShapeKind, position: Vector, orientation: Quaternion, color: Color) -> Geometry:
+    """Return a geometry from the sizes of a geom, or from its two ends; raises an error with the line."""
     count = {ShapeKind.SPHERE: 1, ShapeKind.BOX: 3}.get(kind, 2)
     length = None
     if "fromto" in element.attributes:

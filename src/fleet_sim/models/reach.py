@@ -47,6 +47,7 @@ def _ranges(model: RobotModel, chain: list[int]) -> tuple[Floats, Floats]:
 
 
 def _distances(model: RobotModel, chain: list[int], values: Floats) -> Floats:
+    """Return how far (N,) in m the end of `chain` is from the frame of its first joint, at joint values (N, K)."""
     count = len(values)
     positions, orientations = np.zeros((count, 3)), np.tile(quaternions.IDENTITY, (count, 1))
     for place, joint in enumerate(chain):

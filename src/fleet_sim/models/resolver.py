@@ -80,6 +80,7 @@ def discover_models(tier: str) -> dict[str, str]:
 
 
 def _resolve_path(given: str, folders: list[Path]) -> str:
+    """Return the file that a path, a package URI or a bare file name stands for; raises an error for none."""
     path = expanded(given)
     if given.startswith(PACKAGE_SCHEMES):
         return _in_package(given, folders)
@@ -118,6 +119,7 @@ def _plain(path: Path) -> str:
 
 
 def _scanned(name: str) -> str | None:
+    """Return the file of a model that is installed with another package; None where there is none of that name."""
     for tier in SCANNED:
         models = scan(tier)
         if name not in models and name not in models.values():
@@ -142,6 +144,7 @@ def _help(name: str, known: set[str]) -> str:
 
 
 def _in_user_folder(folder: Path) -> dict[str, str]:
+    """Return the models in a folder and in its subfolder urdf/, by name."""
     names = {entry.name.split(".")[0] for entry in folder.glob("*")} | {
         entry.name.split(".")[0] for entry in folder.glob("urdf/*")
     }

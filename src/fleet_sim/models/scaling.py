@@ -46,6 +46,7 @@ def _inertial(inertial: Inertial, factor: float) -> Inertial:
 
 
 def _geometry(geometry: Geometry, factor: float) -> Geometry:
+    """Return a geometry `factor` times as large, at a place that is as much farther away."""
     (a, b, c), (x, y, z) = geometry.half_extents, geometry.mesh_scale
     return replace(
         geometry,

@@ -138,6 +138,7 @@ class SdfModel:
         return read_link(element, _inertial, self._geometry)
 
     def _joint(self, element: Element) -> JointParts:
+        """Return a joint, placed in its parent link; raises an error with the line for what is not supported."""
         kind_name = element.need("type")
         kind = joint_kind(element, kind_name, _MORE_KINDS)
         if pose_of(element) != (ORIGIN, UNTURNED):
@@ -161,6 +162,7 @@ class SdfModel:
         )  # fmt: skip
 
     def _axis(self, element: Element, axis: Element | None, kind: int, child: str) -> Vector:
+        """Return the unit axis of a joint in the frame of its child link, whichever frame the file gives it in."""
         xyz = axis.child("xyz") if axis else None
         direction = xyz.text_numbers(3) if xyz else (0.0, 0.0, 1.0)
         frame = xyz.attributes.get("expressed_in", "") if xyz else ""
@@ -173,6 +175,7 @@ class SdfModel:
         return checked_axis(element, direction, kind)
 
     def _geometry(self, element: Element) -> Geometry:
+        """Return the geometry of a <visual> or <collision>; raises an error with the line for what is not supported."""
         position, orientation = pose_of(element)
         shape = shape_in(element)
         color = _color(element)
@@ -218,6 +221,7 @@ def _inertial(element: Element) -> Inertial:
 
 
 def _limits(limit: Element | None, kind: str) -> tuple[float, float]:
+    """Return the limits in rad or m; NO_LIMITS for joints without, and for the huge numbers that stand for none."""
     if limit is None or kind not in ("revolute", "prismatic"):
         return NO_LIMITS
     lower, upper = (_bound(limit.child(tag), sign) for tag, sign in (("lower", -1.0), ("upper", 1.0)))
@@ -236,6 +240,7 @@ def _bound(element: Element | None, sign: float) -> float:
 
 
 def _mimic(element: Element | None) -> MimicParts | None:
+    """Return what a joint follows, as a multiple and an offset; None where it follows nothing."""
     if element is None:
         return None
     multiplier, offset, reference = (
@@ -255,6 +260,7 @@ def _amount(element: Element | None, tag: str) -> float:
 
 
 def _color(visual: Element) -> Color:
+    """Return the diffuse color of a <visual>, else the ambient one, with its transparency."""
     material, clear = visual.child("material"), visual.child("transparency")
     red, green, blue, opacity = DEFAULT_COLOR
     for tag in ("ambient", "diffuse"):

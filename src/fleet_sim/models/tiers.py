@@ -120,6 +120,8 @@ def _scan_packages(share: Path) -> dict[str, str]:
 
 
 def _by_name(files: Iterable[Path]) -> dict[str, str]:
+    """Return files by the name of their model: the file's own, or the folder's where that is taken."""
+
     def order(file: Path) -> tuple[int, int, str]:
         # Files higher up first: they get the plain name, and those in subfolders the longer one.
         return len(file.parts), next(at for at, end in enumerate(SUFFIXES) if file.name.endswith(end)), str(file)
@@ -164,6 +166,7 @@ def described_arguments(name: str) -> str:
 
 
 def _described_module(name: str) -> Any:
+    """Return a module of robot_descriptions, which may download; raises InvalidValueError where that fails."""
     check_described(name)
     failures: tuple[type[Exception], ...] = (ImportError, OSError, RuntimeError, ValueError)
     if importlib.util.find_spec("git") is not None:

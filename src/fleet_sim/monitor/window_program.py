@@ -48,6 +48,7 @@ class MonitorWindow:
         self._lines.put(None)
 
     def _update(self) -> None:
+        """Show the newest figures that have come, and look again after POLL; the end of the input closes the window."""
         # Several lines may have come since; only the newest is worth drawing.
         newest = None
         try:
@@ -64,6 +65,7 @@ class MonitorWindow:
         self._root.after(POLL, self._update)
 
     def _show(self, data: dict[str, str]) -> None:
+        """Write figures beside their names; a name that is new gets a line of its own."""
         for name, value in data.items():
             label = self._values.get(name)
             if label is None:

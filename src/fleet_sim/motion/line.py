@@ -34,15 +34,7 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
     # Speed limits of waypoints are rare, and looking them up for all is not free.
     if pool.limited:
         np.minimum(speed_limits, pool.speed_limit.take(headed), out=speed_limits)
-    exits: Floats | float = pool.pass_speed.take(headed)
-    braking: Floats | float = 1.0
-    # Most robots head for a last waypoint: with an exit speed of 0 for all, whole terms drop out.
-    passing = np.count_nonzero(exits) > 0
-    if passing:
-        exits = aligned_exits(world, rows, np.asarray(exits), directions, velocity)
-        braking = pool.braking.take(headed)
-    else:
-        exits = 0.0
+    passing, exits, braking = _exits(world, rows, headed, directions, velocity)
     step = approach(directions, distances, velocity, exits, speed_limits, accels, dt, braking)
     limits.respect_axes(world, rows, velocity, step, motion.linear_accel, motion.linear_accels, dt)
     position += step.displacements
@@ -60,6 +52,18 @@ def drive(world: World, rows: Rows, dt: float) -> Rows:
         rows = rows[(distances != 0.0) | (dot(step.displacements, step.displacements) > 0.0)]
     world.touch(rows)
     return stopped
+
+
+def _exits(
+    world: World, rows: Rows, headed: Ints, directions: Floats, velocity: Floats
+) -> tuple[bool, Floats | float, Floats | float]:
+    """Return whether any robot drives through its waypoint, the speeds there, and the shares of braking before it."""
+    pool = world.waypoints
+    exits = pool.pass_speed.take(headed)
+    # Most robots head for a last waypoint: with an exit speed of 0 for all, whole terms drop out.
+    if np.count_nonzero(exits) == 0:
+        return False, 0.0, 1.0
+    return True, aligned_exits(world, rows, exits, directions, velocity), pool.braking.take(headed)
 
 
 def _stop(

@@ -61,15 +61,31 @@ def unicycle_speeds(
     sign = np.where(rear_mask, -1.0, 1.0)
     v, w = sign * motion.body_linear[rows, 0], np.array(motion.body_angular[rows, 2])
     block_mask = scene.block_mask[pairs[0]] | scene.block_mask[pairs[1]]
-    begin, other = _lists(len(rows), pairs[0][~block_mask], pairs[1][~block_mask])
+    neighbors = _lists(len(rows), pairs[0][~block_mask], pairs[1][~block_mask])
+    crowd = _crowd(world, scene, steered, (yaw, v, w), (tx, ty), neighbors)
+    choice, draws = _choice(world, rows, crowd)
+    choose_speeds(crowd, _boxes(world, scene, pairs[0][block_mask], pairs[1][block_mask]), choice, dt)
+    motion.leaving[rows[steered]] = np.where(choice.held, draws, -1)[steered]
+    places = np.flatnonzero(steered & ~choice.by_law)
+    return (sign * choice.v)[places], choice.w[places], places
+
+
+def _crowd(
+    world: World,
+    scene: AvoidanceScene,
+    steered: Bools,
+    movement: tuple[Floats, Floats, Floats],
+    target: tuple[Floats, Floats],
+    neighbors: tuple[Ints, Ints],
+) -> Unicycles:
+    """Return robots as they see each other: `movement` is yaw and speeds, `target` x and y, `neighbors` as `_lists`."""
+    motion, rows = world.motion, scene.rows
     (speed, accel), (spin, spin_accel) = linear_any_way(motion, rows), angular_any_way(motion, rows)
-    crowd = Unicycles(
+    return Unicycles(
         steered,
         scene.x,
         scene.y,
-        yaw,
-        v,
-        w,
+        *movement,
         np.array(world.velocity[rows, 0]),
         np.array(world.velocity[rows, 1]),
         scene.radii / CLEARANCE,
@@ -78,16 +94,9 @@ def unicycle_speeds(
         np.minimum(spin, _FASTEST),
         np.minimum(spin_accel, _QUICKEST),
         scene.horizons,
-        tx,
-        ty,
-        begin,
-        other,
+        *target,
+        *neighbors,
     )
-    choice, draws = _choice(world, rows, crowd)
-    choose_speeds(crowd, _boxes(world, scene, pairs[0][block_mask], pairs[1][block_mask]), choice, dt)
-    motion.leaving[rows[steered]] = np.where(choice.held, draws, -1)[steered]
-    places = np.flatnonzero(steered & ~choice.by_law)
-    return (sign * choice.v)[places], choice.w[places], places
 
 
 def _rear_leads(world: World, rows: Rows, yaw: Floats, dx: Floats, dy: Floats) -> Bools:

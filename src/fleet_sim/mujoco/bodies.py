@@ -154,6 +154,7 @@ class MujocoBodies:
         return _bytes_of(rows, driven_mask, fixed, poses, *pairs, *(column[rows] for column in columns))
 
     def _compiled(self, plan: WorldPlan) -> Compiled:
+        """Return the compiled model of a plan; the KEPT_MODELS used last are kept."""
         compiled = self._kept.pop(plan, None)
         if compiled is None:
             compiled = WorldSpec(self._world, plan, self._options, self._arena).compile()

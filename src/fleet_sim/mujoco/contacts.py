@@ -77,6 +77,7 @@ def _rows(world: World, bound: Bound, geoms: Ints) -> Rows:
 
 
 def _contact(table: ContactTable, index: int, side: int, other: object, links: Ints) -> Contact:
+    """Return a contact as the entity on `side` sees it: the normal points at it, the force is that on it."""
     distance, force = float(table.distances[index]), table.forces[index]
     axes = table.frames[index].reshape(3, 3)
     # MuJoCo's normal points from the first to the second, and the force is that on the second.

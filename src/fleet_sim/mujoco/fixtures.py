@@ -65,6 +65,7 @@ class Fixtures:
         return self._concave
 
     def _find_concave(self, rows: Rows) -> Bools:
+        """Return which of `rows` (N,) are fixed and have concave meshes, whose triangles stand still."""
         world = self._world
         # With shapes on one link only: others may have joints that move.
         models = [

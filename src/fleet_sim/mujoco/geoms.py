@@ -155,6 +155,7 @@ def _is_centred(geometry: Geometry, centre: Floats, turn: Floats) -> bool:
 
 
 def _own_inertia(geometry: Geometry, mass: float) -> Floats | None:
+    """Return the principal moments (3,) of a solid of even density about its centre; None where they are not known."""
     radius, height = geometry.radius, geometry.height
     if geometry.kind == ShapeKind.BOX:
         return _box_inertia(np.array(geometry.half_extents), mass)

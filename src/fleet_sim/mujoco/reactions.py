@@ -56,6 +56,7 @@ class MujocoReactions:
         self._wrenches = {place: wrench for place, wrench in found.items() if wrench is not None}
 
     def _read(self, bound: Bound, place: _Place) -> tuple[float, ...] | None:
+        """Return force (N) and torque (N m) in a joint, in the frame of its child; None without the engine."""
         compiled, data = bound.compiled, bound.data
         at = np.flatnonzero(bound.rows == place.row)
         bodies = np.flatnonzero((compiled.body_place == at[0]) & (compiled.body_link == place.joint)) if len(at) else at

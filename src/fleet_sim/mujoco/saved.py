@@ -46,17 +46,15 @@ class StoredMujoco(MujocoMoment):
     ids: Ints
 
 
+@dataclass(eq=False, repr=False)
 class MujocoCheckpoints:
     """Saves and restores MuJoCo with the world, so that a simulation with physics continues bit for bit as before."""
 
-    def __init__(
-        self, world: World, bodies: MujocoBodies, movers: Movers, forces: MujocoForces, resting: RestingContacts
-    ) -> None:
-        self._world = world
-        self._bodies = bodies
-        self._movers = movers
-        self._forces = forces
-        self._resting = resting
+    _world: World
+    _bodies: MujocoBodies
+    _movers: Movers
+    _forces: MujocoForces
+    _resting: RestingContacts
 
     def save(self) -> SavedMujoco | None:
         """Return MuJoCo's state; None if it moves nothing, as the columns then hold the whole state."""
@@ -94,6 +92,7 @@ class MujocoCheckpoints:
         self._resting.take(saved.bound, saved.resting)
 
     def _load(self, stored: StoredMujoco) -> None:
+        """Take over a state from a file into a model that is compiled anew; raises StateFileError for other bodies."""
         bound = self._bodies.refresh()
         if not np.array_equal(stored.ids, bound.ids):
             raise StateFileError("the engine's state is one of other bodies")
@@ -133,6 +132,7 @@ def _written(saved: SavedMujoco) -> object:
 
 
 def _stored(saved: Any) -> StoredMujoco:
+    """Return a state from plain values; raises StateFileError for what was not written by `_written`."""
     try:
         version, ids, (vector, asleep, accelerations, waking), contacts, (driven, moved), pushes = saved
         state = MujocoState(

@@ -127,6 +127,7 @@ def _compute_places(bound: WithData) -> None:
 
 
 def _set(bound: WithData, state: MujocoState) -> None:
+    """Write a state into MuJoCo's data, with all that it derives when something falls asleep or wakes up."""
     mujoco, model, data = mujoco_module(), bound.model, bound.data
     mujoco.mj_setState(model, data, state.vector, mujoco.mjtState.mjSTATE_INTEGRATION)
     data.qacc[:], data.qacc_smooth[:] = state.accelerations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,15 @@ MOST_ARENA = 8 * 2**30
 """Bytes for contacts and constraints beyond which a world is refused."""
 
 
+@dataclass(eq=False, repr=False)
 class Substeps:
-    """Makes the substeps of one step."""
+    """Makes the substeps of one step. `erp` is the part of an overlap that is corrected in a substep."""
 
-    def __init__(
-        self, bodies: MujocoBodies, movers: Movers, forces: MujocoForces, resting: RestingContacts, erp: float
-    ) -> None:
-        """`erp` is the part of an overlap that is corrected in a substep."""
-        self._bodies = bodies
-        self._movers = movers
-        self._forces = forces
-        self._resting = resting
-        self._erp = erp
+    _bodies: MujocoBodies
+    _movers: Movers
+    _forces: MujocoForces
+    _resting: RestingContacts
+    _erp: float
 
     def awake(self, bound: Bound) -> bool:
         """Return whether anything moves, or may begin to."""
@@ -59,6 +57,7 @@ class Substeps:
         return bound, motors
 
     def _prepare(self, bound: Bound, dt: float) -> None:
+        """Set what may have changed since the last step: time step, gravity, and what depends on both."""
         model = bound.model
         if not np.array_equal(model.opt.gravity, self._bodies.gravity):
             model.opt.gravity[:] = self._bodies.gravity

@@ -43,6 +43,7 @@ def surfaces_of(model: RobotModel) -> dict[str, ContactSurface]:
 
 @lru_cache(maxsize=256)
 def _read(path: str, _changed: int) -> dict[str, ContactSurface]:
+    """Return the <contact> of each link of a file by name; links without one are left out."""
     found: dict[str, ContactSurface] = {}
     for link in read_file(Path(path)).all("link"):
         contact = link.child("contact")

@@ -77,6 +77,7 @@ class OrderDesk:
         return self._each(command, command.stations, change)
 
     def _each(self, command: Command, names: tuple[str, ...], change: Callable[[str], None]) -> CommandAck:
+        """Apply `change` to each name; what it raises is the reason why that name is rejected."""
         accepted: list[str] = []
         rejected: dict[str, str] = {}
         for name in names:

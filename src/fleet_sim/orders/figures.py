@@ -59,6 +59,7 @@ class Figures:
         return int((done & (ended > now - span)).sum()) / span * HOUR if span > 0.0 else None
 
     def _robots(self) -> dict[str, Any]:
+        """Return what robots did, those that were removed included."""
         rows = self._table.among(self._world.rows)
         driven, loaded, stood, energy, *times = (self._odometer.total + self._odometer.sums(rows)).tolist()
         whole = sum(times)

@@ -107,6 +107,7 @@ class OrdersInterface(Interface):
         return response
 
     async def _apply(self, make: Any) -> CommandResult:
+        """Carry out the command that `make` returns; every refusal is in the result, and logged."""
         gateway = self.bridge.gateway
         try:
             ack = await gateway.wait(gateway.send(make))
@@ -144,6 +145,7 @@ class OrdersDiagnostics(Interface):
             self._publisher = bridge.robots.create_publisher(DiagnosticArray, "/diagnostics", qos.STATE)
 
     def publish(self, now: int) -> None:
+        """Publish how many orders are in which state; a warning with the names where robots have no energy."""
         if self._desk is None or not self._desk.is_open:
             return
         orders, table = self._desk.orders, self._desk.table

@@ -116,6 +116,7 @@ def _pods(
     traffic: Callable[[], Traffic | None],
     settings: PodsSettings,
 ) -> Pods:
+    """Return the pods of a scenario; raises ConfigError below the key `pods`."""
     chosen = orders.settings
     try:
         return Pods(
@@ -130,6 +131,7 @@ def _pods(
 
 
 def _places(sim: MultiRobotSimulationCore) -> OrderPlaces:
+    """Return where orders lead to; raises InvalidValueError that says what the scenario lacks."""
     router = sim.extensions.find_manager("router")
     if isinstance(router, StoreyRouter):
         return OrderBuilding(router)

@@ -61,6 +61,7 @@ class LocalHost(Host):
         self._process.give(Attempt(Job(0, content), 0, 0.0))
 
     def _answer(self) -> Answer | None:
+        """Wait for the answer of the process; None where the process ended without one."""
         while True:
             try:
                 said: Answer | str = self._process.pipe.recv()

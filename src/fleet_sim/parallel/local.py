@@ -85,6 +85,7 @@ class _Processes(WorkCrew):
         self._workers: list[WorkerProcess] = []
 
     def _fill(self, attempts: Attempts) -> bool:
+        """Give jobs to free processes, starting some up to the limit; return whether any is at work."""
         free = [worker for worker in self._workers if worker.attempt is None]
         while free or len(self._workers) < self._count:
             attempt = attempts.next()
@@ -97,6 +98,7 @@ class _Processes(WorkCrew):
         return any(worker.attempt is not None for worker in self._workers)
 
     def _look(self, attempts: Attempts) -> Iterator[Ended]:
+        """Wait until a process answers or ends, or LOOK where there are limits; yield the jobs that ended."""
         busy = [(worker, worker.attempt) for worker in self._workers if worker.attempt is not None]
         # The end of a process closes its pipe, so that pipes alone tell everything.
         ready = wait([worker.pipe for worker, _ in busy], LOOK if self._limits.any else None)

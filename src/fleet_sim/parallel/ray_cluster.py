@@ -99,6 +99,7 @@ class _Actors(WorkCrew):
         return _Actor(handle, handle.memory.remote())
 
     def _look(self, attempts: Attempts) -> Iterator[Ended]:
+        """Wait for an actor, for LOOK at most; yield the jobs that ended, those beyond their limits included."""
         ready, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=LOOK)
         for reference in ready:
             ended = self._take(reference, *self._busy.pop(reference), attempts)

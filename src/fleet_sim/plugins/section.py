@@ -78,6 +78,7 @@ class CodeSection(Section[MultiRobotSimulationCore], Generic[Code]):
         return [self._read_one(item, source, f"{self.name}[{index}]") for index, item in enumerate(entry or ())]
 
     def _read_one(self, item: Any, source: str, path: str) -> tuple[Code, dict[str, Any], float | None]:
+        """Return code, its config and its rate in Hz from one entry; raises ConfigError with the key."""
         spec = {"type": item} if isinstance(item, str) else item
         if not isinstance(spec, Mapping) or not (isinstance(spec.get("type"), str) and spec["type"]):
             raise ConfigError(

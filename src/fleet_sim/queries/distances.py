@@ -67,6 +67,7 @@ def reach_of(world: World, row: int, others: Rows) -> float:
 
 
 def _to_pieces(point: Floats, solids: Solids) -> Floats:
+    """Return the distances (N,) in m of `point` (3,) to solids; to the box around what is made of unknown pieces."""
     count = len(solids.rows)
     here = ShapeArrays(
         np.full(count, ShapeKind.SPHERE, np.uint8),

@@ -137,6 +137,7 @@ class SpatialQueries(Attentive):
         return self._exact.points(*rows, limit)
 
     def _distances(self, target: Any, rows: Rows, limit: float | None) -> Floats:
+        """Return the distances (N,) in m of `rows` from a point or an entity; inf beyond `limit`."""
         if not len(rows):
             return np.empty(0)
         if not isinstance(target, SimObject):

@@ -14,6 +14,7 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.snapshot import EntityBodies
+from fleet_sim.core.snapshot_taking import SnapshotEntities
 from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_SIZE
 from fleet_sim.gate.json_values import json_in, number_of, text_of
@@ -28,15 +29,11 @@ MOST_ENTITIES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedRoster:
-    """The entities of a stretch of a recording; arrays are aligned with `names`."""
+class RecordedRoster(SnapshotEntities):
+    """The entities of a stretch of a recording."""
 
-    names: tuple[str, ...]
-    object_ids: Ints
-    agent_mask: Any
     joint_counts: Ints
     joint_names: tuple[tuple[str, ...], ...]
-    bodies: EntityBodies
     notes: tuple[str, ...]
     """What of them cannot be shown here, and why."""
 
@@ -69,19 +66,20 @@ def read_roster(text: str, folders: Sequence[str | Path] = ()) -> RecordedRoster
         span=None,
     )
     return RecordedRoster(
-        names,
-        np.array([_count(entry.get("id"), 2**62) for entry in entries], np.int64),
-        np.array([entry.get("robot") is True for entry in entries], np.bool_),
-        joint_counts,
-        joint_names,
-        bodies,
-        tuple(notes),
+        names=names,
+        object_ids=np.array([_count(entry.get("id"), 2**62) for entry in entries], np.int64),
+        agent_mask=np.array([entry.get("robot") is True for entry in entries], np.bool_),
+        bodies=bodies,
+        joint_counts=joint_counts,
+        joint_names=joint_names,
+        notes=tuple(notes),
     )
 
 
 def _entity(
     entry: Any, shapes: Sequence[BodyShape | None], paths: Sequence[str], notes: dict[str, None]
 ) -> tuple[RobotModel | None, BodyShape | None]:
+    """Return model and shape of one entity; `notes` gets the reason where it is shown as a box instead."""
     if not isinstance(entry, dict):
         raise InvalidValueError(f"expected an entity, got {brief(entry)}")
     shape = shapes[_count(entry["shape"], len(shapes) - 1)] if "shape" in entry else None
@@ -98,6 +96,7 @@ def _entity(
 
 
 def _model(path: str, notes: dict[str, None]) -> RobotModel | None:
+    """Return the model in a file of a folder that may be read; None, with a note, where that fails."""
     if not may_read(path):
         notes[f"{path} is in no folder of models: its robots are shown as boxes; name its folder"] = None
         return None
@@ -109,6 +108,7 @@ def _model(path: str, notes: dict[str, None]) -> RobotModel | None:
 
 
 def _shape(entry: Any, notes: dict[str, None]) -> BodyShape:
+    """Return a shape; raises InvalidValueError unless it has exactly the fields of a BodyShape."""
     if not isinstance(entry, dict) or set(entry) != {item.name for item in fields(BodyShape)}:
         raise InvalidValueError(f"expected a shape, got {brief(entry)}")
     return BodyShape(
@@ -121,6 +121,7 @@ def _shape(entry: Any, notes: dict[str, None]) -> BodyShape:
 
 
 def _geometry(entry: Any, notes: dict[str, None]) -> Geometry | None:
+    """Return a geometry; a box, with a note, for a mesh in a folder that may not be read."""
     if entry is None:
         return None
     if not isinstance(entry, dict) or set(entry) != {item.name for item in fields(Geometry)}:

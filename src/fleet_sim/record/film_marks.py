@@ -31,6 +31,7 @@ def marks_of_paths(paths: PathsAhead, distance: float) -> FlatMarks:
 
 
 def _marks_of(plan: FloorPlan) -> list[FlatMarks]:
+    """Return the zones, stations and doors of a floor as flat marks just above it."""
     marks = []
     for zone in plan.zones:
         corners = _at_height(zone.corners, plan.height + ZONE_HEIGHT)

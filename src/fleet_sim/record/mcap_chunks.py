@@ -143,6 +143,7 @@ class McapChunks:
         return chunk.used - length
 
     def _end_chunk(self) -> None:
+        """Hand the chunk to the pool, and go on in a free one; waits where too many are under way."""
         chunk = self._chunk
         if not chunk.places:
             return
@@ -178,14 +179,7 @@ class McapChunks:
             )
         )
         self._stream.write(content)
-        offsets, index_start = dict[int, int](), self._stream.tell()
-        index = BytesIO()
-        for channel, places in chunk.places.items():
-            offsets[channel] = index_start + index.tell()
-            size = 8 * len(places)
-            index.write(struct.pack(f"<BQHI{len(places)}Q", MESSAGE_INDEX, 6 + size, channel, size, *places))
-            self._counts[channel] = self._counts.get(channel, 0) + len(places) // 2
-        self._stream.write(index.getbuffer())
+        offsets, index_length = self._write_index(chunk)
         self._first = min(self._first, chunk.begin) if self._chunk_indexes else chunk.begin
         self._last = max(self._last, chunk.end)
         self._chunk_indexes.append(
@@ -195,7 +189,7 @@ class McapChunks:
                 message_start_time=chunk.begin,
                 message_end_time=chunk.end,
                 message_index_offsets=offsets,
-                message_index_length=index.tell(),
+                message_index_length=index_length,
                 compression=_COMPRESSION.decode(),
                 compressed_size=len(content),
                 uncompressed_size=chunk.used,
@@ -205,6 +199,17 @@ class McapChunks:
         self._stream.flush()
         self.whole = self._stream.tell()
         self._broken = False
+
+    def _write_index(self, chunk: _ChunkUnderWay) -> tuple[dict[int, int], int]:
+        """Write where the messages of a chunk are; return where that is for each channel, and the length of all."""
+        offsets, start, index = dict[int, int](), self._stream.tell(), BytesIO()
+        for channel, places in chunk.places.items():
+            offsets[channel] = start + index.tell()
+            size = 8 * len(places)
+            index.write(struct.pack(f"<BQHI{len(places)}Q", MESSAGE_INDEX, 6 + size, channel, size, *places))
+            self._counts[channel] = self._counts.get(channel, 0) + len(places) // 2
+        self._stream.write(index.getbuffer())
+        return offsets, index.tell()
 
     # ---- beside chunks -----------------------------------------------------------------------------------------------
 

@@ -159,6 +159,10 @@ class McapIndex:
         return InvalidValueError(f"{self.path}: {reason}")
 
     def _read_all(self) -> None:
+        """Read all records; a file that was cut off counts up to its last whole record.
+
+        Raises InvalidValueError, with the place, for what no recorder writes.
+        """
         size = os.fstat(self._stream.fileno()).st_size
         if self._stream.read(len(MAGIC)) != MAGIC:
             raise self._refuse("it is not an MCAP file: it does not begin as one")
@@ -179,6 +183,7 @@ class McapIndex:
                 raise self._refuse(f"broken at byte {at - length}: {error}") from error
 
     def _record(self, opcode: int, offset: int, length: int) -> None:
+        """Take in one record at `offset`; raises InvalidValueError for broken, huge and changed ones."""
         if opcode == CHUNK:
             self._read_chunk(offset, length)
         elif opcode in (ATTACHMENT, METADATA):
@@ -199,6 +204,7 @@ class McapIndex:
                 raise InvalidValueError(f"the file {name!r} in it is not what was written: its checksum differs")
 
     def _read_chunk(self, offset: int, length: int) -> None:
+        """Note where each message of a chunk is; raises InvalidValueError for sizes that do not fit."""
         head = Fields(self._stream.read(min(length, 200)))
         _, _, size, crc = _CHUNK.unpack(head.take(_CHUNK.size))
         compression = head.text()
@@ -220,6 +226,7 @@ class McapIndex:
                 self._note_channel(Fields(content[start:end]))
 
     def _note_channel(self, fields: Fields) -> None:
+        """Take in a channel; several of one name are one topic. Raises InvalidValueError for other encodings."""
         channel, schema, name = fields.number("H"), fields.number("H"), fields.text()
         encoding = fields.text()
         if encoding != "cdr" or schema not in self._schemas or len(self._channels) >= MOST_CHANNELS:
@@ -230,6 +237,7 @@ class McapIndex:
         self._channels[channel] = known
 
     def _note_message(self, content: bytes, chunk: int, start: int, end: int) -> None:
+        """Note time and place of a message; raises InvalidValueError for one without a topic or a time."""
         if end - start < _MESSAGE.size:
             raise InvalidValueError("a message is shorter than its head")
         channel, _, time, _ = _MESSAGE.unpack_from(content, start)
@@ -240,6 +248,7 @@ class McapIndex:
         topic.places.append(Place(time, chunk, start + _MESSAGE.size, end))
 
     def _content(self, number: int) -> bytes:
+        """Return the unpacked content of a chunk; the last few stay in memory."""
         content = self._open.get(number)
         if content is None:
             chunk = self._chunks[number]
@@ -252,6 +261,7 @@ class McapIndex:
         return content
 
     def _unpacked(self, data: bytes, chunk: _Chunk) -> bytes:
+        """Return the content of a chunk; raises InvalidValueError unless size and checksum are as it says."""
         if chunk.compression:
             try:
                 # The frame says how much it needs, too: what says more than the chunk is not begun.

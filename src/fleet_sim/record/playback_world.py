@@ -75,6 +75,7 @@ class PlaybackWorld:
         return (begin, end), share
 
     def _build(self, snapshot: Snapshot) -> None:
+        """Make a simulation with the bodies of a snapshot, which nothing but the recording moves."""
         self.close()
         self._bodies = snapshot.bodies
         self._sim = sim = MultiRobotSimulationCore(SimulationParams(gui=False, target_rtf=0))

@@ -75,6 +75,7 @@ def _optical_frame(entry: SensorEntry) -> str:
 
 
 def _scan(entry: SensorEntry, values: Values, now: int) -> Messages:
+    """Return a reading of a lidar as a LaserScan."""
     params = entry.params
     assert isinstance(params, LidarParams)
     intensities = values["intensities"]
@@ -94,6 +95,7 @@ def _scan(entry: SensorEntry, values: Values, now: int) -> Messages:
 
 
 def _imu(entry: SensorEntry, values: Values, now: int) -> Messages:
+    """Return a reading of an IMU as an Imu message, with the covariances of its noise."""
     params = entry.params
     assert isinstance(params, ImuParams)
     # Noise of gyros and accelerometers is given per square root of Hz: it grows with the root of the rate.
@@ -112,6 +114,7 @@ def _imu(entry: SensorEntry, values: Values, now: int) -> Messages:
 
 
 def _odometry(entry: SensorEntry, values: Values, now: int) -> Messages:
+    """Return a reading of odometry as an Odometry message, the pose in the frame it is given in."""
     turn = np.asarray(values["origin_orientation"])[None]
     place = values["origin_position"] + quaternions.rotate(turn, np.asarray(values["position"])[None])[0]
     pose = make(
@@ -135,6 +138,7 @@ def _odometry(entry: SensorEntry, values: Values, now: int) -> Messages:
 
 
 def _pictures(entry: SensorEntry, values: Values, now: int) -> Messages:
+    """Return a reading of a camera as a CameraInfo, and its color picture as a compressed image."""
     params, rgb = entry.params, values["rgb"]
     assert isinstance(params, CameraSensorParams)
     header, matrix = stamped(_optical_frame(entry), now), params.lens().matrix

@@ -137,9 +137,7 @@ class FleetReader:
         return Snapshot(
             tick=tick,
             time=time,
-            names=roster.names,
-            object_ids=roster.object_ids,
-            agent_mask=roster.agent_mask,
+            **roster.shown,
             positions=_frozen(self._positions),
             orientations=_frozen(self._orientations),
             velocities=_frozen(self._velocities),
@@ -159,7 +157,6 @@ class FleetReader:
             colors=_frozen(colors),
             link_colors=self._link_colors(),
             features={},
-            bodies=roster.bodies,
         )
 
     def _link_colors(self) -> LinkColors:

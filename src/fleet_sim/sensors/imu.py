@@ -12,7 +12,7 @@ from fleet_sim.arrays import Bools, Floats
 from fleet_sim.core.random import normal_rows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.sensors.kind import Batch, SensorKind, State
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 from fleet_sim.spatial import components, quaternions
@@ -56,19 +56,10 @@ class Imu(SensorKind):
 
     params_class = ImuParams
     reading_class = ImuReading
-
-    def state(self, params: ImuParams) -> State:
-        """Remember time, pose, velocities, acceleration without noise, and biases."""
-        return {
-            "time": np.empty(0),
-            "position": np.empty((0, 3)),
-            "orientation": np.empty((0, 4)),
-            "velocity": np.empty((0, 3)),
-            "spin": np.empty((0, 3)),
-            "acceleration": np.empty((0, 3)),
-            "gyro_bias": np.empty((0, 3)),
-            "accel_bias": np.empty((0, 3)),
-        }
+    remembered = {"time": (), "position": (3,), "orientation": (4,)} | dict.fromkeys(
+        ("velocity", "spin", "acceleration", "gyro_bias", "accel_bias"), (3,)
+    )
+    """The acceleration is the one without noise."""
 
     def begin(self, batch: Batch) -> None:
         """Start from the present velocity, without bias."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.physics_engine import JointSensing
@@ -75,6 +77,8 @@ class SensorKind(ABC):
     params_class: ClassVar[type[SensorParams]] = SensorParams
     reading_class: ClassVar[type[Reading]] = Reading
     spread: ClassVar[bool] = False
+    remembered: ClassVar[Mapping[str, tuple[int, ...]]] = {}
+    """The numbers kept per sensor from reading to reading: by name, the shape of those of one sensor."""
     budget: int | None = None
     """Largest number of its sensors read in one step; the others wait for their turn. None: unlimited."""
 
@@ -91,8 +95,11 @@ class SensorKind(ABC):
         """Raise an error that says why there can be no such sensor here, as MissingDependencyError."""
 
     def state(self, params: Any) -> State:
-        """Return the state kept per sensor: by name, an empty array (0, ...) of the right shape and type."""
-        return {}
+        """Return the state kept per sensor: by name, an empty array (0, ...) of the right shape and type.
+
+        By default it is what `remembered` declares. Override it for what is no number.
+        """
+        return {name: np.empty((0, *shape)) for name, shape in self.remembered.items()}
 
     def begin(self, batch: Batch) -> None:  # noqa: B027 - kinds without state have nothing to set
         """Set the state of sensors that were just mounted or reset; all of it is zero then."""

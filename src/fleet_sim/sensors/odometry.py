@@ -9,7 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.random import normal_rows
-from fleet_sim.sensors.kind import Batch, SensorKind, State
+from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
@@ -59,20 +59,12 @@ class Odometry(SensorKind):
 
     params_class = OdometryParams
     reading_class = OdometryReading
-
-    def state(self, params: OdometryParams) -> State:
-        """Remember the true pose of the last reading, and the believed pose and velocities."""
-        return {
-            "time": np.empty(0),
-            "true_position": np.empty((0, 3)),
-            "true_orientation": np.empty((0, 4)),
-            "position": np.empty((0, 3)),
-            "orientation": np.empty((0, 4)),
-            "linear_velocity": np.empty((0, 3)),
-            "angular_velocity": np.empty((0, 3)),
-            "origin_position": np.empty((0, 3)),
-            "origin_orientation": np.empty((0, 4)),
-        }
+    remembered = (
+        {"time": (), "true_position": (3,), "true_orientation": (4,), "position": (3,), "orientation": (4,)}
+        | {"linear_velocity": (3,), "angular_velocity": (3,)}
+        | {"origin_position": (3,), "origin_orientation": (4,)}
+    )
+    """The true pose of the last reading, and the believed pose and velocities."""
 
     def begin(self, batch: Batch) -> None:
         """Start with the believed pose at the origin."""

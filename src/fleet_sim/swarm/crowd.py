@@ -6,8 +6,8 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.planar import PlanarRows
 from fleet_sim.core.world import World
-from fleet_sim.spatial import quaternions
 
 NO_TEAM, NO_GROUP = -1, -1
 
@@ -30,48 +30,21 @@ class SwarmColumns(ColumnTable):
     halted: Bools = column(bool, writer="collisions, goals", doc="moves no more: at a goal, or disabled")
 
 
-class Crowd:
-    """Agents as arrays, one entry each in order of spawning. The arrays are read again at each access.
-
-    Positions are (N, 2) in the world frame in m, headings in (-pi, pi] rad from the x axis, counter-clockwise.
-    """
+class Crowd(PlanarRows):
+    """Agents as arrays (N,), one entry each in order of spawning. The arrays are read again at each access."""
 
     def __init__(self, columns: World, swarm: SwarmColumns, rows: Rows) -> None:
-        self.columns = columns
+        super().__init__(columns, rows)
         self.swarm = swarm
-        self.rows = rows
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def positions(self) -> Floats:
-        """Positions (N, 2)."""
+        """Positions (N, 2) in the world frame, in m."""
         # Several times faster than one index in rows and columns, with the same layout.
         return np.ascontiguousarray(self.columns.position.take(self.rows, axis=0)[:, :2])
-
-    @property
-    def headings(self) -> Floats:
-        """Which way they look (N,)."""
-        return quaternions.yaws(self.columns.orientation[self.rows])
-
-    @property
-    def linear(self) -> Floats:
-        """Speeds along their headings (N,), in m/s."""
-        speeds: Floats = self.columns.motion.body_linear[self.rows, 0]
-        return speeds
-
-    @property
-    def angular(self) -> Floats:
-        """Turning speeds (N,), in rad/s, counter-clockwise."""
-        turns: Floats = self.columns.motion.body_angular[self.rows, 2]
-        return turns
-
-    @property
-    def velocities(self) -> Floats:
-        """Velocities (N, 2) in the world frame, in m/s."""
-        velocities: Floats = self.columns.velocity[self.rows, :2]
-        return velocities
 
     @property
     def radii(self) -> Floats:

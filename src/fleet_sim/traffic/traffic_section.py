@@ -101,6 +101,15 @@ def offer_traffic(
     world.waypoints.sources.append(control.paths)
     world.on_remove.append(control.removed)
     booth.open(traffic)
+    _end_with_building(sim, traffic, control, booth)
+    return traffic
+
+
+def _end_with_building(
+    sim: MultiRobotSimulationCore, traffic: Traffic, control: TrafficControl, booth: TrafficBooth
+) -> None:
+    """Take the traffic out of the simulation when that is cleared."""
+    world = sim.world
 
     def leave() -> None:
         # With `sim.clear()` the building is gone, and all robots.
@@ -114,7 +123,6 @@ def offer_traffic(
         sim.events.off("cleared", leave)
 
     sim.events.on("cleared", leave)
-    return traffic
 
 
 SECTION = TrafficSection()

@@ -84,6 +84,7 @@ class PieceBook:
         return np.array([BASE, *(piece.link for form in self._forms for piece in form)])[numbers]
 
     def _meet_models(self, numbers: Ints) -> None:
+        """Make the pieces of robot models that were not seen before; UNKNOWN where a model has no shapes."""
         for number in np.unique(numbers).tolist():
             model = self._world.models[number]
             # The model of a body made in PyBullet has no shapes, but the body may have some.
@@ -94,6 +95,7 @@ class PieceBook:
                 self._by_model[number] = UNKNOWN
 
     def _of_shapes(self, rows: Rows, shapes: Ints) -> Ints:
+        """Return the form (N,) of each of `rows` by its shape, made at the first look."""
         forms = self._by_shape[shapes]
         for number in np.unique(shapes[forms == _UNSEEN]).tolist():
             geometry = self._world.shapes[number].collision

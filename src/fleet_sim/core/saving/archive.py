@@ -102,6 +102,7 @@ def _second(line: bytes) -> tuple[str, int]:
 
 
 def _unpacked(archive: zipfile.ZipFile) -> tuple[dict[str, Any], list[AnyArray]]:
+    """Return the content of a state file and its arrays; raises StateFileError for more than LARGEST bytes."""
     entries = archive.infolist()
     total = sum(entry.file_size for entry in entries)
     if total > LARGEST:
@@ -120,6 +121,10 @@ def _bytes(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _array(data: bytes) -> AnyArray:
+    """Return an array from the bytes of a .npy file, read-only.
+
+    Raises StateFileError for objects, and for a header that claims another size than there is.
+    """
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

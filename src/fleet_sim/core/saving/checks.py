@@ -116,6 +116,7 @@ def _check_joints(world: World, robots: Mapping[str, AnyArray], saved: Any, aliv
 
 
 def _check_waypoints(motion: Mapping[str, AnyArray], saved: Any, alive: AnyArray) -> None:
+    """Raise StateFileError unless the paths of all entities lie within the saved waypoints."""
     used = len(saved["position"])
     shapes = {"position": (used, 3), "orientation": (used, 4)}
     for name in ("position", "orientation", "speed_limit", "pass_speed", "braking"):

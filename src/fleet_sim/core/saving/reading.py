@@ -128,6 +128,7 @@ class ValueReader:
         return array
 
     def _things(self, content: list[Json]) -> AnyArray:
+        """Return an array of any objects with the saved shape; raises StateFileError where the numbers do not fit."""
         shape, items = content
         # Before the array is made: a file may ask for any size.
         if any(size < 0 for size in shape) or math.prod(shape) != len(items):

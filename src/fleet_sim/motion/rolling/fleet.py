@@ -38,25 +38,14 @@ class WheelFleet(NamedTuple):
     steering_sign: Floats
 
 
-_NUMBERS, _PLACES = np.zeros(0), np.zeros((0, 2))
+def _no_wheels() -> WheelFleet:
+    arrays: dict[str, AnyArray] = dict.fromkeys(WheelFleet._fields, np.zeros(0))
+    numbers = ("rows", "owners", "slots", "steered_by", "steering_owners", "steering_slots")
+    arrays |= dict.fromkeys(numbers, NO_ROWS) | dict.fromkeys(("heading", "at", "steering_at"), np.zeros((0, 2)))
+    return WheelFleet(**arrays)._replace(even=np.zeros(0, np.bool_))
 
-NO_WHEELS = WheelFleet(
-    rows=NO_ROWS,
-    owners=NO_ROWS,
-    slots=NO_ROWS,
-    ahead=_NUMBERS,
-    aside=_NUMBERS,
-    spin=_NUMBERS,
-    even=np.zeros(0, np.bool_),
-    heading=_PLACES,
-    at=_PLACES,
-    radii=_NUMBERS,
-    steered_by=NO_ROWS,
-    steering_owners=NO_ROWS,
-    steering_slots=NO_ROWS,
-    steering_at=_PLACES,
-    steering_sign=_NUMBERS,
-)
+
+NO_WHEELS = _no_wheels()
 
 
 def gather(world: World, table: WheelColumns, rows: Rows) -> WheelFleet:

@@ -68,6 +68,7 @@ class Rounds:
         return urgent[: self._settings.consider]
 
     def _request(self, couriers: list[Courier], orders: Ints) -> Request:
+        """Return what an allocator decides on: the robots, the orders, and the costs (R, N) of each for each."""
         book, places, world = self._book, self._places, self._world
         rows = np.array([courier.row for courier in couriers], np.int64)
         begins = book.table.pick[orders]

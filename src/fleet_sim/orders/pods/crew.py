@@ -236,6 +236,7 @@ class PodCrew:
         self._fleet.work(courier, seconds)
 
     def _lift(self, courier: Courier, visit: PodVisit) -> None:
+        """Lift the pod and go on to its workstation; where it cannot be lifted the robot gives the visit up."""
         courier.entered = False
         try:
             self._floor.widen(courier.row, True)

@@ -86,6 +86,10 @@ class PodFloor:
         return traffic
 
     def _waits(self, traffic: Traffic, stations: Sequence[Floats], queue: int) -> list[list[tuple[float, float]]]:
+        """Return up to `queue` places (x, y) in m to wait for each of `stations`, nearest first, none of them twice.
+
+        They can be reached with a pod. Raises InvalidValueError for a station without room for one.
+        """
         network = traffic.network
         all_barred: Bools = np.zeros(len(network), bool)
         all_barred[self._nodes] = True

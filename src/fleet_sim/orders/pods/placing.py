@@ -52,6 +52,7 @@ def place_pods(settings: PodsSettings, storage: PodStorage, grid: Grid, stream: 
 
 
 def _place_of(entry: PodEntry, names: list[str], number: int, storage: PodStorage, grid: Grid) -> int:
+    """Return the number of the storage place of a pod; raises InvalidValueError where none is free there."""
     x, y = entry.at
     place, label = storage.at(entry.at), f"list[{number}]: pod {names[number]!r} at ({x:g}, {y:g})"
     if place == NOWHERE:
@@ -63,6 +64,7 @@ def _place_of(entry: PodEntry, names: list[str], number: int, storage: PodStorag
 
 
 def _stock_of(settings: PodsSettings, names: list[str], stream: np.random.Generator) -> PodStock:
+    """Return what is on the pods: the listed ones as given, the others filled at random. Raises InvalidValueError."""
     named = {sku: None for entry in settings.list for sku in entry.stock}
     skus = settings.skus or tuple(named)
     if not skus:

@@ -125,6 +125,7 @@ class Pods:
         self._rounds.run(self.crew)
 
     def _begin(self) -> bool:
+        """Lay out the places to wait once there is a traffic; return whether that is done."""
         benches = list(self.counter.benches.values())
         points = [np.array(self._places.points[bench.place]) for bench in benches]
         waits = self.floor.begin(points, self._settings.queue)

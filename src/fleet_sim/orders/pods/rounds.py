@@ -126,6 +126,7 @@ class PodRounds:
         return sum(visit.station == bench.place and visit.phase not in GONE for visit in crew.visits.values())
 
     def _order_items(self) -> None:
+        """Ask the policy what to order, as far as pods have room, and note it as coming."""
         stock = self._counter.stock
         asked = np.zeros(len(stock.skus), np.int64)
         for number in self._counter.short:
@@ -145,6 +146,7 @@ class PodRounds:
         return self._storage.owner[self._storage.owner != NO_POD]
 
     def _idle(self) -> list[Courier]:
+        """Return the robots that may fetch a pod now: strong enough, low enough, and with nothing else to do."""
         able = self._table.max_load >= self._mass
         wants = self._fleet.charging.wants if self._fleet.charging is not None else lambda row: False
         return [

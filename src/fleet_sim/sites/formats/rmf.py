@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,9 @@ from fleet_sim.errors import ConfigError, FleetSimError, brief
 from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.formats.rmf_frames import frame_of
 from fleet_sim.sites.formats.rmf_levels import levels_of, names_elsewhere
+from fleet_sim.sites.formats.rmf_vertices import Vertex, indices_of, properties_of, roadmap_of, vertices_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.raster import around, free_space
-from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
 from fleet_sim.sites.site import Door, Site
 from fleet_sim.sites.stations import Station, StationKind
 from fleet_sim.spatial import trigonometry as trig
@@ -42,12 +43,28 @@ _KINDS = {
 """What the properties of a vertex make it; the first that holds counts."""
 
 
-class BuildingFormat(SiteFormat):
-    """A building of Open-RMF's traffic editor."""
+class OpenRmfFormat(SiteFormat):
+    """Base of the formats of Open-RMF, which have levels with vertices."""
 
     suffixes = (".yaml", ".yml")
-    doc = "Open-RMF building"
     has_levels = True
+
+    def read(self, content: Any, path: Path, level: str | None) -> Site:
+        """Return one level as a site; raises ConfigError."""
+        name, entry = chosen_level(path, content["levels"], level)
+        where = f"levels.{name}"
+        vertices = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
+        return self.read_level(content, entry, vertices, path, name)
+
+    @abstractmethod
+    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> Site:
+        """Return the level `name`, which `entry` describes, as a site; raises ConfigError."""
+
+
+class BuildingFormat(OpenRmfFormat):
+    """A building of Open-RMF's traffic editor."""
+
+    doc = "Open-RMF building"
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with walls or floors, or says how its drawings become metres."""
@@ -57,11 +74,9 @@ class BuildingFormat(SiteFormat):
             bool(levels) and "coordinate_system" in content
         )
 
-    def read(self, content: Any, path: Path, level: str | None) -> Site:
-        """Return one level as a site; raises ConfigError."""
-        name, entry = chosen_level(path, content["levels"], level)
-        where = f"levels.{name}"
-        given = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
+    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> Site:
+        """Return a site with the walls, floors, doors and lanes of the level."""
+        where, given = f"levels.{name}", vertices
         frame = frame_of(content, name, path)
         # Pixels of a drawing, with y down, become metres with y up.
         points = frame.to_metres(np.array([vertex.place for vertex in given]).reshape(-1, 2))
@@ -89,12 +104,10 @@ class BuildingFormat(SiteFormat):
             )
 
 
-class GraphFormat(SiteFormat):
+class GraphFormat(OpenRmfFormat):
     """A navigation graph of Open-RMF: lanes and vertices in m, without walls."""
 
-    suffixes = (".yaml", ".yml")
     doc = "Open-RMF navigation graph"
-    has_levels = True
 
     def recognises(self, content: Any) -> bool:
         """Return whether it has levels with lanes and nothing of a building."""
@@ -102,11 +115,9 @@ class GraphFormat(SiteFormat):
         # What says how its drawings become metres is a building: its points are degrees or pixels.
         return any("lanes" in level and "walls" not in level for level in levels) and "coordinate_system" not in content
 
-    def read(self, content: Any, path: Path, level: str | None) -> Site:
-        """Return one level as a site; all space within 2 m of its vertices is free. Raises ConfigError."""
-        name, entry = chosen_level(path, content["levels"], level)
-        where = f"levels.{name}"
-        given = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
+    def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> Site:
+        """Return a site with the lanes of the level; all space within 2 m of its vertices is free."""
+        where, given = f"levels.{name}", vertices
         if not given:
             fail(path, "has no vertices", where)
         points = np.array([vertex.place for vertex in given])
@@ -135,94 +146,19 @@ def _named_after(path: Path, where: str) -> Iterator[None]:
         raise ConfigError(str(error), source=str(path), path=where) from error
 
 
-class Vertex:
-    """A vertex: its place (x, y) as in the file, its name, and its properties without the numbers of their types."""
-
-    def __init__(self, place: tuple[float, float], name: str, properties: Mapping[str, Any]) -> None:
-        self.place = place
-        self.name = name
-        self.properties = properties
-
-
-def vertices_of(entries: object, path: Path, where: str) -> list[Vertex]:
-    """Return vertices as buildings, [x, y, z, name, {}], and graphs, [x, y, {}], have them; raises ConfigError."""
-    if not isinstance(entries, Sequence) or isinstance(entries, str):
-        fail(path, f"must be a list of vertices, got {entries!r}"[:200], where)
-    found = []
-    for index, entry in enumerate(entries):
-        numbers = entry[:2] if isinstance(entry, Sequence) and not isinstance(entry, str) else ()
-        # Checked by `is_finite`: YAML knows .nan and .inf, and text that looks like a number.
-        if len(numbers) < 2 or not all(map(is_finite, numbers)):
-            fail(path, f"must begin with x and y, got {entry!r}"[:200], f"{where}[{index}]")
-        properties = properties_of(entry[-1]) if isinstance(entry[-1], Mapping) else {}
-        # Buildings have the name as a value of its own, graphs among the properties.
-        name = entry[3] if len(entry) > 3 and isinstance(entry[3], str) else properties.get("name", "")
-        found.append(Vertex((float(numbers[0]), float(numbers[1])), str(name), properties))
-    return found
-
-
-def properties_of(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return properties by name. Buildings write [type, value], graphs the value alone."""
-    return {
-        str(key): value[1] if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2 else value
-        for key, value in entry.items()
-    }
-
-
-def roadmap_of(given: list[Vertex], points: Floats, entries: object, path: Path, where: str) -> Roadmap | None:
-    """Return the roadmap of the lanes, one that may be driven both ways as two; None without lanes."""
-    if not isinstance(entries, Sequence) or isinstance(entries, str):
-        fail(path, "must be a list of lanes", where)
-    lanes: dict[tuple[int, int], float] = {}
-    for index, entry in enumerate(entries):
-        begin, end = _indices(
-            entry[:2] if isinstance(entry, Sequence) else (), len(given), path, f"{where}[{index}]", 2
-        )
-        properties = properties_of(entry[2]) if len(entry) > 2 and isinstance(entry[2], Mapping) else {}
-        # 0 and a missing key both mean no limit there.
-        limit = properties.get("speed_limit") or NO_LIMIT
-        if not isinstance(limit, (int, float)) or not limit > 0.0:
-            fail(path, f"must be above 0 m/s, got {limit!r}", f"{where}[{index}].speed_limit")
-        # Two equal lanes of different graphs: the slower one counts.
-        for lane in ((begin, end), (end, begin)) if properties.get("bidirectional") else ((begin, end),):
-            lanes[lane] = min(float(limit), lanes.get(lane, NO_LIMIT))
-    if not lanes:
-        return None
-    # The other vertices are corners of walls and floors.
-    used = sorted({node for lane in lanes for node in lane})
-    number = {node: index for index, node in enumerate(used)}
-    names: list[str] = []
-    for node in used:
-        # Names need not be unique in a building, where each belongs to a level or a graph.
-        name = given[node].name
-        names.append(name if name not in names else "")
-    pairs = np.array([(number[begin], number[end]) for begin, end in lanes], np.int64)
-    return Roadmap(points[used], pairs, tuple(names), np.array(list(lanes.values())))
-
-
 def _floor(floor: object, count: int, path: Path, where: str) -> list[int]:
     if not isinstance(floor, Mapping):
         fail(path, f"must be a mapping with vertices, got {brief(floor)}", where)
-    corners = _indices(floor.get("vertices"), count, path, f"{where}.vertices")
+    corners = indices_of(floor.get("vertices"), count, path, f"{where}.vertices")
     if len(corners) < 3:
         fail(path, f"a floor has at least 3 corners, got {len(corners)}", f"{where}.vertices")
     return corners
 
 
-def _indices(entry: object, count: int, path: Path, where: str, length: int = 0) -> list[int]:
-    if not isinstance(entry, Sequence) or isinstance(entry, str) or (length and len(entry) < length):
-        fail(path, f"must name vertices by number, got {entry!r}"[:200], where)
-    for value in entry:
-        # Truth is an int in Python, but no vertex.
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
-            fail(path, f"there is no vertex {value!r}; there are {count}, numbered from 0", where)
-    return list(entry)
-
-
 def _edges(entry: Mapping[str, Any], key: str, points: Floats, path: Path, where: str) -> Floats:
     """Return the edges (K, 4) under `key`, from x, y to x, y in m."""
     edges = [
-        _indices(edge[:2] if isinstance(edge, Sequence) else (), len(points), path, f"{where}.{key}[{index}]", 2)
+        indices_of(edge[:2] if isinstance(edge, Sequence) else (), len(points), path, f"{where}.{key}[{index}]", 2)
         for index, edge in enumerate(list_of(entry, key, path, where))
     ]
     pairs = np.array(edges, np.int64).reshape(-1, 2)

@@ -13,7 +13,8 @@ import viser
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints
 from fleet_sim.core.appearance import NO_APPEARANCE, appearance_in, looks_alike
 from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.sensors.render.scene import MeshKey, MeshStore, instance_table
+from fleet_sim.sensors.render.instances import MeshKey
+from fleet_sim.sensors.render.scene import MeshStore, instance_table
 from fleet_sim.viewer.web.glb import textured_glb
 from fleet_sim.viewer.web.link_frames import LinkFrames
 from fleet_sim.viewer.web.mesh_pieces import MeshPiece, pieces_of

@@ -50,6 +50,24 @@ def _description(arrays: dict[str, AnyArray], chunks: list[bytes], factor: Float
         views.append({"buffer": 0, "byteOffset": at, "byteLength": len(chunk)})
         at += len(chunk) + -len(chunk) % 4
     names = list(arrays)
+    primitive = {"attributes": {name: names.index(name) for name in names[:3]}, "indices": 3, "material": 0}
+    return {
+        "asset": {"version": "2.0"},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [primitive]}],
+        "materials": [_material(factor)],
+        "textures": [{"source": 0}],
+        "images": [{"bufferView": len(arrays), "mimeType": "image/png"}],
+        "accessors": _accessors(arrays),
+        "bufferViews": views,
+        "buffers": [{"byteLength": at}],
+    }
+
+
+def _accessors(arrays: dict[str, AnyArray]) -> list[dict[str, Any]]:
+    """Return what each array holds; of the positions, which come first, also the box around them."""
     accessors: list[dict[str, Any]] = [
         {
             "bufferView": number,
@@ -61,6 +79,11 @@ def _description(arrays: dict[str, AnyArray], chunks: list[bytes], factor: Float
     ]
     points = arrays["POSITION"]
     accessors[0] |= {"min": points.min(axis=0).tolist(), "max": points.max(axis=0).tolist()}
+    return accessors
+
+
+def _material(factor: Floats) -> dict[str, Any]:
+    """Return a dull surface with the picture, times `factor` (4,); translucent where its opacity is below 1."""
     material: dict[str, Any] = {
         "pbrMetallicRoughness": {
             "baseColorTexture": {"index": 0},
@@ -71,17 +94,4 @@ def _description(arrays: dict[str, AnyArray], chunks: list[bytes], factor: Float
     }
     if factor[3] < 1.0:
         material["alphaMode"] = "BLEND"
-    primitive = {"attributes": {name: names.index(name) for name in names[:3]}, "indices": 3, "material": 0}
-    return {
-        "asset": {"version": "2.0"},
-        "scene": 0,
-        "scenes": [{"nodes": [0]}],
-        "nodes": [{"mesh": 0}],
-        "meshes": [{"primitives": [primitive]}],
-        "materials": [material],
-        "textures": [{"source": 0}],
-        "images": [{"bufferView": len(arrays), "mimeType": "image/png"}],
-        "accessors": accessors,
-        "bufferViews": views,
-        "buffers": [{"byteLength": at}],
-    }
+    return material

@@ -10,7 +10,7 @@ from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.kinematics.forward import ORIGIN, Forward, orientations
 from fleet_sim.kinematics.tree import tree_of
-from fleet_sim.sensors.render.scene import InstanceTable
+from fleet_sim.sensors.render.instances import InstanceTable
 from fleet_sim.spatial import poses
 
 

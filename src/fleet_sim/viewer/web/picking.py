@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.sensors.render.scene import InstanceTable, MeshKey
+from fleet_sim.sensors.render.instances import InstanceTable, MeshKey
 from fleet_sim.spatial import quaternions
 from fleet_sim.viewer.web.bodies import ShownBodies
 

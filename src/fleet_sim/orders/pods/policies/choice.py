@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.orders.pods.policies.policy import PodPolicy
 from fleet_sim.registry import Fit, Registry
 
 
@@ -31,11 +32,8 @@ class PodRequest:
 
 
 @runtime_checkable
-class PodChoice(Protocol):
-    """Decides which pod is fetched next. The same requests in the same order have the same answers."""
-
-    def choose(self, request: PodRequest) -> int:
-        """Return the index of the pod in the request, or -1 for none now."""
+class PodChoice(PodPolicy[PodRequest], Protocol):
+    """Decides which pod is fetched next."""
 
 
 class NearestPod:

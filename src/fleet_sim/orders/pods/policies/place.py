@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.orders.pods.policies.policy import PodPolicy
 from fleet_sim.registry import Fit, Registry
 
 
@@ -29,11 +30,8 @@ class StorageRequest:
 
 
 @runtime_checkable
-class StoragePolicy(Protocol):
-    """Decides where pods are stored. The same requests in the same order have the same answers."""
-
-    def choose(self, request: StorageRequest) -> int:
-        """Return the index of the place in the request, or -1 to wait."""
+class StoragePolicy(PodPolicy[StorageRequest], Protocol):
+    """Decides where pods are stored."""
 
 
 class OriginalPlace:

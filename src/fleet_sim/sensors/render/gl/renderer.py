@@ -17,7 +17,8 @@ from fleet_sim.sensors.render.gl.context import give_back, take_context
 from fleet_sim.sensors.render.gl.meshes import INSTANCE, GpuMesh, Textures
 from fleet_sim.sensors.render.gl.programs import Programs, set_uniform
 from fleet_sim.sensors.render.gl.targets import Target
-from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE, InstanceTable, MeshKey, Scene
+from fleet_sim.sensors.render.instances import InstanceTable, MeshKey
+from fleet_sim.sensors.render.scene import PLANE_HALF_SIZE, Scene
 from fleet_sim.sensors.render.shot import Float32s, Frame, Lighting, Shot
 from fleet_sim.spatial import quaternions
 
