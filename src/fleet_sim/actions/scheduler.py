@@ -118,7 +118,6 @@ class ActionScheduler:
         return (row in self._running) + len(self._queues.get(row, ()))
 
     def _cancel_one(self, row: int, action: Action, reason: str, cause: ActionCause) -> None:
-        """End one action of a robot, running or queued; the robot stops if it was the running one."""
         running = self._running.get(row) is action
         queue = self._queues.get(row)
         if not running and queue is not None:
@@ -230,7 +229,6 @@ class ActionScheduler:
         return action
 
     def _wait(self, row: int, action: Action, until: Until | None) -> None:
-        """Wake `action` when `until` comes, or in each step without one; the columns say what it waits for."""
         if until is None:
             self._polled.add(row)
             self._columns.waiting[row] = OTHER

@@ -87,7 +87,6 @@ class WorldSpec:
         return self._compiled(model)
 
     def _set_options(self) -> None:
-        """Set how MuJoCo solves and sleeps; the same for all worlds but for the number of iterations."""
         mujoco, option = self._mujoco, self._spec.option
         option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         # Friction is held harder than contacts are, so that what is grasped does not creep.
@@ -110,7 +109,6 @@ class WorldSpec:
     # ---- rows --------------------------------------------------------------------------------------------------------
 
     def _add_row(self, place: int, row: RowPlan) -> None:
-        """Add the bodies of one entity: a robot, a free body, or geometry that only others push against."""
         model = None if row.model < 0 else self.world.models[row.model]
         shape = self.world.shapes[row.shape] if row.shape >= 0 else BodyShape()
         if model is not None:
@@ -138,7 +136,6 @@ class WorldSpec:
                 self._geom(body, geometry, row, surfaces.get(_name(model, link), ContactSurface()))
 
     def _add_robot(self, place: int, row: RowPlan, model: RobotModel, shape: BodyShape) -> None:
-        """Add the links and joints of a robot with physics, whose masses are scaled to that of its row."""
         surfaces = surfaces_of(model)
         own = sum(inertial.mass for inertial in model.inertials)
         scale = row.mass / own if own else 0.0
@@ -176,7 +173,6 @@ class WorldSpec:
             self._spec.add_exclude(bodyname1=names[one], bodyname2=names[other])
 
     def _add_joint(self, body: Any, place: int, model: RobotModel, joint: int) -> None:
-        """Add a joint with its limits and damping; fixed ones are part of their body."""
         kind = int(model.joint_types[joint])
         if kind not in (REVOLUTE, PRISMATIC):
             # Fixed ones, and those without a single position, stay as the file has them.
@@ -194,7 +190,6 @@ class WorldSpec:
         self._joints.append((made, place, int(model.slots[joint])))
 
     def _add_gears(self, place: int, model: RobotModel) -> None:
-        """Let joints that mimic others follow them by equations of the solver."""
         for mimic in model.mimics:
             equality = self._spec.add_equality(
                 type=self._mujoco.mjtEq.mjEQ_JOINT,
@@ -257,7 +252,6 @@ class WorldSpec:
     # ---- after compiling ---------------------------------------------------------------------------------------------
 
     def _compiled(self, model: Any) -> Compiled:
-        """Return a compiled model with the tables that say which of its parts belong to which row and link."""
         place = np.full(model.nbody, -1, np.int64)
         link = np.full(model.nbody, -2, np.int64)
         base = np.full(len(self.plan.rows), -1, np.int64)

@@ -120,13 +120,15 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1
-    code = run_node(node, ended, on_signal)
+    code = run_node(node, arguments, ended, on_signal)
     prepare_exit(node)
     return code
 
 
-def run_node(node: FleetSimNode, ended: SimpleQueue[str], on_signal: EndOnSignal) -> int:
+def run_node(node: FleetSimNode, arguments: Sequence[str], ended: SimpleQueue[str], on_signal: EndOnSignal) -> int:
     """Run the simulation of a node and its executor until one of them ends or something is put into `ended`.
+
+    `arguments` are those of the program, which the greeting names where they count for nothing.
 
     Returns the exit code of the program, when both have ended and the node is shut down.
     """
