@@ -228,6 +228,7 @@ class Registry(Generic[Thing]):
         return self._points
 
     def _loaded(self, name: str, points: list[EntryPoint]) -> Thing:
+        """Return what an entry point declares; raises InvalidValueError that names its package."""
         if len(points) > 1:
             owners = " and ".join(sorted(_owner(point) for point in points))
             raise InvalidValueError(f"the {self.noun} {name!r} is declared by {owners}; uninstall one of them")

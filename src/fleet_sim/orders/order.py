@@ -124,6 +124,7 @@ class Order(Checked):
             raise InvalidValueError(f"due: {self.due:g} s is before its release at {self.release:g} s")
 
     def _check_lines(self) -> None:
+        """Raise InvalidValueError for settings that an order of lines has no use for."""
         given = {
             "pick": self.pick,
             "stops": self.stops,

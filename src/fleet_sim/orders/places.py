@@ -167,6 +167,7 @@ class OrderPlaces(ABC):
         return float(self.between(np.array(stops[:-1], np.int64), np.array(stops[1:], np.int64)).sum())
 
     def _table(self) -> Lengths:
+        """Return what measures ways between places, made at the first use."""
         if self._lengths is None:
             self._lengths = self._measured()
             self._cells = np.empty(0, np.int64)

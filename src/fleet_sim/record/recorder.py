@@ -90,6 +90,7 @@ class McapRecording:
     # ---- in the simulation's thread ----------------------------------------------------------------------------------
 
     def _begin(self) -> None:
+        """Take the first sample, and hear of all that is recorded from now on."""
         sim = self._sim
         self._sample_now()
         if self._kinds:
@@ -102,6 +103,7 @@ class McapRecording:
         sim.events.on("closed", self._on_closed)
 
     def _end(self) -> None:
+        """Hear of nothing any more."""
         sim = self._sim
         sim.pipeline.remove(self._system)
         if self._sensors is not None:

@@ -53,6 +53,7 @@ class Recording:
         self._objects: tuple[int, int, dict[str, Floats]] = (-1, -1, {})
 
     def _read_head(self) -> None:
+        """Read what the recording says about itself; raises InvalidValueError for other files."""
         path = self.path
         self.about: Mapping[str, str] = self.index.metadata.get(ABOUT, {})
         if self.about.get("format") != FORMAT:
@@ -124,6 +125,7 @@ class Recording:
         return self.index.topics.get(name) or Topic(name, "", {})
 
     def _snapshot(self, sample: Place) -> Snapshot:
+        """Return the state at a sample, with the entities that there were then; raises InvalidValueError."""
         now = sample.time
         entities = self._topic(bodies.ENTITIES).places
         newest = count_until(entities, now) - 1

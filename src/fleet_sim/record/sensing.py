@@ -65,6 +65,7 @@ class RecordedSensors:
         self._give(SensorList(tuple(self._entry(sensor) for sensor in wanted)))
 
     def _entry(self, sensor: Sensor) -> SensorEntry:
+        """Return what the file says about a sensor: its topic, its frames and the time between readings."""
         frames, rate = self._frames, sensor.params.rate
         return SensorEntry(
             kind=sensor.type,

@@ -62,6 +62,7 @@ class RecordWriter:
             self._unpack(pickle.loads(content))
 
     def _unpack(self, parcel: object) -> None:
+        """Take in one parcel: it changes what later samples mean, or is written at once."""
         if isinstance(parcel, EntityRoster):
             self._roster = parcel
         elif isinstance(parcel, GivenColors):
@@ -138,6 +139,7 @@ class WriterProgram:
         return head, wish
 
     def _take(self, head: int, wish: int) -> None:
+        """Write all up to `head` in the ring; who waits for room is told as soon as half of it is free."""
         asked = bool(wish & bells.ASK)
         for kind, content in self._ring.take(head):
             if asked and self._ring.leaves_half(head):

@@ -63,6 +63,7 @@ class WriterProcess:
         self._untold, self._told_at, self._asked = 0, 0.0, False
 
     def _start(self, file: int) -> None:
+        """Start the process that writes, with the ring in shared memory and the file already open."""
         self._socket, theirs = socket.socketpair()
         with theirs, _anonymous_file() as memory:
             os.truncate(memory.fileno(), RING)
@@ -108,6 +109,7 @@ class WriterProcess:
             return taken
 
     def _give_state(self, now: int, board: SnapshotBoard, state: StateArrays) -> bool:
+        """Give a sample to the writer; return False where there is no room and it may be left out."""
         length, waits = parcels.sample_length(state), self._params.on_full == "wait"
         tick, seconds = board.tick, board.time
         if length > self._ring.longest:
@@ -144,6 +146,7 @@ class WriterProcess:
         return True
 
     def _place(self, kind: int, length: int, *, waits: bool) -> memoryview | None:
+        """Return room in the ring; None once the writer has ended, or where there is none and nobody `waits`."""
         while not self._over:
             place = self._ring.place(kind, length)
             if place is not None:

@@ -32,6 +32,7 @@ def tiles(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 
 def _tile(row: Row, names: Sequence[str]) -> str:
+    """Return one figure as a tile: the new value large, the change from the old one below it."""
     figure = row.figure
     # The second run is the new one: its value is shown large, the first one's below it.
     value = number(row.values[-1], figure.digits)

@@ -96,6 +96,7 @@ def card(heading: str, text: str, content: str) -> str:
 
 
 def _states(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the card of what robots did over time; "" where no run has that."""
     shown = [(run, name) for run, name in zip(runs, names, strict=True) if run.states]
     if not shown:
         return ""
@@ -171,6 +172,7 @@ def _heat(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 
 def _distributions(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return the cards of distributions that any run has; "" where none has one."""
     cards = [
         card(heading, text, plots.distribution(runs, names, key, unit))
         for key, (heading, text, unit) in DISTRIBUTIONS.items()

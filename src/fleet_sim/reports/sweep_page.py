@@ -105,6 +105,7 @@ def _figure(name: str) -> Figure:
 
 
 def _plots(table: SweepTable, groups: Sequence[RunGroup], names: Sequence[str]) -> str:
+    """Return a plot for each of `names` over the parameter that varies most; "" where nothing varies."""
     if not table.parameters or len(groups) < 2 or not names:
         return ""
     across = _across(table)
@@ -147,6 +148,7 @@ def _unit_text(name: str, across: str) -> str:
 
 
 def _plot(lines: dict[str, list[RunGroup]], across: str, name: str) -> str:
+    """Return the plot of one measure: a line for each combination of the other parameters, with intervals."""
     shown = {line: [group for group in groups if name in group.spreads] for line, groups in lines.items()}
     values = list(dict.fromkeys(group.values[across] for groups in shown.values() for group in groups))
     numbers = all(isinstance(value, (int, float)) for value in values)
@@ -182,6 +184,7 @@ def _plot(lines: dict[str, list[RunGroup]], across: str, name: str) -> str:
 
 
 def _x_scale(places: Sequence[float], numbers: bool) -> Scale:
+    """Return the scale below a plot: of numbers, or one place for each value."""
     if numbers and len(places) > 1:
         margin = 0.04 * (max(places) - min(places))
         ticks = tuple(
@@ -202,6 +205,7 @@ def _ends(spread: Spread) -> tuple[float, float]:
 
 
 def _table(table: SweepTable, groups: Sequence[RunGroup], names: Sequence[str]) -> str:
+    """Return the means of all groups as a table."""
     parameters = _varied(table)
     heads = [*map(_short, parameters), "runs", "failed", *(_figure(name).name for name in names)]
     units = [*[""] * (len(parameters) + 2), *(_figure(name).unit for name in names)]

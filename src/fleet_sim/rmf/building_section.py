@@ -76,6 +76,7 @@ class BuildingSection(Section[MultiRobotSimulationCore]):
             raise ConfigError.of(error).within("building", source=source) from error
 
     def _read(self, entry: Any, source: str) -> tuple[BuildingSettings, Building]:
+        """Return the settings and the building they name; raises ConfigError with the key."""
         given = entry if isinstance(entry, Mapping) else {"map": entry}
         settings = read(BuildingSettings, given, source=source, path="building")
         try:
@@ -147,6 +148,7 @@ def lift_settings(building: Building, lift: LiftShaft) -> LiftSettings | None:
 
 
 def _robot(robot: PlacedThing) -> AgentSpawnParams:
+    """Return a slotcar for a robot of a building; one of an unknown type becomes a plain one, which is logged."""
     kind = TYPES.get(robot.kind)
     if kind is None:
         log.warning(
@@ -182,6 +184,7 @@ def _cell_kind(model: PlacedThing) -> WorkcellKind | None:
 
 
 def _item(model: PlacedThing) -> SimObjectSpawnParams:
+    """Return a dispenser, an ingestor, or a thing that they hand over; nothing collides with them."""
     cell = _cell_kind(model)
     half = ITEM if cell is None else CELL
     shape = ShapeParams("box", half_extents=half, rgba_color=ITEM_COLOR)

@@ -129,6 +129,7 @@ class Chargers:
         return charged
 
     def _advance(self, charger: Charger, standing: Mapping[str, int]) -> None:
+        """Change the state of a charger by the time and by the robots at it; `standing` has their rows."""
         robot = charger.robot
         over = charger.until is not None and self._world.clock.time >= charger.until
         if charger.state is ChargerState.CHARGING:

@@ -147,6 +147,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         return np.asarray((speed < STILL) & (np.abs(world.angular_velocity[rows, 2]) < STILL))
 
     def _find_levels(self, rows: Rows) -> None:
+        """Note the level that each of `rows` stands on; between two levels the last one stays."""
         heights = np.array(list(self.levels.values()))
         if len(heights):
             # Robots stand on the floor by their lowest points, or have their origins on it.

@@ -44,6 +44,7 @@ class CmdVelTopic(Interface):
         self._topic.on_fleet_changed(roster)
 
     def receive(self) -> None:
+        """Make one command of the newest message of each robot."""
         indices, linear, angular = self._take_stamped() if self._stamped else self._take()
         if not indices:
             return
@@ -68,6 +69,7 @@ class CmdVelTopic(Interface):
         return [index for index, _ in good], numbers[:, :3], numbers[:, 3:]
 
     def _take_stamped(self) -> tuple[list[int], Floats, Floats]:
+        """Return indices and twists of messages that are in the frame of their robot; others are rejected."""
         indices, twists = [], []
         for index, message in self._topic.take():
             name = self._topic.names[index]

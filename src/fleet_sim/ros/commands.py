@@ -102,6 +102,7 @@ class CommandGateway:
         self._refusals.tell(f"{what}: refused: {reason}")
 
     def _log(self, what: str, answer: Answer) -> None:
+        """Log what was refused of a command, as a whole or robot by robot, and why."""
         error = answer.exception()
         if isinstance(error, FleetSimError):
             self.reject(what, error)

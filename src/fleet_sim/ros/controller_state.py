@@ -44,6 +44,7 @@ class ControllerStateTopic(ControllerTopic, StateTopic):
         return MessageTemplate(messages, [MessagePart(STAMP), *(_part(of, what) for of in _PARTS for what in _NUMBERS)])
 
     def write(self, template: MessageTemplate, rows: Rows) -> None:
+        """Write where joints are to be, where they are, and the difference, with their velocities."""
         world = self.bridge.sim.world
         joints = world.joints
         slots = joints.slots(world.robots, rows)

@@ -41,6 +41,7 @@ class DiagnosticsTopic(Interface):
         self._since: tuple[float, int] | None = None
 
     def publish(self, now: int) -> None:
+        """Publish the state of the simulation and of each robot; a warning where it falls behind real time."""
         sim, wall = self.bridge.sim, time.perf_counter()
         since, self._since = self._since, (wall, now)
         wanted = sim.params.target_rtf
@@ -90,6 +91,7 @@ class DiagnosticsTopic(Interface):
 
 
 def _robot(world: World, row: int) -> DiagnosticStatus:
+    """Return the state of a robot; a warning with the reason where it is blocked or its battery is empty."""
     name, blocker = world.label(row), int(world.motion.blocked_by[row])
     action = world.actions.current(row)
     reason = f"stands before {world.label(blocker)}" if blocker != NO_ROW else ""

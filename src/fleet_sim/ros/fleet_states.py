@@ -75,6 +75,7 @@ class FleetStatesTopic(Interface):
         self._template = states_template(self.bridge.frames.map, roster.names)
 
     def publish(self, now: int) -> None:
+        """Publish the states of all robots in one message, while somebody is subscribed."""
         if not self._publisher.get_subscription_count():
             return
         world, rows, template = self.bridge.sim.world, self._rows, self._template

@@ -29,6 +29,7 @@ class PathTopic(RobotCommandTopic):
     topic = "path"
 
     def command(self, name: str, message: Path) -> Command:
+        """Return the command of a path; poses without a frame are in that of the message."""
         positions, orientations = poses_from_msgs([stamped.pose for stamped in message.poses])
         frames = [stamped.header.frame_id or message.header.frame_id for stamped in message.poses]
         # Each frame once, as looking one up goes through TF.

@@ -33,6 +33,7 @@ class JointCommandsTopic(Interface):
         self._topic.on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 
     def receive(self) -> None:
+        """Make one command of all messages that name the same joints; one with wrong lengths is rejected."""
         # Messages of the same form become one command: robots of one model usually get the same names.
         alike: dict[tuple[tuple[str, ...], int, bool], list[tuple[str, list[float]]]] = {}
         for index, message in self._topic.take():
@@ -74,6 +75,7 @@ class JointTrajectoryTopic(ControllerTopic, RobotCommandTopic):
         super().on_fleet_changed(with_joints(roster, self.bridge.sim.world))
 
     def command(self, name: str, message: JointTrajectory) -> Command:
+        """Return what follows the trajectory, or stops the joints where it has no points."""
         if not message.points:
             world = self.bridge.sim.world
             model = world.model_of(world.index.row_named(name))

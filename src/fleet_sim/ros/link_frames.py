@@ -36,6 +36,7 @@ class LinkFramesTopic(Interface):
         self._groups: list[_Group] = []
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Lay out one message with all moving links, the robots of a model together."""
         world, frames = self.bridge.sim.world, self.bridge.frames
         transforms: list[TransformStamped] = []
         # Grouped by model, as the frames of all robots of a model are computed in one call.
@@ -56,6 +57,7 @@ class LinkFramesTopic(Interface):
         self._translations, self._rotations = np.zeros((len(transforms), 3)), np.zeros((len(transforms), 4))
 
     def publish(self, now: int) -> None:
+        """Publish where the links of all robots are, each in the frame of its parent link."""
         if not self._groups:
             return
         world = self.bridge.sim.world

@@ -54,6 +54,7 @@ class MarkersTopic(Interface):
         self._behind = True
 
     def publish(self, now: int) -> None:
+        """Publish all visible shapes while somebody is subscribed; laid out anew where something looks different."""
         if not self._publisher.get_subscription_count():
             return
         world = self.bridge.sim.world
@@ -68,6 +69,7 @@ class MarkersTopic(Interface):
         self._publisher.publish(self._template.pieces()[0])
 
     def _rebuild(self) -> None:
+        """Lay out a marker for each visible shape, and let viewers remove those they have."""
         self._behind = False
         world = self.bridge.sim.world
         self._look = world.look.version

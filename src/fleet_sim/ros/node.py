@@ -190,6 +190,7 @@ class FleetSimNode(Node):
         self._bridge.gateway.hand_in()
 
     def _publish(self, dt: float) -> None:
+        """Publish what is due with the time of the step's end."""
         self._update_fleet()
         # The tick is counted after the last system, but what is published is the state at the end of the step.
         now = self._bridge.time.now(ticks_ahead=1)

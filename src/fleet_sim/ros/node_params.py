@@ -194,6 +194,7 @@ class NodeParameters:
             raise ConfigError(message, path=name)
 
     def _declare_changeable(self) -> None:
+        """Declare the parameters that may be set while the node runs, with the values in use."""
         text = "Simulated seconds per real second; 0 = as fast as possible."
         self.simulation.target_rtf = self._changeable("target_rtf", self.simulation.target_rtf, text)
         for field in fields(RateParams):
@@ -225,6 +226,7 @@ class NodeParameters:
             raise ConfigError(error.message, path=name) from error
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Check new values, all of them before any counts; they are applied between two steps."""
         changes: dict[str, float] = {}
         for parameter in parameters:
             if parameter.name != "target_rtf" and not parameter.name.startswith(RATE_PREFIX):

@@ -23,6 +23,7 @@ class PictureService(Interface):
         bridge.serve(TakePicture, "sim/take_picture", self._on_request)
 
     async def _on_request(self, request: Any, response: Any) -> Any:
+        """Respond with a PNG of the scene; a wrong size is refused with a message."""
         try:
             for name in ("width", "height"):
                 pixels = getattr(request, name)
@@ -39,6 +40,7 @@ class PictureService(Interface):
         return response
 
     async def _render(self, request: Any) -> bytes:
+        """Return the picture as PNG, drawn between two steps."""
         sim, gateway = self.bridge.sim, self.bridge.gateway
         # All settings of the window's camera but the mode: a mode of "manual" would ignore the view.
         config = vars(sim.params.camera_config) | {"camera_mode": "auto", "camera_view_type": request.view}

@@ -30,6 +30,7 @@ class PlanTopic(Interface):
         self._published = {name: points for name, points in self._published.items() if name in kept}
 
     def publish(self, now: int) -> None:
+        """Publish the path of each robot whose path has changed, an empty one where it has ended."""
         world, publishers = self.bridge.sim.world, self._publishers
         rows = publishers.rows
         if not len(rows):

@@ -41,6 +41,7 @@ class PopulationServices(SimulationServices):
         return response
 
     async def _on_delete(self, request: Any, response: Any) -> Any:
+        """Remove entities; the result says which were not, and why."""
         command = c.Remove(names=tuple(request.names), source="sim/delete")
         try:
             ack = await self._dispatch(command)
@@ -51,6 +52,7 @@ class PopulationServices(SimulationServices):
         return response
 
     async def _on_attach(self, request: Any, response: Any) -> Any:
+        """Attach or detach an object; the message says why not."""
         command = c.Attach(
             name=request.robot,
             object_name=request.object,
@@ -67,6 +69,7 @@ class PopulationServices(SimulationServices):
         return response
 
     async def _on_list(self, request: Any, response: Any) -> Any:
+        """Respond with names and poses of robots, objects or both, of one moment."""
         snapshot = await self.bridge.gateway.wait(self.bridge.sim.snapshots.request())
         chosen = list(range(len(snapshot.names)))
         if request.kind != List.Request.ALL:
@@ -121,6 +124,7 @@ def _options(text: str) -> dict[str, Any]:
 
 
 def _shape(primitive: Any) -> dict[str, Any]:
+    """Return the settings of a shape; raises InvalidValueError for other kinds and for sizes of 0 or less."""
     known = SHAPES.get(primitive.type)
     if known is None:
         raise InvalidValueError(f"shape.type: expected BOX (1), SPHERE (2) or CYLINDER (3), got {primitive.type}")

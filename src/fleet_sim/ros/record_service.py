@@ -30,6 +30,10 @@ class RecordService(Interface):
         return response
 
     def _begin(self, name: str) -> str:
+        """Begin a recording in the node's folder and return its path.
+
+        Raises StateError where none may be made now, and InvalidValueError for a path, or a name that is taken.
+        """
         folder = self.bridge.record_folder
         if not folder:
             raise StateError("nothing may be recorded here: the node's parameter record_folder names no folder")

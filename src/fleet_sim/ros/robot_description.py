@@ -31,6 +31,7 @@ def describe(name: str, shape: BodyShape) -> str:
 
 
 def _add(part: Element, geometry: Geometry, *, colored: bool) -> None:
+    """Add a geometry to a <visual> or <collision>; what URDF has no shape for becomes the nearest one."""
     rpy = quaternions.to_eulers(np.array([geometry.orientation]))[0]
     SubElement(part, "origin", xyz=_text(*geometry.position), rpy=_text(*rpy))
     form = SubElement(part, "geometry")

@@ -100,6 +100,7 @@ class TfListener:
         return sum(publisher.topic_name == topic for publisher in self._node.publishers)
 
     def _hear(self, data: bytes) -> None:
+        """Take in transforms of others; those of this node are told by their first frame, without decoding."""
         # Byte 1 of the header is 1 for little endian; anything else is left to the full decoder.
         if len(data) < _FIRST_FRAME.size or data[1] != 1:
             self._decode(data)
@@ -124,6 +125,7 @@ class TfListener:
         self._pending.clear()
 
     def _decode(self, data: bytes) -> None:
+        """Keep the transforms of a message; broken, huge and superfluous ones are refused one by one."""
         try:
             message = decode(data, TFMessage)
         except InvalidValueError as error:

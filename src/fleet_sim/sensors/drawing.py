@@ -65,6 +65,7 @@ class _Canvas:
         self._dot([x, y], 6.0, color)
 
     def _seen_mask(self, params: LidarParams, yaw: float, x: float, y: float, ranges: Floats) -> Bools:
+        """Return which pixels (H, W) a lidar at x, y has seen across: those nearer than the ray next to them."""
         across, along = self.x - x, self.y - y
         distances = np.hypot(across, along)
         bearings = (np.arctan2(along, across) - yaw - params.angle_min) % (2.0 * math.pi)
@@ -80,6 +81,7 @@ class _Canvas:
         return seen_mask
 
     def _dot(self, place: Sequence[float], radius: float, color: Floats) -> None:
+        """Color the pixels within `radius` m of a place; nothing where that is beside the picture."""
         size = radius / self._scale
         columns = np.flatnonzero(np.abs(self.x[0] - place[0]) <= size)
         lines = np.flatnonzero(np.abs(self.y[:, 0] - place[1]) <= size)

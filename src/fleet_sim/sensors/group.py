@@ -132,6 +132,7 @@ class SensorGroup:
             self._keep(members, batch)
 
     def _batch(self, members: Members, time: float, tick: int) -> Batch:
+        """Return what a kind of sensor reads `members` from; its state is a copy."""
         positions, orientations = self.poses(members)
         return Batch(
             params=self.params,

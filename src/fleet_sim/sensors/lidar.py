@@ -147,6 +147,7 @@ def _directions(orientations: Floats) -> tuple[Floats, Floats, Floats]:
 def _see_level(
     kind: SensorKind, batch: Batch, members: Ints, forward: Floats, senses: Floats, fan: Fan, *, details: bool
 ) -> Hits:
+    """Return what level lidars see: their rays stay in one plane, so that outlines are enough."""
     x, y, z = np.ascontiguousarray(batch.positions[members].T)
     along_x, along_y = forward[:, members]
     # A slight tilt shortens the horizontal part of the x axis.

@@ -132,6 +132,7 @@ def _empty_grid(
     bounds: tuple[float, float, float, float] | None,
     coarsen: bool,
 ) -> OccupancyGrid:
+    """Return a free grid over `bounds`, or over all outlines with a margin; raises for too many cells."""
     if bounds is None:
         half = 0.5 * _EMPTY_SIZE
         box = _extent(outlines, margin) or (-half, -half, half, half)
@@ -182,6 +183,7 @@ def _window(grid: OccupancyGrid, low: Floats, high: Floats) -> tuple[tuple[slice
 
 
 def _fill_disc(grid: OccupancyGrid, x: float, y: float, radius: float) -> None:
+    """Occupy the cells that a disc touches."""
     centre = np.array([x, y])
     window = _window(grid, centre - radius, centre + radius)
     if window is None or radius <= 0.0:
@@ -213,6 +215,7 @@ def _fill_polygon(grid: OccupancyGrid, corners: Floats, half: float = _CORE) -> 
 
 
 def _fill_walls(grid: OccupancyGrid, walls: Walls) -> None:
+    """Occupy the cells that planes cross which are not level."""
     height, width = grid.cells.shape
     x = grid.origin[0] + grid.resolution * (np.arange(width)[None] + 0.5)
     y = grid.origin[1] + grid.resolution * (np.arange(height)[:, None] + 0.5)

@@ -85,6 +85,7 @@ class Odometry(SensorKind):
         return {name: state[name].copy() for name in _TOLD}
 
     def _advance(self, batch: Batch, later: Ints) -> None:
+        """Add the motion since the last reading, as wheels measure it, to the believed poses of `later`."""
         state = batch.state
         elapsed = (batch.time - state["time"][later])[:, None]
         # Motion in the frame of the last reading: this is what wheels measure, and it is added in the believed frame.

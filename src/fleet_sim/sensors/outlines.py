@@ -203,6 +203,7 @@ def _upright_discs(solids: Solids) -> Discs:
 
 
 def _upright_boxes(solids: Solids) -> Polygons:
+    """Return boxes that stand upright as polygons of four corners."""
     qx, qy, qz, qw = np.ascontiguousarray(solids.orientations.T)
     # The direction of the body's x axis; of a box upside down it is as good.
     cosines, sines = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qw * qz + qx * qy)

@@ -119,6 +119,7 @@ def _draw(drawing: Drawing, outlines: Shapes, sights: Sights) -> None:
 
 
 def _draw_some_discs(drawing: Drawing, discs: Discs, sensors: Ints, shapes: Ints) -> None:
+    """Draw discs `shapes` (K,) as `sensors` (K,) see them; from inside nothing is seen."""
     stations = drawing.stations
     across = discs.circles.x.take(shapes) - stations.x.take(sensors)
     along = discs.circles.y.take(shapes) - stations.y.take(sensors)
@@ -166,6 +167,7 @@ class Edges(NamedTuple):
 
 
 def _edges_of(polygons: Polygons) -> Edges:
+    """Return the edges of all polygons, with normals that point outwards."""
     following = np.arange(1, polygons.corners.shape[1] + 1)
     # The last corner of each polygon is followed by its first.
     following[polygons.first + polygons.sizes - 1] = polygons.first
@@ -177,6 +179,7 @@ def _edges_of(polygons: Polygons) -> Edges:
 
 
 def _draw_some_polygons(drawing: Drawing, polygons: Polygons, edges: Edges, sensors: Ints, shapes: Ints) -> None:
+    """Draw polygons `shapes` (K,) as `sensors` (K,) see them: only the edges that face them."""
     stations = drawing.stations
     counts = polygons.sizes.take(shapes)
     corners = ragged_range(polygons.first.take(shapes), counts)

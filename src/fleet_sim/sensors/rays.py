@@ -78,6 +78,7 @@ class Met:
         return out
 
     def _of_triangles(self, rays: Ints) -> Floats:
+        """Return the normals (K, 3) of triangles that rays met, on the side from which they came."""
         met, out = self._met[rays], np.empty((len(rays), 3))
         convex = len(self._targets.kinds) - len(self._surfaces)
         for target in np.unique(met).tolist():

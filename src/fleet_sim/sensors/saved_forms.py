@@ -33,6 +33,7 @@ class SensorForms:
         yield Form("readings", Readings, _of_readings, _readings)
 
     def _sensor(self, saved: tuple[str, SensorParams, SimObject | None, int]) -> Sensor:
+        """Return the sensor that `saved` stands for: the one that is mounted if it is the same, else a new one."""
         kind, params, owner, link = saved
         if type(params) is not sensor_params_class(kind) or type(link) is not int or link < -1:
             raise StateFileError(f"{brief(saved)} is no sensor")

@@ -79,6 +79,7 @@ def _alike(numbers: Ints, rows: Rows) -> Iterator[tuple[int, Rows]]:
 
 
 def _plain(world: World, rows: Rows) -> Solids:
+    """Return the shapes of `rows` (N,) without a model, where they are in the world."""
     positions, orientations = world.position.take(rows, axis=0), world.orientation.take(rows, axis=0)
     # Most shapes are centred on their entity; only the others pay for a rotation.
     off = np.flatnonzero(~world.shape_centred[rows])

@@ -138,6 +138,7 @@ class SensorSystem:
     def _mount(
         self, rows: Sequence[int], owners: Sequence[SimObject | None], plans: Sequence[SensorPlan]
     ) -> list[Sensor]:
+        """Mount the sensors of all `plans` on `rows`; nothing is mounted where one of them cannot be."""
         for row in rows:
             self.check(row, plans)
         made: list[Sensor] = []

@@ -129,6 +129,7 @@ class Expression:
             raise InvalidValueError(f"{self.text!r} has no value: {error}") from error
 
     def _value(self, node: ast.expr, names: Mapping[str, Any]) -> Any:
+        """Return the value of a node; only the kinds that were let in when it was parsed come here."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.Name):
@@ -162,6 +163,7 @@ class Expression:
         return combined(_SYMBOLS[type(node.op)], self._value(node.left, names), self._value(node.right, names))
 
     def _compared(self, node: ast.Compare, names: Mapping[str, Any]) -> bool:
+        """Return the result of a comparison, which may be chained."""
         left = self._value(node.left, names)
         for symbol, item in zip(node.ops, node.comparators, strict=True):
             right = self._value(item, names)

@@ -76,6 +76,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping; raises ConfigError with both lines for a key that is given twice."""
         seen: dict[object, int] = {}
         for key_node, _ in node.value:
             # A merge key (`<<`) brings defaults, whose keys may be given again.
@@ -163,6 +164,7 @@ class _Reading:
         return _quoted(text), with_tags(_Loader, file, load, depth=depth, values=self._values)
 
     def _text_of(self, file: Path) -> str:
+        """Return the text of a file; raises ConfigError for folders, devices, and files that are too large."""
         self._read.append(file)
         if len(self._read) > MOST_FILES:
             raise ConfigError(f"more than {MOST_FILES} files are included; do files include each other twice?")

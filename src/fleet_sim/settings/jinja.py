@@ -79,6 +79,7 @@ class WorldTemplate:
         return text, dict(context.get_exported())
 
     def _check(self, node: nodes.Node) -> None:
+        """Raise ConfigError with the line for anything in a template that could do more than compute a text."""
         if not isinstance(node, _NODES):
             self._fail(node.lineno, f"{type(node).__name__.lower()} is not allowed in templates here")
         if isinstance(node, nodes.Name) and node.name.startswith("_"):

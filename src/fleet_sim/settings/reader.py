@@ -105,6 +105,7 @@ def _checked_default(cls: type, field: Field) -> tuple[object, Any]:
 
 
 def _read(cls: type[T], data: object, where: Where) -> T:
+    """Return settings from a mapping; raises ConfigError with file and key, and the closest key to an unknown one."""
     # Settings that were made in code may stand among those of a mapping.
     if isinstance(data, cls):
         return data
@@ -162,6 +163,7 @@ def convert(hint: Any, value: object, rules: Setting, where: Where) -> Any:
 
 
 def _convert_scalar(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return a number, a truth value or an object of the class `hint`; raises ConfigError with the key."""
     if hint in (int, float):
         number = as_number(hint, value, rules)
         if number is not None:
@@ -174,6 +176,7 @@ def _convert_scalar(hint: Any, value: object, rules: Setting, where: Where) -> A
 
 
 def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return the value as the first of the options that takes it; raises ConfigError with the key."""
     options = get_args(hint)
     if value is None and type(None) in options:
         return None
@@ -202,6 +205,7 @@ def _convert_union(hint: Any, value: object, rules: Setting, where: Where) -> An
 
 
 def _convert_sequence(hint: Any, value: object, rules: Setting, where: Where) -> Any:
+    """Return a list or tuple whose items are converted one by one; raises ConfigError with the index."""
     origin, items = get_origin(hint), get_args(hint)
     # As a list its items are Python's numbers, which the checks below know.
     if isinstance(value, np.ndarray):

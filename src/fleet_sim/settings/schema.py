@@ -55,6 +55,7 @@ def nullable(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _field_schema(field: Field) -> dict[str, Any]:
+    """Return the JSON schema of one setting, with its text, its unit and its default."""
     rules = field.rules
     schema = dict(rules.schema or {}) if rules.reader is not None else type_schema(field.hint, rules)
     text = rules.doc + (f" [{rules.unit}]" if rules.unit else "")

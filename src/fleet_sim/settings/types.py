@@ -86,6 +86,7 @@ def _mapping_of(keys: list[str]) -> str:
 
 
 def _bounds(rules: Setting) -> str:
+    """Return the bounds in words for an error, such as " at least 0 and at most 1 (m)"."""
     parts = []
     if rules.above is not None:
         parts.append(f"above {rules.above:g}")

@@ -78,6 +78,7 @@ def plans_to_json(plans: Sequence[FloorPlan]) -> str:
 
 
 def _plan_content(plan: FloorPlan) -> dict[str, object]:
+    """Return a floor plan as plain data, as recordings have it."""
     return {
         "name": plan.name,
         "height": plan.height,
@@ -100,6 +101,7 @@ def plans_from_json(text: bytes) -> tuple[FloorPlan, ...]:
 
 
 def _plan(content: object) -> FloorPlan:
+    """Return a floor plan from plain data; raises InvalidValueError for what was not written by `_plan_content`."""
     if not isinstance(content, dict):
         raise InvalidValueError(f"expected a floor plan, got {brief(content)}")
     corners = content.get("corners")
@@ -118,6 +120,7 @@ def _plan(content: object) -> FloorPlan:
 
 
 def _things(content: Mapping[str, Any], what: str, read: Callable[..., Thing]) -> tuple[Thing, ...]:
+    """Return the stations, zones or doors of a plan; raises InvalidValueError for what is none of them."""
     entries = content.get(what)
     if not isinstance(entries, list) or len(entries) > MOST_THINGS:
         raise InvalidValueError(f"expected a list of at most {MOST_THINGS} {what}, got {brief(entries)}")

@@ -58,6 +58,10 @@ class SitePlaces:
         return (self._site.station(what),)
 
     def _free(self, count: int, seed: int, clearance: float) -> Ints:
+        """Return `count` cells that can reach each other and where nothing stands, by chance but the same for a seed.
+
+        Raises InvalidValueError where there are fewer.
+        """
         grid = self._site.open_grid
         # In one region, so that all who start there can reach each other.
         cells = (grid.clear_of(clearance) if clearance else grid).largest_region()

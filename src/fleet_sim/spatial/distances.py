@@ -223,6 +223,7 @@ def _axes(shapes: ShapeArrays) -> Vector:
 
 
 def _plane_distances(planes: ShapeArrays, b: ShapeArrays) -> Floats:
+    """Return how far (N,) in m shapes are above planes, negative below."""
     normals = stack(*_axes(planes))
     offset = b.positions - planes.positions
     heights = normals[:, 0] * offset[:, 0] + normals[:, 1] * offset[:, 1] + normals[:, 2] * offset[:, 2]
@@ -237,6 +238,7 @@ def _plane_distances(planes: ShapeArrays, b: ShapeArrays) -> Floats:
 
 
 def _sphere_distances(spheres: ShapeArrays, b: ShapeArrays) -> Floats:
+    """Return the distances (N,) in m of spheres from shapes, negative where they overlap."""
     x, y, z = (np.abs(part) for part in _seen_from(b, spheres.positions - b.positions))
     half_x, half_y, half_z = _columns(b.half_extents)
     flat = np.sqrt(x * x + y * y)

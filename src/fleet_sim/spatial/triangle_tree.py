@@ -76,6 +76,7 @@ class TriangleTree:
         return ranges, triangles
 
     def _cast(self, origins: Floats, directions: Floats, reach: Floats) -> tuple[Floats, Ints]:
+        """Return ranges (N,) up to `reach` (N,) and the triangles (N,) that rays meet first; inf and -1 for none."""
         with np.errstate(divide="ignore"):
             inverse = 1.0 / directions
         rays, leaves = self._tree.pierced(origins, inverse, reach)
@@ -120,6 +121,7 @@ class TriangleTree:
         return distances, nearest, triangles
 
     def _nearest(self, points: Floats, reach: Floats) -> tuple[Floats, Floats, Ints]:
+        """Return distances (N,), nearest points (N, 3) and their triangles (N,); inf and -1 beyond `reach` (N,)."""
         count = len(points)
         asked, boxes, limits = np.arange(count), np.zeros(count, np.int64), reach * reach
         for level in range(self._tree.depth + 1):

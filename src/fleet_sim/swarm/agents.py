@@ -306,6 +306,7 @@ class SoloGroup(Group):
         return 0
 
     def note(self, index: int, values: AnyArray) -> None:
+        """Keep the readings of a sensor of this agent alone; those of its group grow where they have to."""
         values = one_each(values, len(self), self.sensors[index])
         own = self.readings[index]
         if own.shape == values.shape and (own.dtype == values.dtype or np.can_cast(values.dtype, own.dtype)):

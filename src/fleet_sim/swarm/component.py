@@ -109,6 +109,10 @@ _FOUND = "_works_on_arrays"
 
 
 def _works_on_arrays(cls: type[Component]) -> bool:
+    """Return whether the class works on groups, by the first of its bases that defines either method.
+
+    Raises InvalidValueError for a class that defines neither.
+    """
     for ancestor in cls.__mro__:
         # The base class of each kind names the methods; what it does itself counts for nothing.
         if "on_arrays" in vars(ancestor):

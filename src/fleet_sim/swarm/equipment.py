@@ -43,6 +43,7 @@ def sensors_for(agent: SwarmAgent, specs: Sequence[object]) -> list[Sensor]:
 
 
 def _taken(kinds: PartRegistry[Made], spec: object, slot: str, agent: SwarmAgent) -> Made:
+    """Return the part that `spec` describes for one agent; raises InvalidValueError for that of another one."""
     part = kinds.make(spec, owner=agent)
     if part.agent not in (None, agent):
         raise InvalidValueError(

@@ -84,6 +84,7 @@ def _near_boxes(points: Floats, reach: float) -> BoxIndex:
 
 
 def _boxes(points: Floats, half: float) -> Boxes:
+    """Return the squares (N,) around points (N, 2) that are `half` m to each side."""
     # A little larger, so that rounding loses no pair at exactly the reach; `_within` decides. Infinite reaches are
     # capped, as the grid needs finite boxes.
     half = min(half, 0.25 * FAR) * (1.0 + 1e-12)

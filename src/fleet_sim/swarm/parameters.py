@@ -144,6 +144,8 @@ def _noting(constructor: Callable[..., None]) -> Callable[..., None]:
 
 
 def _with_owner(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Make a constructor take the agent that it is for, by position or as `agent` or `parent`."""
+
     @functools.wraps(constructor)
     def init(self: Component, *args: Any, **kwargs: Any) -> None:
         named = [kwargs.pop(name, None) for name in OWNERS]

@@ -131,6 +131,7 @@ class Player:
             self._rest(begin)
 
     def _make_steps(self, last: int | None) -> str:
+        """Make the steps of one frame; return why the run ends with it, or ""."""
         for _ in range(self.steps_per_frame):
             if self.world.stopped:
                 # Asked before each step of a frame, so that a frame of many steps ends exactly where the world stops.

@@ -78,6 +78,7 @@ class MetricPlot(Configured, Subscriber):
             self._show()
 
     def _show(self) -> None:
+        """Draw the metrics in a window, while the run goes on."""
         import matplotlib.pyplot as plt
 
         if self._figure is None:

@@ -52,6 +52,7 @@ class SwarmForms:
     # ---- agents and groups -------------------------------------------------------------------------------------------
 
     def _agent(self, saved: tuple[str, SimObject | None]) -> SwarmAgent:
+        """Return the agent that `saved` stands for: the one there is if it is the same, else a new one."""
         name, handle = saved
         cls = class_named(AGENT_TYPES, name)
         if not isinstance(handle, SimObject):
@@ -69,6 +70,7 @@ class SwarmForms:
         return group.index, name_of(AGENT_TYPES, group), group.config, group.is_object, origin
 
     def _group(self, saved: tuple[int, str, AgentConfig, bool, Group | None]) -> Group:
+        """Return the group that `saved` stands for; raises StateFileError where the world has another one there."""
         index, name, config, is_object, origin = saved
         cls, groups = class_named(AGENT_TYPES, name), self._world.groups
         if 0 <= index < len(groups):

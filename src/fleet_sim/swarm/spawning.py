@@ -165,6 +165,7 @@ def _height(radius: float) -> float:
 
 
 def _spawn_params(recipe: Recipe, handle_class: type[Any]) -> Any:
+    """Return what the core spawns for an agent: a disc that drives, or a body that stands."""
     config, moves = recipe.config, recipe.cls.law is not None
     shape = None
     # Polygons have no body of their own in the core: their sides are put there as walls.

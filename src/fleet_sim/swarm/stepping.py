@@ -106,6 +106,8 @@ class Stepper:
             self._guard.note("spawner", str(refusal))
 
     def _refusal_of(self, spawner: Spawner) -> FleetSimError | None:
+        """Run a spawner; return the error with which it refuses, which is no fault of its code."""
+
         @wraps(spawner.step)
         def step() -> FleetSimError | None:
             try:
@@ -126,6 +128,7 @@ class Stepper:
     # ---- agents, together --------------------------------------------------------------------------------------------
 
     def _command_all(self, dt: float) -> None:
+        """Give all agents their commands, each from where everybody is at the beginning of the step."""
         world = self._world
         world.refresh()
         kinds = world.group_kinds
@@ -157,6 +160,7 @@ class Stepper:
     # ---- agents, in turn ---------------------------------------------------------------------------------------------
 
     def _in_turn(self, dt: float) -> None:
+        """Let agents act one after the other, each seeing what those before it did."""
         world = self._world
         world.refresh()
         columns = world.columns
@@ -193,6 +197,7 @@ class Stepper:
                 self.take_turn(group)
 
     def _run_metrics(self, dt: float) -> None:
+        """Calculate all metrics, after the traces that some of them look at."""
         world = self._world
         world.refresh()
         if world.group_kinds.traced:
@@ -204,6 +209,7 @@ class Stepper:
             self.call("metric", metric.calculate)
 
     def _run_subscribers(self, dt: float) -> None:
+        """Count the step and tell all subscribers, functions among them."""
         world = self._world
         # First, so that subscribers see this step as completed; past the checks of assignments, which take longer.
         vars(world)["steps"] += 1

@@ -89,6 +89,7 @@ def shapes_in(text: object, what: str) -> list[Shape]:
 
 
 def _walk(element: Element, frame: Floats, groups: tuple[str, ...], depth: int) -> Iterator[Shape]:
+    """Yield the shapes of an element and of all below it, placed by `frame` (3, 3), with the names of their groups."""
     if depth > DEEPEST:
         raise element.error(f"groups are more than {DEEPEST} deep")
     # Transforms of outer groups come first, as they place the inner ones.
@@ -209,6 +210,7 @@ def _transform(element: Element) -> Floats:
 
 
 def _matrix(element: Element, name: str, numbers: list[float]) -> Floats:
+    """Return the matrix (3, 3) of one transform; raises an error with the line."""
     matrix = np.eye(3)
     count = len(numbers)
     if name == "translate" and count in (1, 2):

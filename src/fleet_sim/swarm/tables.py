@@ -109,6 +109,7 @@ class _ParquetSink:
 
 
 def _sink_for(path: Path) -> _CsvSink | _ParquetSink:
+    """Return what writes a table by the ending of the path; raises InvalidValueError for any other ending."""
     ending = path.suffix.lower()
     # Before the file is opened, so that a wrong ending leaves no empty file behind.
     if ending in (".csv", ".parquet", ".pq"):

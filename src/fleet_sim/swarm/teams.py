@@ -48,6 +48,7 @@ def check_metric(metric: Measured, known: set[Team]) -> None:
 
 
 def _teams_of(metric: Measured) -> Iterator[Team]:
+    """Yield the teams that a metric, or a metric within it, looks at."""
     # Metrics of metrics hide teams, too, so these are looked through.
     if isinstance(metric, CrowdMetric) and metric.team is not None:
         yield metric.team

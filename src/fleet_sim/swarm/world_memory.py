@@ -50,6 +50,7 @@ class SwarmMemory:
         return {name: _copy(value, memo) for name, value in own.items()}
 
     def _group(self, group: Group) -> dict[str, Any]:
+        """Return the state of a group as copies: its agents, its arrays and what its parts remember."""
         owners: list[Any] = [group, *group.agents]
         parts = [part for owner in owners for part in (owner.controller, *owner.sensors)]
         # What works on arrays is shared by all agents of a group, and is saved once.

@@ -64,6 +64,7 @@ def _agent_schema(cls: type[Any]) -> dict[str, Any]:
 
 
 def _constructor_schema(kind: str, cls: type[Any]) -> dict[str, Any]:
+    """Return the JSON schema of the keys that a component takes from a file."""
     if issubclass(cls, Configured):
         schema = object_schema(cls)
         # The world passes these itself, so a file must not.

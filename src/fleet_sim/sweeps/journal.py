@@ -66,6 +66,7 @@ class SweepJournal:
         return isinstance(number, int) and self._places[number] != MISSING
 
     def _open(self, *, resume: bool) -> None:
+        """Open the journal, cut off behind its last whole line; raises ConfigError where it must not be resumed."""
         head = json.dumps({"sweep": self._plan.fingerprint()})
         if self.path.exists() and self.path.stat().st_size and not resume:
             raise ConfigError(
@@ -120,6 +121,7 @@ class SweepJournal:
         return place
 
     def _count(self, content: dict[str, Any], place: int) -> None:
+        """Take in the line of one run, which stands at `place`; raises for what no sweep writes."""
         number = content["run"]
         if type(number) is not int or not 0 <= number < len(self._places):
             raise IndexError(f"there is no run {number!r}")

@@ -57,6 +57,7 @@ class RunMeasures:
         return found
 
     def _figures(self) -> dict[str, Any]:
+        """Return the figures of the run by name, the hash of its final state among them."""
         sim = self._sim
         found: dict[str, Any] = {
             "simulated_s": sim.sim_time,

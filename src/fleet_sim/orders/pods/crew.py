@@ -213,6 +213,7 @@ class PodCrew:
         return True
 
     def _leave(self, courier: Courier, visit: PodVisit) -> None:
+        """Take the pod to a storage place; where none is free the robot stays and asks again later."""
         place = self._choose_place(visit)
         if place == NOWHERE:
             self.storage_waits += visit.phase is not PodPhase.LEAVE

@@ -31,6 +31,7 @@ class RecordedCollisions(RecordedTopic):
         self._pairs = None
 
     def write(self, sample: Sample) -> None:
+        """Write which pairs began and ended to collide, and which do, whenever that changes."""
         snapshot, before = sample.snapshot, self._active
         if self._pairs is not None and np.array_equal(self._pairs, snapshot.collisions):
             return

@@ -70,6 +70,7 @@ class RecordedFrames(RecordedTopic):
         self._named: list[tuple[str, RobotModel | None]] | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:
+        """Lay out the messages anew: bases and links of robots, objects, and what never moves."""
         snapshot, frames = sample.snapshot, self.frames
         robots = robots_of(snapshot)
         self._robots = places_of(robots)
@@ -113,6 +114,7 @@ class RecordedFrames(RecordedTopic):
         ]
 
     def write(self, sample: Sample) -> None:
+        """Write the frames of robots, those of objects that moved, and at times those that never do."""
         snapshot, now = sample.snapshot, sample.now
         keyframe = self.is_keyframe(now)
         if keyframe:
@@ -130,6 +132,7 @@ class RecordedFrames(RecordedTopic):
         self._write_objects(snapshot, now, keyframe=keyframe)
 
     def _write_objects(self, snapshot: Snapshot, now: int, *, keyframe: bool) -> None:
+        """Write the frames of objects that moved since the last sample, of all where it is a keyframe."""
         if not len(self._last):
             return
         poses = _poses(snapshot, self._objects)

@@ -38,6 +38,7 @@ class RecordedJoints(RecordedTopic):
     """Records the movable joints of robots that have some and whose name can be part of a topic."""
 
     def on_bodies_changed(self, sample: Sample) -> None:
+        """Lay out one message for each robot with joints and a name that topics may have."""
         snapshot, starts = sample.snapshot, sample.snapshot.joint_starts
         counts = np.diff(starts)
         robots = [index for index in robots_of(snapshot) if counts[index] and is_ros_name(snapshot.names[index])]
@@ -54,6 +55,7 @@ class RecordedJoints(RecordedTopic):
         self._powered = np.concatenate([np.zeros(0, np.int64), *powered])
 
     def write(self, sample: Sample) -> None:
+        """Write positions and velocities of all joints, and efforts of those with motors."""
         snapshot, joints = sample.snapshot, self._template
         if joints is None:
             return

@@ -46,6 +46,7 @@ class RecordedMarkers(RecordedTopic):
         self._look = None
 
     def write(self, sample: Sample) -> None:
+        """Write what everything looks like where that changed, and at times all the same."""
         snapshot = sample.snapshot
         keyframe = self.is_keyframe(sample.now)
         look = (snapshot.colors, snapshot.link_colors)
@@ -57,6 +58,7 @@ class RecordedMarkers(RecordedTopic):
             self._channel.send(sample.now, self._data)
 
     def _markers(self, snapshot: Snapshot) -> list[Any]:
+        """Return a marker for each visible part, after one that removes those of before."""
         # Loads come and go by the second: only what is new is made.
         kept: dict[tuple[str, int], tuple[Any, Any]] = {}
         for index, name in enumerate(snapshot.names):
@@ -82,6 +84,7 @@ class RecordedMarkers(RecordedTopic):
 
 
 def _marker(place: tuple[str, int], frame: str, geometry: Geometry, rgba: Rgba) -> Any:
+    """Return the marker of a geometry that is locked to `frame`; `place` names it from message to message."""
     kind, (width, depth, height), mesh = marker_shape(geometry)
     x, y, z = map(float, geometry.position)
     turn = dict(zip("xyzw", map(float, geometry.orientation), strict=True))

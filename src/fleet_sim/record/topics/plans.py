@@ -41,6 +41,7 @@ class RecordedPlans(RecordedTopic):
         self._recorded = {name: points for name, points in self._recorded.items() if name in names}
 
     def write(self, sample: Sample) -> None:
+        """Write the path of each robot whose path has changed, an empty one where it has ended."""
         if sample.now - self._looked < PERIOD:
             return
         self._looked = sample.now

@@ -57,6 +57,7 @@ class RecordedStates(RecordedTopic):
             self._template = states_layout(self.frames.map, names)
 
     def write(self, sample: Sample) -> None:
+        """Write the states of all robots in one message."""
         snapshot, robots, states = sample.snapshot, self._robots, self._template
         states.write_stamp(sample.now)
         if self._names:

@@ -28,6 +28,7 @@ CODES = {
 
 
 def _build(goal: Any, reader: GoalReader) -> Action:
+    """Return the action of a goal; raises InvalidValueError for joints of several degrees of freedom."""
     if goal.multi_dof_trajectory.points:
         raise InvalidValueError("multi_dof_trajectory: joints have one degree of freedom each; leave it empty")
     # In the message 0 means that no limit is given.
@@ -42,6 +43,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
 
 
 def _feedback(progress: Progress) -> Any:
+    """Return where the joints are, where they should be, and the difference."""
     details = progress.details
     desired, actual = details["desired"], details["actual"]
     message = FollowJointTrajectory.Feedback(

@@ -107,6 +107,7 @@ class ActionInterface(Interface):
         )
 
     def _wants(self, kind: ActionKind, name: str, robot: str, goal: Any) -> bool:
+        """Return whether a goal is valid as far as its arrival tells; one that is not is rejected with the reason."""
         reader = ArrivalReader(self.bridge)
         try:
             self.bridge.gateway.permissions.check_change()

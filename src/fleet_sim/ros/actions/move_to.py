@@ -21,6 +21,7 @@ DIRECTIONS: dict[int, MovementDirection | None] = {
 
 
 def _build(goal: Any, reader: GoalReader) -> Action:
+    """Return the action of a goal; raises InvalidValueError for an unknown direction."""
     if goal.direction not in DIRECTIONS:
         raise InvalidValueError(f"direction: expected one of {sorted(DIRECTIONS)}, got {goal.direction}")
     return MoveAction(

@@ -46,6 +46,7 @@ def _joint_targets(goal: Any) -> Any:
 
 
 def _build_pick(goal: Any, reader: GoalReader) -> Action:
+    """Return the action of a goal: the object by its name, else the nearest one to a position or to the robot."""
     # A point has no orientation; as a pose it goes through the same frames.
     around = PoseStamped(header=goal.position.header)
     around.pose.position = goal.position.point
@@ -79,6 +80,7 @@ PICK = replace(_KIND, result=_result)
 
 
 def _build_drop(goal: Any, reader: GoalReader) -> Action:
+    """Return the action of a goal, whose pose may be in any frame that TF can resolve."""
     return DropAction(
         reader.pose(goal.pose),
         use_approach=goal.use_approach,

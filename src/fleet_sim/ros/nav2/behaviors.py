@@ -60,6 +60,7 @@ def _allowance(goal: Any) -> float | None:
 
 
 def _path(goal: Any, reader: GoalReader) -> Action:
+    """Return the action of follow_path, which drives exactly along the path."""
     check_plugin(goal.controller_id, "FollowPath", "controller_id")
     check_plugin(goal.goal_checker_id, "general_goal_checker", "goal_checker_id")
     poses = []
@@ -114,6 +115,7 @@ def _wait_feedback(progress: Progress) -> Any:
 
 
 def _dock(goal: Any, reader: GoalReader) -> Action:
+    """Return the action of dock_robot: to a place in front of the dock, then straight into it."""
     check_plugin(goal.dock_type, DOCK_TYPE, "dock_type")
     dock = reader.station(goal.dock_id) if goal.use_dock_id else reader.pose(goal.dock_pose)
     away = reader.params.nav2.staging

@@ -57,6 +57,7 @@ class Nav2Interface(Interface):
                 self._maps.publish(now)
 
     def _serve(self, robot: str) -> list[Any]:
+        """Return the servers of one robot; their message packages are needed only here."""
         from fleet_sim.ros.nav2.planning import PathServer
         from fleet_sim.ros.nav2.services import RobotServices
         from fleet_sim.ros.nav2.smoother import SmootherServer

@@ -98,6 +98,7 @@ def parameters(robot: str, radius: float) -> dict[str, Any]:
 
 
 def _controller() -> dict[str, Any]:
+    """Return the parameters of the controller server."""
     return {
         "controller_frequency": 20.0,
         "odom_topic": "odom",
@@ -126,6 +127,7 @@ def _controller() -> dict[str, Any]:
 
 
 def _costmap(robot: str, frame: str, radius: float, *, rolling: bool) -> dict[str, Any]:
+    """Return the parameters of a costmap: a `rolling` one around the robot, or one of the whole map."""
     values: dict[str, Any] = {
         "global_frame": frame,
         "robot_base_frame": f"{robot}/base_link",

@@ -31,6 +31,7 @@ def _through_poses(goal: Any, reader: GoalReader) -> Action:
 
 
 def _feedback(kind: Any, progress: Progress) -> Any:
+    """Return the distance and the time that are left, the latter as Nav2 estimates it."""
     feedback = kind.Feedback(
         current_pose=progress.pose,
         navigation_time=duration_to_msg(progress.duration),

@@ -38,6 +38,7 @@ class PathServer(LookingServers):
         self.serve(ComputePathThroughPoses, "compute_path_through_poses", self._execute)
 
     async def _execute(self, handle: Any) -> Any:
+        """Plan between two steps; the result has the path and the time it took, or Nav2's code of the reason."""
         goal = handle.request
         one = hasattr(goal, "goal")
         result = (ComputePathToPose if one else ComputePathThroughPoses).Result()

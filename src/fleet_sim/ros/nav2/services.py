@@ -102,6 +102,7 @@ class RobotServices:
         return response
 
     async def _manage(self, request: Any, response: Any) -> Any:
+        """Start or stop the navigation of a robot as Nav2's lifecycle manager does; stopped, it rejects goals."""
         self._bridge.gateway.permissions.check_change()
         codes = ManageLifecycleNodes.Request
         known = {getattr(codes, name, None) for name in ("STARTUP", "RESUME", "CONFIGURE")}

@@ -47,6 +47,7 @@ class SmootherServer(LookingServers):
         self.serve(SmoothPath, "smooth_path", self._execute)
 
     async def _execute(self, handle: Any) -> Any:
+        """Smooth a path in a thread of the pool, within the time of the goal; what is done then is the result."""
         goal, result, gateway = handle.request, SmoothPath.Result(), self._bridge.gateway
         begin = time.perf_counter()
         try:

@@ -48,6 +48,7 @@ def _level(level: Storey) -> Level:
 
 
 def _door(door: Doorway) -> Door:
+    """Return a door as Open-RMF describes it, in m and rad."""
     return Door(
         name=door.name,
         v1_x=door.begin[0],
@@ -82,6 +83,7 @@ def _params(properties: Mapping[str, Value], keys: tuple[str, ...] | None) -> li
 
 
 def _param(name: str, value: Value) -> Param:
+    """Return a property with the type that its value has."""
     # Truth first: it is an int in Python.
     if isinstance(value, bool):
         return Param(name=name, type=Param.TYPE_BOOL, value_bool=value)
@@ -93,6 +95,7 @@ def _param(name: str, value: Value) -> Param:
 
 
 def _lift(lift: LiftShaft) -> Lift:
+    """Return a lift as Open-RMF describes it: its doors from end to end in the frame of the building."""
     doors = []
     for door in lift.doors:
         ends: list[Any] = []

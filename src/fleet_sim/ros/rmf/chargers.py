@@ -38,6 +38,7 @@ class ChargerTopics:
                 self._publisher.publish(self._message(charger, now))
 
     def _message(self, charger: Charger, now: int) -> ChargerStateMsg:
+        """Return the state of a charger as a message; the time left is 0 where nobody knows it."""
         return ChargerStateMsg(
             charger_time=time_to_msg(now),
             state=int(charger.state),

@@ -56,6 +56,7 @@ class LiftTopics:
         return int(LiftState.DOOR_CLOSED if modes == {DoorMode.CLOSED} else LiftState.DOOR_MOVING)
 
     def _message(self, row: int, state: tuple[str, str, int, int, str], now: int) -> LiftState:
+        """Return the state of the lift in `row` as a message."""
         floor, destination, doors, motion, session = state
         return LiftState(
             lift_time=time_to_msg(now),

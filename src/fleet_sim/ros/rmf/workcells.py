@@ -67,6 +67,7 @@ class WorkcellTopics:
                 )
 
     def _publish_state(self, name: str, ingests: bool, now: int) -> None:
+        """Publish the state of a cell: BUSY with the request that it serves, else IDLE."""
         kind = IngestorState if ingests else DispenserState
         request = self._busy.get(name)
         self._states[ingests].publish(

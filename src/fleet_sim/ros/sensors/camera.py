@@ -111,6 +111,7 @@ class CameraInfoTopic(CameraTopics):
     message_type = CameraInfo
 
     def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
+        """Return the CameraInfo of a camera without distortion."""
         matrix = params.lens().matrix
         message = CameraInfo(
             height=params.height,

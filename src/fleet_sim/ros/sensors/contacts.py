@@ -18,6 +18,7 @@ class ContactsTopic(SensorTopics):
     message_type = Contacts
 
     def send(self, readings: Readings, now: int) -> None:
+        """Publish what each sensor touches, by name, and where, in the sensor's frame."""
         world = self.bridge.sim.world
         stamp = time_to_msg(now)
         for index, channel in self.with_channels(readings):

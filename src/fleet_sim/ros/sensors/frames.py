@@ -37,6 +37,7 @@ class SensorFramesTopic(Interface):
         self._version = -1
 
     def receive(self) -> None:
+        """Publish where all sensors are mounted, whenever one came or went."""
         sensors = self.bridge.sim.sensors
         if sensors.version == self._version:
             return

@@ -45,6 +45,7 @@ class MapTopic(Interface):
         self._told = False
 
     def publish(self, now: int) -> None:
+        """Publish the map while somebody is subscribed, when what does not move has changed."""
         if not self._is_offered or not self._publisher.get_subscription_count():
             return
         world, params = self.bridge.sim.world, self.bridge.params

@@ -29,6 +29,7 @@ class TemplatedTopics(MessageTopics):
         self._values = {name: np.zeros((len(self._messages), len(paths))) for name, paths in self.fields.items()}
 
     def send(self, readings: Readings, now: int) -> None:
+        """Write the readings into the messages of their sensors, and publish these."""
         wanted = list(self.with_channels(readings))
         if self._template is None or not wanted:
             return

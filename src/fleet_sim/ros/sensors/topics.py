@@ -90,6 +90,7 @@ class SensorTopics(Interface):
                 yield index, channel
 
     def _refresh(self) -> None:
+        """Make publishers for sensors that came, and destroy those of sensors that went."""
         bridge = self.bridge
         self._version = bridge.sim.sensors.version
         own = [one for one in bridge.sim.sensors.all if one.type == self.sensor_type and self.wants_sensor(one)]

@@ -66,6 +66,7 @@ class RunServicesOfStandard:
     # ---- the services ------------------------------------------------------------------------------------------------
 
     async def _reset(self, request: Any, response: Any) -> str:
+        """Reset what the scope names; returns what of it stays, as published time never goes back."""
         self.require_world()
         gateway = self._bridge.gateway
         if request.scope in (RESETS.SCOPE_DEFAULT, RESETS.SCOPE_ALL, RESETS.SCOPE_STATE | RESETS.SCOPE_SPAWNED):
@@ -109,6 +110,7 @@ class RunServicesOfStandard:
         return int(SimulationState.STATE_STOPPED if stopped else SimulationState.STATE_PAUSED)
 
     async def _set_state(self, request: Any, response: Any) -> None:
+        """Change between playing, paused and stopped, or end the run; raises Refusal with the code of the standard."""
         gateway, sim, wanted = self._bridge.gateway, self._bridge.sim, request.state.state
         gateway.permissions.check_change()
         if wanted not in STATES:
@@ -131,6 +133,7 @@ class RunServicesOfStandard:
     # ---- the action --------------------------------------------------------------------------------------------------
 
     def _wants(self, goal: Any) -> GoalResponse:
+        """Accept a goal where no other one runs and the number of steps is in range; say why not."""
         try:
             self._bridge.gateway.permissions.check_change()
             if self._stepping:
@@ -144,6 +147,7 @@ class RunServicesOfStandard:
         return GoalResponse.ACCEPT
 
     async def _simulate(self, handle: Any) -> Any:
+        """Make steps one by one with feedback after each, until all are made or the goal is cancelled."""
         steps = int(handle.request.steps)
         try:
             for done in range(1, steps + 1):

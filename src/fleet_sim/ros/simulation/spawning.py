@@ -41,6 +41,7 @@ class SpawnServices:
         response.entity_name = await self._spawned(request)
 
     async def _spawn_all(self, request: Any, response: Any) -> None:
+        """Spawn one after the other; each has its own result, and Refusal says how many failed."""
         if len(request.spawn_requests) > MOST_AT_ONCE:
             reason = f"spawn_requests: at most {MOST_AT_ONCE} at once, got {len(request.spawn_requests)}"
             raise Refusal(Result.RESULT_OPERATION_FAILED, reason)
@@ -92,6 +93,7 @@ class SpawnServices:
         return c.Spawn(robots=(entry,), rename=request.allow_renaming, source="spawn_entity")
 
     async def _spawnables(self, request: Any, response: Any) -> str:
+        """List the models that are on this machine, by name and by file; returns which sources are not known."""
         for name, found in list_all_models().items():
             # Those of robot_descriptions would have to be downloaded first.
             if found["available"] and found["tier"] != "robot_descriptions":

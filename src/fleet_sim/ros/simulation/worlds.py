@@ -38,6 +38,7 @@ class WorldServices:
         serve(bridge, GetAvailableWorlds, "get_available_worlds", self._available)
 
     async def _load(self, request: Any, response: Any) -> str:
+        """Load a scenario in place of the present one; returns which of its settings do not count here."""
         # In later versions of the definitions the two are in a message of their own.
         resource = getattr(request, "world_resource", request)
         gateway = self._bridge.gateway
@@ -73,6 +74,7 @@ class WorldServices:
         response.world = self._current
 
     async def _available(self, request: Any, response: Any) -> str:
+        """List the scenarios that are shipped or in folders of models; returns what was asked for and is not known."""
         if request.filter.tags:
             raise unsupported("filter.tags: worlds have no tags here; leave it empty")
         unknown = ", ".join(source[:200] for source in request.additional_sources)

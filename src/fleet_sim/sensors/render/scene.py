@@ -64,6 +64,7 @@ def _warn_once(note: str) -> None:
 
 
 def _make_mesh(key: MeshKey, level: int) -> Mesh:
+    """Return the mesh that a key names, at a level of detail."""
     if key.kind == ShapeKind.SPHERE:
         return primitives.sphere(level)
     if key.kind == ShapeKind.CYLINDER:

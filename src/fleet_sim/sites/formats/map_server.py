@@ -129,6 +129,7 @@ def _is_level(word: bytes, largest: int) -> bool:
 
 
 def _picture(path: Path) -> AnyArray:
+    """Return the pixels of a map in shades or colors; raises ConfigError for what is no picture, or too large a one."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:

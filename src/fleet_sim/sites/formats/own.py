@@ -169,6 +169,7 @@ def _door(entry: DoorEntry) -> Door:
 
 
 def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
+    """Return the roadmap of a file; a lane that may be driven both ways becomes two. Raises ConfigError."""
     names = [node.name for node in entry.nodes]
     lanes: list[tuple[int, int]] = []
     limits: list[float] = []
@@ -186,6 +187,7 @@ def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
 
 
 def _number(node: object, names: list[str], path: Path, where: str) -> int:
+    """Return the number of a node by its number or name; raises ConfigError with the closest name."""
     # YAML reads `yes` and `on` as True, which is an int in Python.
     if isinstance(node, int) and not isinstance(node, bool):
         if not 0 <= node < len(names):
@@ -264,6 +266,7 @@ def _zone_content(zone: Zone) -> dict[str, Any]:
 
 
 def _roadmap_content(roadmap: Roadmap) -> dict[str, Any]:
+    """Return a roadmap as a file has it."""
     nodes = [{"name": name, "at": place} for name, place in zip(roadmap.names, roadmap.positions.tolist(), strict=True)]
     lanes = []
     for (begin, end), limit in zip(roadmap.lanes.tolist(), roadmap.speed_limits.tolist(), strict=True):

@@ -166,6 +166,7 @@ def _edges(entry: Mapping[str, Any], key: str, points: Floats, path: Path, where
 
 
 def _doors(entry: Mapping[str, Any], points: Floats, path: Path, where: str) -> tuple[Door, ...]:
+    """Return the doors of a level, turned as we count; raises ConfigError."""
     doors = []
     edges = _edges(entry, "doors", points, path, where).tolist()
     for index, (edge, raw) in enumerate(zip(edges, list_of(entry, "doors", path, where), strict=True)):
@@ -191,6 +192,7 @@ def _number(properties: Mapping[str, Any], key: str, default: float, path: Path,
 
 
 def _stations(given: list[Vertex], points: Floats) -> tuple[Station, ...]:
+    """Return the vertices whose properties make them stations, one for each name."""
     found: dict[str, Station] = {}
     for index, vertex in enumerate(given):
         kinds = [kind for key, kind in _KINDS.items() if vertex.properties.get(key)]

@@ -58,6 +58,7 @@ def _lines(level: Mapping[str, Any], kind: str, path: Path, where: str) -> list[
 
 
 def _building_of(content: Mapping[str, Any], path: Path) -> Building:
+    """Return a building with its levels, lifts, robots and models; raises ConfigError with the place in the file."""
     if not is_building(content):
         fail(path, "it is no building: it has no levels with walls or floors")
     levels, robots, models = [], [], []
@@ -140,6 +141,7 @@ def _kind(name: str) -> str:
 def _models(
     entry: Mapping[str, Any], frame: DrawingFrame | EarthFrame, path: Path, where: str, level: str, elevation: float
 ) -> list[PlacedThing]:
+    """Return the things on one level, in m in the frame of the building; raises ConfigError."""
     found = []
     for index, model in enumerate(list_of(entry, "models", path, where)):
         place = f"{where}.models[{index}]"
@@ -154,6 +156,7 @@ def _models(
 
 
 def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[str], path: Path) -> LiftShaft:
+    """Return a lift; raises ConfigError for levels and doors that the building does not have."""
     where = f"lifts.{name}"
     if not isinstance(entry, Mapping):
         fail(path, f"must be a mapping, got {brief(entry)}", where)

@@ -39,6 +39,7 @@ class RobotRunnersFormat(SiteFormat):
 
     @staticmethod
     def _starts(content: Mapping[str, Any], path: Path, grid: Grid) -> Ints:
+        """Return the cells where the robots of the team start; raises ConfigError for a team that is too large."""
         agents = beside(path, content["agentFile"], "agentFile")
         cells = np.array([row[0] for row in read_rows(agents, grid.count, most=1)], np.int64)
         # Without a size the team is all agents.

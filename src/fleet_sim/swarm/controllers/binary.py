@@ -57,6 +57,7 @@ class BinaryController(Configured, Controller):
 
 
 def _both(a: Sequence[Any]) -> Floats:
+    """Return two actions (2, 2) from a list of both; raises InvalidValueError."""
     try:
         # Ragged lists raise ValueError in NumPy; they get the same message as a wrong length.
         numbers = np.asarray(a, np.float64)

@@ -64,6 +64,7 @@ class LevyController(Configured, Controller):
         return np.stack((speeds, turn), axis=1)
 
     def _begin_ways(self, group: Group, mask: Bools, left: AnyArray, turn: AnyArray, count: Ints) -> None:
+        """Draw the lengths of ways for the agents in `mask` (N,), as steps that are left; they drive straight."""
         index, widths = self._indices(group)
         # Numerator and denominator are separate sequences, so that they are independent.
         tall = self._draws.normals(group, self.slot, count, _NUMERATOR) * widths
@@ -76,6 +77,7 @@ class LevyController(Configured, Controller):
         turn[mask] = 0.0
 
     def _begin_turns(self, group: Group, mask: Bools, left: AnyArray, turn: AnyArray, count: Ints) -> None:
+        """Draw the angles of turns for the agents in `mask` (N,), spread over whole steps."""
         # Drawn for everybody and used where `mask` is set: a draw depends on agent and leg only, so unused ones change
         # nothing.
         angles = (2.0 * self._draws.uniforms(group, self.slot, count, _HEADING) - 1.0) * np.pi

@@ -108,6 +108,7 @@ class AnyAgent(SelectiveMetric):
         self.set_value(self.default)
 
     def _value(self, agent: SwarmAgent) -> Any:
+        """Return the value of the expression for an agent; False where it has none, unless errors are to be raised."""
         expression: Expression = self.expression
         try:
             # Only what the expression asks for: some values, such as readings, take long to make.

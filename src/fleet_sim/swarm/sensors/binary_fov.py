@@ -210,6 +210,7 @@ class BinaryFOVSensor(BinarySensor):
     def _in_sight(
         self, group: Group, candidates: Candidates, blockers: Candidates | None, agent: Rows, candidate: Rows
     ) -> Bools:
+        """Return which candidates (K,) agents (K,) see past walls and `blockers`."""
         return visible(
             group.positions[agent],
             candidates.positions[candidate],

@@ -106,6 +106,7 @@ class BinarySensor(Configured, Sensor):
         return np.asarray(age % self.time_step_between_sensing == 0)
 
     def _observe(self, group: Group) -> Ints:
+        """Return 0 or 1 for each agent, with mistakes and inverted as it is set; 2 for the third state, if any."""
         detected = self.detect(group)
         if self.false_positive or self.false_negative:
             # Counted per agent, so that its mistakes do not depend on how others are stepped.

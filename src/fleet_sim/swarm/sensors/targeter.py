@@ -133,6 +133,7 @@ class Targeter(Configured, Sensor):
         return np.where(allowed.any(axis=1), ids[index], _NOBODY)
 
     def _readings(self, group: Group, shown: Ints) -> AnyArray:
+        """Return the attribute of the agents with ids `shown` (N,); NaN for those that are gone."""
         if self.attribute == "id":
             return shown.copy()
         columns = group.columns

@@ -143,6 +143,7 @@ class AgentSpawner(Configured, Spawner):
     # ---- which way they look -----------------------------------------------------------------------------------------
 
     def _headings(self, positions: Floats) -> Floats:
+        """Return the headings (N,) in rad of agents at `positions` (N, 2), as `facing` says."""
         facing = self.facing
         if facing == "random":
             return self.rng.uniform(-np.pi, np.pi, len(positions))

@@ -39,6 +39,7 @@ def why_alone(world: RectangularWorld) -> str | None:
 
 
 def _in_the_simulation(world: RectangularWorld) -> str | None:
+    """Return what of the simulation keeps a world from being stepped with others; None for nothing."""
     sim, columns = world.sim, world.columns
     motion = columns.motion
     # The cheapest to say first: the first reason that holds is the one users read.
@@ -59,6 +60,7 @@ def _in_the_simulation(world: RectangularWorld) -> str | None:
 
 
 def _in_the_world(world: RectangularWorld) -> str | None:
+    """Return what of the world itself keeps it from being stepped with others; None for nothing."""
     for found, reason in (
         (world.spawners, "spawners go on while it runs"),
         (world.subscribers, "it has subscribers"),
@@ -74,6 +76,7 @@ def _in_the_world(world: RectangularWorld) -> str | None:
 
 
 def _in_the_groups(world: RectangularWorld) -> str | None:
+    """Return what of the agents keeps a world from being stepped with others; None for nothing."""
     for group in world.groups:
         kind = group.kind
         if not kind.__module__.startswith(PACKAGE) or kind.step is not SwarmAgent.step:
@@ -95,6 +98,7 @@ def _in_the_groups(world: RectangularWorld) -> str | None:
 
 
 def _in_the_metrics(world: RectangularWorld) -> str | None:
+    """Return which metric keeps a world from being stepped with others; None for none."""
     for metric in world.metrics:
         name = type(metric).__name__
         if not type(metric).__module__.startswith(PACKAGE):

@@ -48,6 +48,7 @@ class BoardStepper:
         self._told = 0
 
     def _make_groups(self) -> None:
+        """Join the groups of all worlds that can be asked at once; the others are asked world by world."""
         first = self._worlds[0]
         groups = {group.index: [world.groups[group.index] for world in self._worlds] for group in first.groups}
         # In turn, agent 1 of every world moves before agent 2 of any: one group for each place in the order.
@@ -83,6 +84,7 @@ class BoardStepper:
         return found
 
     def _step(self, metrics: Sequence[Metric]) -> None:
+        """Make one step of all worlds, in the order of systems that each alone would have."""
         board, columns = self._board, self._board.columns
         columns.moved[:] = False
         # Parts that are asked world by world may look at the time of their world.

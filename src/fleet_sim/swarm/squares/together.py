@@ -83,6 +83,7 @@ class Squares:
         return list(found.values())
 
     def _step(self, worlds: list[RectangularWorld], steps: int) -> None:
+        """Make steps of worlds that are alike, until they stop; each is whole again afterwards."""
         stepper = BoardStepper(worlds)
         try:
             # Alike worlds stop in the same step, so the first one speaks for all.

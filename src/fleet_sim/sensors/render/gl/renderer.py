@@ -122,6 +122,7 @@ class GlRenderer:
         return drawn
 
     def _shadow_seen(self, shot: Shot, frustum: Frustum, centres: Floats, radii: Floats) -> Bools:
+        """Return which instances (M,) throw a shadow on the part of the floor that is in the picture."""
         sun = self._programs.sun
         heights = np.maximum(centres[:, 2] + shot.position[2], 0.0)
         # Along the sun's rays down to the floor. A sphere's shadow is stretched by at most 1 / sun.z.
@@ -170,6 +171,7 @@ class GlRenderer:
     # ---- drawing -----------------------------------------------------------------------------------------------------
 
     def _draw(self, target: Target, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
+        """Draw the picture: solids first, then their shadows, and the floor behind both."""
         context = self._context
         target.clear(self.lighting.background)
         context.enable_only(context.DEPTH_TEST | context.CULL_FACE)
@@ -185,6 +187,7 @@ class GlRenderer:
             context.polygon_offset = (0.0, 0.0)
 
     def _draw_solids(self, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
+        """Draw instances mesh by mesh, each piece of a mesh with its material."""
         for mesh, count in drawn:
             self._face(mesh)
             for index, piece in enumerate(mesh.pieces):

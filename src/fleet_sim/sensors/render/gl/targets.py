@@ -49,6 +49,7 @@ class Target:
         return Frame(**arrays)
 
     def _read_channel(self, attachment: int, name: str) -> AnyArray:
+        """Return one channel of the picture (H, W): colors, depth in m with inf for nothing, or ids with -1."""
         width, height = self._size
         if name == "rgb":
             rgb = np.empty((height, width, 3), np.uint8)
