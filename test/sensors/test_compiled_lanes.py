@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fleet_sim as fs
 from fleet_sim.arrays import Floats
 from fleet_sim.sensors.fans import Fan, Stations
-from fleet_sim.sensors.outlines import Discs, Outlines, Polygons, Segments, Walls
+from fleet_sim.sensors.outlines import Circles, Discs, Outlines, Polygons, Segments, Walls
 from fleet_sim.sensors.raster import cast
 
 pytest.importorskip("numba")
@@ -74,7 +74,7 @@ def polygons(rng: np.random.Generator, count: int, odd: bool) -> Polygons:
     angles = 2.0 * np.pi * steps / sizes[owners] + np.round(rng.uniform(0.0, 4.0, count))[owners] * np.pi / 4.0
     corners = np.stack((x[owners] + radii[owners] * np.cos(angles), y[owners] + radii[owners] * np.sin(angles)))
     low = rng.choice([-1.0, 0.0, 0.5], count)
-    return Polygons(rng.integers(0, 9, count), x, y, radii, low, low + 0.7, first, sizes, corners)
+    return Polygons(Circles(rng.integers(0, 9, count), x, y, radii, low, low + 0.7), first, sizes, corners)
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,14 +86,12 @@ def test_all_outlines_are_drawn_as_by_arrays(seed: int, odd: bool, counts: tuple
     senses, z = rng.choice([-1.0, 1.0], sensors), rng.choice([0.0, 0.2, 0.5], sensors)
     stations = Stations(rng.integers(-1, 9, sensors), x, y, z, np.cos(turns), np.sin(turns), senses)
     (disc_x, disc_y), disc_z = lattice(rng, many, odd), rng.choice([0.0, 0.3], many)
-    discs = Discs(
-        *(rng.integers(0, 9, many), disc_x, disc_y, rng.choice([0.0, 0.3, 1.0, 1.5], many), disc_z - 0.4),
-        *(disc_z + 0.4, disc_z, rng.random(many) < 0.3),
-    )
+    rows, radii = rng.integers(0, 9, many), rng.choice([0.0, 0.3, 1.0, 1.5], many)
+    discs = Discs(Circles(rows, disc_x, disc_y, radii, disc_z - 0.4, disc_z + 0.4), disc_z, rng.random(many) < 0.3)
     starts, ends = lattice(rng, many, odd), lattice(rng, many, odd)
     middle, level = 0.5 * (starts + ends), rng.choice([0.0, 0.2], many)
     lengths = 0.5 * np.hypot(*(ends - starts))
-    segments = Segments(rng.integers(0, 9, many), *middle, lengths, level, level, starts, ends)
+    segments = Segments(Circles(rng.integers(0, 9, many), *middle, lengths, level, level), starts, ends)
     normals = rng.choice([0.0, 1.0, -1.0], (2, 3))
     walls = Walls(rng.integers(0, 9, 2), normals, rng.uniform(-3.0, 3.0, (2, 3)))
     outlines = Outlines(discs, polygons(rng, many, odd), walls, segments)

@@ -41,6 +41,6 @@ def _in_grids(stations: Stations, fan: Fan, outlines: Discs | Polygons | Segment
     circles = outlines.circles
     if len(circles.rows):
         # One more, written where nothing is found.
-        near, views = np.empty(len(circles.rows), np.int64), lanes.Views(*np.empty((7, most + 1)))
+        near, views = np.empty(len(circles.rows), np.int64), lanes.LaneViews(*np.empty((7, most + 1)))
         for grid in grids_of(len(stations.x), fan.reach, circles.x, circles.y, circles.radii):
             yield lanes.InGrid(circles, grid, near, views)

@@ -24,7 +24,7 @@ Directions: TypeAlias = tuple[Floats, Floats]
 """Cosines and sines (M,) of the rays in the sensors' frames."""
 
 
-class Views(NamedTuple):
+class LaneViews(NamedTuple):
     """Room for what one sensor may see, (V,) each: two points in its frame, angles and rays, see `_find_rays`."""
 
     ax: Floats
@@ -42,7 +42,7 @@ class InGrid(NamedTuple):
     circles: Circles
     grid: CircleGrid
     near: Ints
-    views: Views
+    views: LaneViews
 
 
 @inlined
@@ -208,7 +208,7 @@ def _local(stations: Stations, sensor: int, across: float, along: float) -> tupl
 
 
 @inlined
-def _find_rays(fan: Fan, count: int, views: Views) -> None:
+def _find_rays(fan: Fan, count: int, views: LaneViews) -> None:
     """Find the rays within `widths` rad from the angles `begins` on, as `spans_of` does.
 
     The first ray goes to `begins`, the end of the rays to `widths`, and to `again` the end of the rays from 0 on that
@@ -228,7 +228,7 @@ def _find_rays(fan: Fan, count: int, views: Views) -> None:
 
 
 @inlined
-def _draw_edges(fan: Fan, sensor: int, count: int, views: Views, directions: Directions, ranges: Floats) -> None:
+def _draw_edges(fan: Fan, sensor: int, count: int, views: LaneViews, directions: Directions, ranges: Floats) -> None:
     """Draw the edges from (ax, ay) to (bx, by) in the sensor's frame, as `draw_edges`."""
     for edge in range(count):
         views.begins[edge] = atan2(views.ay[edge], views.ax[edge])
