@@ -15,9 +15,9 @@ from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.footprint import footprint_radius
-from fleet_sim.entities.template import pose_arrays
 from fleet_sim.errors import FleetSimError
 from fleet_sim.geometry import Path, Pose
+from fleet_sim.geometry.pose import pose_arrays
 from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig

@@ -41,7 +41,13 @@ class DiagnosticsTopic(Interface):
         self._since: tuple[float, int] | None = None
 
     def publish(self, now: int) -> None:
-        """Publish the state of the simulation and of each robot; a warning where it falls behind real time."""
+        """Publish the state of the simulation and of each robot."""
+        message = DiagnosticArray(status=[self._simulation(now), *self._robots()])
+        message.header.stamp = time_to_msg(now)
+        self._publisher.publish(message)
+
+    def _simulation(self, now: int) -> DiagnosticStatus:
+        """Return the state of the simulation; a warning where it falls behind real time or parts are switched off."""
         sim, wall = self.bridge.sim, time.perf_counter()
         since, self._since = self._since, (wall, now)
         wanted = sim.params.target_rtf
@@ -53,7 +59,7 @@ class DiagnosticsTopic(Interface):
         off = sim.guard.switched_off
         reasons = [f"falls behind: {factor:.2f} of {wanted:g} times real time"] * late
         reasons += [f"{off.total()} parts failed too often and are switched off"] * bool(off)
-        status = DiagnosticStatus(
+        return DiagnosticStatus(
             level=DiagnosticStatus.WARN if reasons else DiagnosticStatus.OK,
             name="fleet_sim: simulation",
             message="; ".join(reasons) or "running",
@@ -78,9 +84,6 @@ class DiagnosticsTopic(Interface):
                 *(_value(f"switched off: {what}", number) for what, number in off.most_common(MOST_NAMED)),
             ],
         )
-        message = DiagnosticArray(status=[status, *self._robots()])
-        message.header.stamp = time_to_msg(now)
-        self._publisher.publish(message)
 
     def _robots(self) -> list[DiagnosticStatus]:
         """Return a status of each robot, with its name as the hardware, where that is asked for."""
