@@ -11,6 +11,7 @@ import sys
 COMMANDS = {
     "action": "Various action related sub-commands",
     "bag": "Various rosbag related sub-commands",
+    "component": "Various component related sub-commands",
     "daemon": "Various daemon related sub-commands",
     "interface": "Show information about ROS interfaces",
     "lifecycle": "Various lifecycle related sub-commands",
@@ -24,7 +25,6 @@ COMMANDS = {
     "topic": "Various topic related sub-commands",
 }
 NOT_COVERED = (
-    "component",
     "control",
     "doctor",
     "extension_points",

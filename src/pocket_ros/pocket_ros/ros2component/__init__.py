@@ -1,1 +1,1 @@
-"""`ros2 component`, which is not covered."""
+"""`ros2 component` for other programs."""

@@ -75,7 +75,7 @@ def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
         ("param get /nobody rate --timeout 0.1", "Node not found"),
         ("param get /fleet/robot nothing", "Parameter not set"),
         ("param load /fleet/robot /no/such/file.yaml", "No such file"),
-        ("component list", "'ros2 component' is not covered by pocket_ros"),
+        ("doctor", "'ros2 doctor' is not covered by pocket_ros"),
         ("bag convert -i x -o y", "'ros2 bag convert' is not covered by pocket_ros"),
         ("pkg create x", "'ros2 pkg create' is not covered by pocket_ros"),
         ("run no_such_package node", "Package 'no_such_package' not found"),
