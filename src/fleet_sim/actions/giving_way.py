@@ -48,7 +48,7 @@ class OnRoute(DeclaredAction):
 
 
 @saved
-class Aside(NamedTuple):
+class SteppedAside(NamedTuple):
     """A robot drives aside along `legs`, and waits there for `others`, ids of robots, until `until` s at the longest.
 
     `way` (K, 2) is from there to where it stood and on along its route, with `poses_left` poses. It may go on when it
@@ -65,7 +65,7 @@ class Aside(NamedTuple):
     held_since: float = math.inf
     over: bool = False
 
-    def after(self, agent: Agent) -> Aside:
+    def after(self, agent: Agent) -> SteppedAside:
         """Drive on, or wait; return how far it is with that."""
         if self.over:
             return self
@@ -76,7 +76,7 @@ class Aside(NamedTuple):
         late = agent.world.clock.time >= self.until or aside._has_waited(agent, 3.0)
         return aside._replace(over=late or not self._is_met(agent.world))
 
-    def _driven(self, agent: Agent) -> Aside:
+    def _driven(self, agent: Agent) -> SteppedAside:
         leg = self.legs[0]
         if not self.drives:
             free = is_free(agent, leg)
@@ -90,7 +90,7 @@ class Aside(NamedTuple):
         # Somebody has come in its way: from here on everything is looked at anew.
         return aside._replace(over=agent.goal_pose is None or aside._has_waited(agent, 1.0))
 
-    def _held(self, agent: Agent, now: bool) -> Aside:
+    def _held(self, agent: Agent, now: bool) -> SteppedAside:
         return self._replace(held_since=min(self.held_since, agent.world.clock.time) if now else math.inf)
 
     def _has_waited(self, agent: Agent, times: float) -> bool:
@@ -110,7 +110,7 @@ class _WayAside(NamedTuple):
     length: float
 
 
-def step_aside(agent: Agent, poses_left: int) -> Aside | None:
+def step_aside(agent: Agent, poses_left: int) -> SteppedAside | None:
     """Return where and how the robot gives way, if it is the one to do so of those that hold each other up.
 
     That is who has the shortest way to a place off the ways of all, and of two as near who was spawned later. Who only
@@ -141,7 +141,7 @@ def step_aside(agent: Agent, poses_left: int) -> Aside | None:
         if _opposite(way, way_ahead(world, other), radius + footprint_radius(world, other) + APART)
     )
     reach = radius + max([footprint_radius(world, other) for other in near], default=0.0) + APART
-    return Aside(way_aside.legs, way, others, poses_left, world.clock.time + LONGEST, reach)
+    return SteppedAside(way_aside.legs, way, others, poses_left, world.clock.time + LONGEST, reach)
 
 
 def way_ahead(world: World, row: int) -> Floats:

@@ -13,7 +13,7 @@ from fleet_sim.actions.base import Failure, Until
 from fleet_sim.actions.conveyed import immovable, is_conveyed, is_there, reason_not_to_drive, set_out
 from fleet_sim.actions.detours import LOOKED_EACH, may_detour, patience
 from fleet_sim.actions.doorways import ASKED_EACH, Leg, ask, is_free, legs_of
-from fleet_sim.actions.giving_way import Aside, OnRoute, step_aside
+from fleet_sim.actions.giving_way import OnRoute, SteppedAside, step_aside
 from fleet_sim.actions.routing import at_heights, brakes, distance_left, follow, lifts_of, routed
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
@@ -79,7 +79,7 @@ class MoveAction(OnRoute):
         """Whether the robot drives the first of them."""
         self._held_since = math.inf
         """From when on it has stood before another robot, in s."""
-        self._aside: Aside | None = None
+        self._aside: SteppedAside | None = None
         """Where it lets others pass, before it goes on along its route."""
         self._leg = -1
         """Pose of the path that the traffic brings the robot to; -1: the traffic does not drive it."""

@@ -110,7 +110,7 @@ def _stations(router: StoreyRouter) -> list[tuple[str, StationKind, Spot]]:
     ]
 
 
-class _Ride(NamedTuple):
+class _OrderRide(NamedTuple):
     """Cells before the doors of a lift, as each storey numbers them, and how far it is from one to the other in m."""
 
     door: int
@@ -128,13 +128,13 @@ class StoreyLengths:
         self._plan = plan = router.plan
         count = len(plan.heights)
         self._storeys = [RouteLengths(router.site(storey), radius) for storey in range(count)]
-        self._rides: dict[tuple[int, int], list[_Ride]] = {}
+        self._rides: dict[tuple[int, int], list[_OrderRide]] = {}
         for begin in range(count):
             for end in range(count):
                 crossings = [plan.crossing(lift, begin, end, radius) for lift in plan.lifts if begin != end]
                 high = float(abs(plan.heights[end] - plan.heights[begin]))
                 self._rides[begin, end] = [
-                    _Ride(self._cell(begin, found.door), self._cell(end, found.out), high)
+                    _OrderRide(self._cell(begin, found.door), self._cell(end, found.out), high)
                     for found in crossings
                     if not isinstance(found, NoRoute)
                 ]
