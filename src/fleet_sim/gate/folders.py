@@ -16,7 +16,7 @@ class OperatorFolder:
 
     def __init__(self, folder: str, suffix: str, advice: str) -> None:
         """Raises InvalidValueError where there is no such folder."""
-        if folder and not Path(folder).expanduser().is_dir():
+        if folder and not _is_folder(folder):
             raise InvalidValueError(f"there is no folder {brief(folder)}")
         self._folder = Path(folder).expanduser().resolve() if folder else None
         self._suffix = suffix
@@ -61,3 +61,11 @@ class OperatorFolder:
         if ".." in Path(name).parts or not file.is_relative_to(self._folder) or not file.name.endswith(self._suffix):
             raise InvalidValueError(f"file: {brief(name)} leads out of the folder; expected {expected}")
         return file
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).expanduser().is_dir()
+    except (OSError, RuntimeError, ValueError):
+        # Names that none can have: too long, or of a user whom nobody knows.
+        return False

@@ -17,7 +17,7 @@ from threading import Thread
 from typing import NoReturn
 
 import rclpy
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
@@ -98,12 +98,12 @@ def main(args: Sequence[str] | None = None) -> int:
     Returns 0 then, or 1 after printing the error if it could not start or one of its threads failed.
     """
     ended: SimpleQueue[str] = SimpleQueue()
-    arguments = with_flags(sys.argv[1:] if args is None else args)
     try:
+        arguments = with_flags(sys.argv[1:] if args is None else args)
         # rclpy's own signal handlers would end communication at once, before goals get their results.
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-    except NotImplementedError as error:
-        # What the environment asks for and pocket_ros has not, such as ROS_SECURITY_ENABLE.
+    except RuntimeError as error:
+        # Arguments of ROS that are none, or what the environment asks for and pocket_ros has not, such as SROS 2.
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         return 1
     on_signal = EndOnSignal(ended)
@@ -115,8 +115,8 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         node = FleetSimNode()
         on_signal.wait_for(node.simulation)
-    except (FleetSimError, ParameterException) as error:
-        # A parameter of another type is refused by rclpy itself.
+    except (FleetSimError, ParameterException, NameValidationException) as error:
+        # A parameter of another type, and the name of a node that can have none, are refused by rclpy itself.
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1

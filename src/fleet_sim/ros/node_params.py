@@ -173,7 +173,9 @@ class NodeParameters:
 
     def _once(self, name: str, default: Any, text: str) -> Any:
         descriptor = ParameterDescriptor(description=text, read_only=True)
-        return self._node.declare_parameter(name, default, descriptor).value
+        value = self._node.declare_parameter(name, default, descriptor).value
+        self._check(name, value is not None, "must have a value, got nothing")
+        return value
 
     def _recorded_sensors(self) -> tuple[str, ...]:
         text = "Kinds of sensors whose readings recordings have, as lidar,imu; or all; empty: none."

@@ -185,17 +185,23 @@ def _parse_parameter(text: str) -> tuple[str, str, Any]:
             f"Couldn't parse parameter override '-p {text}'; it has the form name:=value"
         )
     node, colon, rest = name.partition(":")
-    import yaml
-
-    from .parameter_yaml import load
+    from .parameter_yaml import UNREADABLE, load
 
     try:
-        parsed = load(value)
-    except yaml.YAMLError as error:
+        parsed = _check_value(load(value))
+    except UNREADABLE as error:
         raise InvalidROSArgsError(f"Couldn't parse the value of '-p {text}': {error}") from error
     if parsed is None:
         parsed = value
     return (node, rest, parsed) if colon else ("", name, parsed)
+
+
+def _check_value(value: Any) -> Any:
+    """`value`, if a parameter can have it. Raises TypeError."""
+    from .parameter import Parameter
+
+    Parameter.Type.from_parameter_value(value)
+    return value
 
 
 def _parse_level(text: str) -> tuple[str, int]:
@@ -212,13 +218,11 @@ def read_parameter_file(path: str) -> list[tuple[str, str, Any]]:
 
     Raises InvalidROSArgsError for files that cannot be read or have another form.
     """
-    import yaml
-
-    from .parameter_yaml import load
+    from .parameter_yaml import UNREADABLE, load
 
     try:
         content = load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise InvalidROSArgsError(f"Couldn't parse params file '{path}': {error}") from error
     found: list[tuple[str, str, Any]] = []
     if not isinstance(content, dict):
@@ -240,6 +244,13 @@ def _collect_nodes(
         pattern = f"{prefix}{key}" if not prefix or prefix.endswith("/") else f"{prefix}/{key}"
         for inner, entries in value.items():
             if inner == "ros__parameters":
-                found += [(pattern, name, v) for name, v in flatten(entries or {})]
+                if not isinstance(entries, (dict, type(None))):
+                    raise InvalidROSArgsError(
+                        f"Couldn't parse params file '{path}': the parameters of '{pattern}' have no names"
+                    )
+                try:
+                    found += [(pattern, name, _check_value(v)) for name, v in flatten(entries or {})]
+                except TypeError as error:
+                    raise InvalidROSArgsError(f"Couldn't parse params file '{path}': {error}") from error
             else:
                 _collect_nodes(pattern, {inner: entries}, found, path)

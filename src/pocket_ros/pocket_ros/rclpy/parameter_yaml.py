@@ -18,6 +18,9 @@ _NULL = frozenset(["", "~", "null", "Null", "NULL"])
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\.?(?:inf|nan)|infinity)", re.IGNORECASE)
 
+UNREADABLE = (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError)
+"""What `load` and checks of values raise; beyond YAMLError for tags such as !!int, and for huge numbers."""
+
 
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[Any, Any] = {}

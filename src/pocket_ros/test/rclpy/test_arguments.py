@@ -159,3 +159,14 @@ def test_security_is_refused_not_ignored(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("ROS_SECURITY_ENABLE", "false")
     with context:
         assert context.ok()
+
+
+@pytest.mark.parametrize("value", ["{a: 1}", "!!int abc", "[a, 1]", "[[1]]", "9" * 400])
+def test_values_that_no_parameter_can_have_are_refused(value: str, tmp_path: Path) -> None:
+    file = tmp_path / "params.yaml"
+    # A mapping in a file has names of parameters.
+    parameters = "[1]" if value == "{a: 1}" else f"{{x: {value}}}"
+    file.write_text(f"node: {{ros__parameters: {parameters}}}")
+    for arguments in (["-p", f"x:={value}"], ["--params-file", str(file)]):
+        with pytest.raises(RCLError, match="Couldn't parse"):
+            rclpy.init(args=["--ros-args", *arguments], context=Context())
