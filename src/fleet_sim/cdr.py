@@ -95,6 +95,10 @@ class ByteTemplate:
     def __init__(
         self, messages: Sequence[Any], parts: Sequence[MessagePart], serialize: Callable[[Any], bytes]
     ) -> None:
+        """Lay out the messages as serialized when all numbers of `parts` are 0, and find where each number is.
+
+        A number is where bytes change when it is filled with ones, so the rules of alignment need not be known.
+        """
         self._slots: dict[str, _Slot] = {}
         for part in parts:
             _fill(messages, part, byte=0)
@@ -163,6 +167,10 @@ class ByteTemplate:
         return joined
 
     def _find(self, numbers: Numbers, differing: Ints) -> None:
+        """Find the bytes of each of `numbers` among the `differing` places (K,) of all messages.
+
+        Numbers that stand side by side are written as one row, others one by one. Both are little endian.
+        """
         # All bytes of all numbers differ, so each element contributes the same number of differing bytes, in the order
         # of its fields.
         width = sum(np.dtype(kind).itemsize * len(paths) for kind, paths in numbers.values())

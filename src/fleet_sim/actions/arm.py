@@ -55,6 +55,10 @@ class ArmMove(ArmTarget):
     """
 
     def __post_init__(self) -> None:
+        """Check that one way at most says where the arm goes; raises InvalidValueError.
+
+        An orientation needs a position, or `use_arm`, and must be a quaternion (4,) xyzw of a length above 0.
+        """
         ways = {
             "joint_targets": self.joint_targets is not None,
             "ee_target_position": self.ee_target_position is not None,

@@ -64,6 +64,10 @@ class Action(Attentive):
     """Whether a command to drive, given while the action runs, cancels it."""
 
     def __init__(self, timeout: float | None = None) -> None:
+        """Make an action that has not started; `timeout` in s of simulation time, None: as long as it takes.
+
+        Raises InvalidValueError for a timeout that is negative or too long for the clock.
+        """
         self.timeout = None if timeout is None else as_float(timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         self.status = ActionStatus.NOT_STARTED
         self.error_message: str | None = None

@@ -77,6 +77,11 @@ class SteppedAside(NamedTuple):
         return aside._replace(over=late or not self._is_met(agent.world))
 
     def _driven(self, agent: Agent) -> SteppedAside:
+        """Return the state after one look at the leg under way: begun, ended, or still driven.
+
+        A leg begins as soon as its way is free. Stepping aside is over where the
+        robot has lost its goal, or another one has stood in its way for 1 s.
+        """
         leg = self.legs[0]
         if not self.drives:
             free = is_free(agent, leg)

@@ -69,6 +69,10 @@ class BatteryInterface(Interface):
         self._services = Endpoints(bridge, "commands", self._serve, bridge.end_service)
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Make publishers and services for the robots that have a battery now, and the messages for them.
+
+        Called in the thread of the simulation; the services are changed later, by the executor.
+        """
         world = self.bridge.sim.world
         having = with_battery(roster, world)
         # Services belong to the executor's thread.
@@ -83,6 +87,10 @@ class BatteryInterface(Interface):
             )
 
     def publish(self, now: int) -> None:
+        """Publish a BatteryState of every robot with a battery, stamped `now` in ns.
+
+        Energies (J) and powers (W) become charges (Ah) and currents (A) at the nominal voltage of each battery.
+        """
         rows = self._publishers.rows
         if not len(rows):
             return

@@ -53,6 +53,10 @@ class BodyDynamics:
                     self._client.changeDynamics(int(bodies[row]), link, **kept)
 
     def _write(self, rows: Rows, made: bool) -> None:
+        """Give the materials in the columns of `rows` to all links of their bodies; negative values mean PyBullet's.
+
+        For rows that were not just made, what was kept of their earlier values is forgotten, so that the columns win.
+        """
         material, client = self._world.material, self._client
         bodies, models = self._bodies()
         values = np.stack([getattr(material, name)[rows] for name in MATERIAL], axis=1)

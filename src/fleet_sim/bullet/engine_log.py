@@ -43,6 +43,10 @@ def logged() -> Iterator[None]:
 
 @contextmanager
 def _redirected(target: IO[bytes]) -> Iterator[None]:
+    """Send what the process writes to its outputs 1 and 2, also from C, to the file `target` while the context is open.
+
+    All buffers are flushed at both ends, so that no text ends up on the wrong side.
+    """
     flush = ctypes.CDLL(None).fflush
     for stream in (sys.stdout, sys.stderr):
         # None where a program has no console.

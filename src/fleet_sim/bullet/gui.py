@@ -30,6 +30,7 @@ class Gui:
     """The window's keyboard. Without a window no key is ever reported."""
 
     def __init__(self, mirror: BulletMirror, visualizer: Visualizer) -> None:
+        """Name what the keys switch: what the `visualizer` shows, and the view of the window."""
         self.mirror = mirror
         self.visualizer = visualizer
         self._held: set[int] = set()

@@ -87,6 +87,11 @@ class BulletHandle:
         self._calls: dict[str, Callable[..., Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
+        """Return a function or constant of PyBullet, bound to the mirror's client and with its writes taken over.
+
+        Raises AttributeError for names that only fleet_sim may call, with what to use in their place, and StateError
+        once the mirror is closed.
+        """
         # copy and pickle ask for such names before there is a mirror to ask.
         if name.startswith("_"):
             raise AttributeError(name)
@@ -143,6 +148,10 @@ class _Writing(_Ensured):
         return super().__call__(*args, **kwargs)
 
     def _check(self, body: object) -> None:
+        """Raise StateError for a call that would write a body whose state is in the columns, with what to use.
+
+        Bodies that PyBullet itself moves may be written; only their removal is refused.
+        """
         instead = _WRITES.get(self.__name__)
         row = int(self._mirror.rows_of_bodies([body])[0]) if isinstance(body, int) else NO_ROW
         world = self._mirror.world

@@ -133,6 +133,11 @@ class BulletJoints:
             )
 
     def _send(self, slot: int) -> None:
+        """Give PyBullet the motor command of one joint: a force, a velocity, or a position.
+
+        `slot` is its place in the table of joints. Forces are cut to the smaller of the model's and the command's
+        limit, in N or N m.
+        """
         world, client = self.world, self.client
         joints, robots = world.joints, world.robots
         row = int(joints.robot[slot])

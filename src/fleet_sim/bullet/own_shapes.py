@@ -85,6 +85,10 @@ class OwnShapes:
     # ---- what was given ----------------------------------------------------------------------------------------------
 
     def _geometry(self, call: str, number: int) -> Geometry | None:
+        """Return shape `number` that the user made by `call`, in the frame of its link; None where it cannot be told.
+
+        Unknown are shapes made of what is not kept: planes that lean, meshes without a readable file, and other kinds.
+        """
         given = self._made[call].get(number)
         if given is None:
             return None
@@ -116,6 +120,10 @@ class OwnShapes:
         return None
 
     def _mesh(self, given: Mapping[str, Any], placed: Geometry) -> Geometry | None:
+        """Return a mesh from a file or from vertices as PyBullet reads it, or None if it has neither.
+
+        From vertices alone PyBullet makes their convex hull; triangles, or the flag for it, make the mesh concave.
+        """
         concave = bool(int(given.get("flags", 0)) & self._client.GEOM_FORCE_CONCAVE_TRIMESH)
         if given.get("fileName"):
             path = Path(given["fileName"])
@@ -162,6 +170,11 @@ _READERS: tuple[tuple[Any, str], ...] = ((read_vertices, "vertices"), (read_tria
 
 
 def _height_field(given: Mapping[str, Any], placed: Geometry) -> Geometry | None:
+    """Return the mesh of a height field as PyBullet was given it, or None if its heights do not fill its grid.
+
+    The field is centered on the shape's frame, as PyBullet centers it; heights are scaled by the third number of
+    `meshScale`.
+    """
     heights = np.asarray(given.get("heightfieldData", ()), np.float64)
     # PyBullet's rows go along x.
     columns, lines = int(given.get("numHeightfieldRows", 0)), int(given.get("numHeightfieldColumns", 0))

@@ -89,6 +89,10 @@ class BulletQueries:
         return self._measure_body(int(self.mirror.bodies.table.body[row]))
 
     def _measure(self, shape: BodyShape) -> tuple[Floats, Floats]:
+        """Return center and half extents (3,) in m of a shape, in the frame of its body.
+
+        Measured by a body that is made for it and removed again. Raises InvalidValueError for a plane.
+        """
         if shape.collision is not None and shape.collision.kind == ShapeKind.PLANE:
             raise InvalidValueError("a plane is unbounded and has no bounds; query a finite shape")
         bodies = self.mirror.bodies
@@ -99,6 +103,10 @@ class BulletQueries:
             bodies.remove_loose(body)
 
     def _measure_body(self, body: int) -> tuple[Floats, Floats]:
+        """Return center and half extents (3,) in m of the box around a body, in its base frame.
+
+        The body is moved for it, and put back with its velocity.
+        """
         client = self.mirror.client
         pose = client.getBasePositionAndOrientation(body)
         # Writing a pose also stops a body, so its velocity is put back as well.
@@ -112,6 +120,10 @@ class BulletQueries:
         return 0.5 * (lower + upper), 0.5 * (upper - lower)
 
     def _aabb(self, body: int) -> tuple[list[float], list[float]]:
+        """Return the lower and the upper corner in the world, in m, of the box around all links of a body that collide.
+
+        A body of which nothing collides has both corners at its base.
+        """
         client = self.mirror.client
         boxes = [client.getAABB(body, link) for link in range(-1, client.getNumJoints(body))]
         # What does not collide has the box of a point. Asking for shapes would miss height fields.

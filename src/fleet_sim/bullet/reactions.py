@@ -67,6 +67,10 @@ class JointReactions:
             self._wrenches = {key: tuple(self._read(key)) for key in keys}
 
     def _read(self, key: _Joint) -> list[float]:
+        """Return force (N) and torque (N m) between a joint's links, six numbers in the frame of the joint.
+
+        PyBullet tells the reaction at the center of mass, without what the motor does; both are put right here.
+        """
         client, world = self._bodies.client, self._bodies.world
         body, model = int(self._bodies.table.body[key.row]), world.models[int(world.robots.model[key.row])]
         _, _, reaction, applied = client.getJointState(body, key.joint)

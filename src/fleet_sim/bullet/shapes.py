@@ -75,6 +75,10 @@ class ShapeCache:
             self._epoch = self._client.epoch
 
     def _make_collision(self, geometry: Geometry) -> int:
+        """Return PyBullet's number of a new collision shape; raises InvalidValueError for what PyBullet cannot load.
+
+        Planes keep their normal along z; a concave mesh collides as its triangles, other meshes as their convex hull.
+        """
         client = self._client
         placed = {"collisionFramePosition": geometry.position, "collisionFrameOrientation": geometry.orientation}
         arguments = self._dimensions(geometry)
@@ -90,6 +94,11 @@ class ShapeCache:
             raise _unusable(geometry, "collision", error) from error
 
     def _make_visual(self, geometry: Geometry) -> int:
+        """Return PyBullet's number of a new visual shape; raises InvalidValueError for what PyBullet cannot load.
+
+        What PyBullet draws wrongly is drawn as something else: capsules as meshes, planes as wide thin boxes, concave
+        meshes from both sides.
+        """
         client = self._client
         arguments = self._dimensions(geometry)
         position = geometry.position

@@ -119,6 +119,7 @@ def check_steppable(mirror: BulletMirror) -> None:
 
 
 def _say_once(mirror: BulletMirror, row: int, names: set[str]) -> None:
+    """Warn, once for each object, that what `names` say about its look is not kept in columns."""
     object_id, said = int(mirror.world.object_id[row]), mirror.bodies.colors.said
     if object_id not in said:
         said.add(object_id)

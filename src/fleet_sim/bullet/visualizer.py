@@ -84,6 +84,11 @@ class Visualizer:
         self._recolor(np.union1d(before, self._structures))
 
     def _recolor(self, rows: Rows) -> None:
+        """Draw `rows` with the transparency that is asked for now; removed rows are left out.
+
+        Only structures become transparent, and where visual shapes are hidden everything is. Nothing happens without a
+        window.
+        """
         mirror = self.mirror
         if not mirror.client.gui or not len(rows):
             return

@@ -50,6 +50,10 @@ def print_model(name: str) -> None:
 
 
 def _print_joints(model: RobotModel) -> None:
+    """Print a line for each joint: number, name, kind, parent link, and its limits as far as the file gives them.
+
+    Positions are in rad or m, velocities in rad/s or m/s, forces in N m or N.
+    """
     width = max(map(len, model.joint_names))
     parents = [model.base_name, *model.link_names]
     for joint, name in enumerate(model.joint_names):

@@ -45,6 +45,7 @@ class RobotFigures:
         return [self._line(number, name, number in busy) for number, name in sorted(self._names.items())]
 
     def _line(self, number: int, name: str, busy: bool) -> dict[str, Any]:
+        """Return the figures of one robot by column; `number` is its place in the fleet, in order of spawning."""
         # A robot that was spawned after the last step has not been added up.
         known = number < len(self._driven)
         return {

@@ -36,6 +36,7 @@ class TextTable:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        """Print the rows that were given so far as a table, also where the block was left by an error."""
         # Also after Ctrl-C and errors: what was measured before is still true.
         if self._rows:
             from rich import box

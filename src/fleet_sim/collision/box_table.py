@@ -36,6 +36,7 @@ class BoxTable(NamedTuple):
 
 
 def new_table(boxes: int) -> BoxTable:
+    """Return an empty table for up to `boxes` boxes; it is allocated once and filled in each step."""
     cells = _CELLS_PER_BOX * boxes + _MIN_CELLS
     return BoxTable(
         np.zeros(3),
@@ -146,6 +147,11 @@ def _count(lower: Floats, upper: Floats, margin: float, rows: Rows, table: BoxTa
 
 @inlined
 def _fill(lower: Floats, upper: Floats, margin: float, rows: Rows, table: BoxTable) -> None:
+    """Enter the boxes of `rows` into the cells that they touch, but for the large ones.
+
+    `lower`, `upper` (N, 3) in m; the upper corners are moved by `margin`. Within a cell, boxes are in order of their
+    rows.
+    """
     begins, entries, large = table.begins, table.entries, table.large
     low_x, low_y, inverse = table.frame[0], table.frame[1], table.frame[2]
     columns, strips = table.size[0], table.size[1]

@@ -94,6 +94,10 @@ def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz:
 def _round_reach(
     cylinder: bool, x: float, y: float, z: float, w: float, half_height: float, radius: float
 ) -> tuple[float, float, float]:
+    """Return how far a cylinder or a capsule reaches from its middle along the axes of the world, in m.
+
+    The quaternion (x, y, z, w) turns its own axis, which is z.
+    """
     # The axis of the body in the world, of which only the size counts.
     along = (abs(2.0 * (x * z + y * w)), abs(2.0 * (y * z - x * w)), abs(1.0 - 2.0 * (x * x + y * y)))
     if cylinder:

@@ -146,6 +146,11 @@ def _sort(lower: Floats, movers: Rows, table: CellTable) -> None:
 def _pairs_of_cells(
     lower: Floats, upper: Floats, margin: float, most: float, boxes: int, table: CellTable, out: Ints
 ) -> int:
+    """Write the pairs of rows whose boxes touch to `out` (M, 2), and return how many there are.
+
+    Each pair of neighboring cells is looked at once. `most` is the largest distance of lower corners at which boxes can
+    touch. The number may be above M; then the rest is not written.
+    """
     begins, corners, rows, columns, count = table.begins, table.corners, table.rows, table.shape[0], 0
     for place in range(boxes):
         cell, x, y = table.cells[place], corners[place, 0], corners[place, 1]

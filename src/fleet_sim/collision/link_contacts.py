@@ -47,6 +47,10 @@ class LinkContacts:
         return known
 
     def _measure(self, row: int, model: RobotModel) -> _Links:
+        """Return which pairs of links of a robot can touch by moving, and which touch already when it rests.
+
+        Parents and children always touch and are left out. A robot rests with all joints at 0, or at the nearest limit.
+        """
         lower, upper = model.lower[model.movable], model.upper[model.movable]
         rest = np.where(model.limited_mask[model.movable], np.clip(0.0, lower, np.maximum(lower, upper)), 0.0)
         solid = sorted({shape.link for shape in model.collisions})

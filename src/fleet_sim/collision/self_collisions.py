@@ -67,6 +67,10 @@ class SelfCollisions:
         return [self._names(row, pair) for pair in sorted(self._pairs.get(row, _NONE))]
 
     def _update(self, row: int, now: frozenset[LinkPair]) -> None:
+        """Keep the pairs of links that touch `now`, and tell which began and which ended, in the order of links.
+
+        Handlers may remove the robot; then nothing more is told of it.
+        """
         before = self._pairs.pop(row, _NONE)
         if now:
             self._pairs[row] = now

@@ -135,6 +135,10 @@ class CollisionSystem:
                 self._emit_pairs(event, pairs)
 
     def _emit_pairs(self, event: str, pairs: Ints) -> None:
+        """Emit `event` for each of `pairs` (K, 2) of rows: once for the simulation, once for each of the two entities.
+
+        Nobody is told of an entity that an earlier handler removed.
+        """
         world = self._world
         if not world.events.has_handlers(event) and not len(world.entity_events):
             return
@@ -214,6 +218,10 @@ class CollisionSystem:
         return hits[np.lexsort((hits[:, 1], hits[:, 0]))]
 
     def _narrow(self, pairs: Ints) -> tuple[Ints, int]:
+        """Return those of `pairs` (K, 2) that touch, in order of rows, and how many of them the solver was asked for.
+
+        Upright bodies are compared by compiled code where it is in use; only what is left goes to the arrays.
+        """
         if not len(pairs):
             return pairs, 0
         if not self._kernels:
@@ -236,6 +244,7 @@ class CollisionSystem:
         return hits[:found], left[:count]
 
     def _by_arrays(self, pairs: Ints) -> tuple[Ints, int]:
+        """Return those of `pairs` (K, 2) that touch, and how many the solver was asked for, by NumPy alone."""
         world = self._world
         if world.shape_centred.all():
             # All shapes sit at their bodies' origins: the columns can be used directly, without a copy.

@@ -187,6 +187,7 @@ class SimulationParams(UsedSettings):
             )
 
     def _check_engine(self) -> None:
+        """Raise ConfigError for settings that need PyBullet where the engine is MuJoCo."""
         if self.engine != "mujoco":
             return
         if self.gui:

@@ -73,6 +73,7 @@ class ColumnTable:
     """Whether the columns take no memory, and cannot be written, before `use` is called."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Collect the columns of the class and its bases in `schema`; raises InvalidValueError for a reserved name."""
         super().__init_subclass__(**kwargs)
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Column)}
         for name in own:

@@ -85,6 +85,8 @@ class GridSpawnParams(Attentive):
 # The two forms of a mapping; they only tell the reader of settings which keys belong together.
 @dataclass
 class _RangeForm:
+    """Ranges of cells along each axis, both ends included, as an alternative to a number of cells."""
+
     x_min: int
     x_max: int
     y_min: int

@@ -175,6 +175,7 @@ class JointHandle(JointReadings):
 
     @joint_tolerance.setter
     def joint_tolerance(self, value: Tolerance) -> None:
+        """Set the tolerances of all movable joints: one number, one per joint, or by name; None: the default."""
         row, joints, model = self.row, self._world.joints, self._model()
         tolerances = read_tolerances(model, value, np.full(len(model.movable), DEFAULT_TOLERANCE))
         joints.tolerance[joints.of(self._world.robots, row)] = tolerances

@@ -220,6 +220,11 @@ class BaseManager(Attentive, Generic[Handle]):
         return self._adopt(spawn_entries(self.world, self.object_class, config[key], source=str(path), path=key))
 
     def _cells(self, count: int, grid: GridSpawnParams, *, ordered: bool) -> Ints:
+        """Return the numbers (count,) of the cells to spawn on: the first ones, or drawn ones if not `ordered`.
+
+        The same seed draws the same cells first, however many are asked for. Raises InvalidValueError where there are
+        too few cells.
+        """
         if not 0 <= count <= grid.total_cells:
             raise InvalidValueError(
                 f"{count} objects do not fit on a grid of {grid.total_cells} cells; enlarge its ranges"
@@ -247,6 +252,10 @@ class BaseManager(Attentive, Generic[Handle]):
     def _spawn_groups(
         self, grid: GridSpawnParams, params_list: Sequence[SimObjectSpawnParams], groups: Sequence[Ints]
     ) -> list[Handle]:
+        """Spawn each of `params_list` on its group of cells of the grid, and return the handles, group by group.
+
+        `params.name` is a prefix; entities of one prefix are numbered on across the groups.
+        """
         counts = [len(cells) for cells in groups]
         named = [params.name for params, count in zip(params_list, counts, strict=True) for _ in range(count)]
         fresh = {prefix: iter(self._names(prefix, named.count(prefix)) or ()) for prefix in {*named} - {None}}

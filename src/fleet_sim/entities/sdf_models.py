@@ -97,6 +97,11 @@ def params_of_world(
 
 
 def _params(placed: PlacedModel, origin: Pose, prefix: str, *, agents: bool) -> SimObjectSpawnParams:
+    """Return how to spawn one model of a world, with its pose in the frame of the world that `origin` is in.
+
+    Models with joints become agents, and movable ones do so too if `agents`; the rest are objects. What the file
+    calls static stays where it is.
+    """
     model = placed.model
     settings: dict[str, Any] = {
         "name": f"{prefix}{placed.name}",
@@ -172,6 +177,7 @@ def _is_shape(geometry: Geometry) -> bool:
 
 
 def _shape(geometry: Geometry) -> ShapeParams:
+    """Return a geometry of a model as params of a shape; its pose is in the frame of the link."""
     if geometry.kind == ShapeKind.MESH:
         return ShapeParams(
             "mesh",

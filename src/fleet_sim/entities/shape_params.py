@@ -73,6 +73,10 @@ def _read_place(value: object) -> Pose:
 
 
 def _read_pose(value: object) -> Pose | None:
+    """Return the pose in a mapping, in [x, y, z] or in [x, y, z, yaw]: m, and rad or what angles are given in.
+
+    A mapping has `position` and one of `orientation` (xyzw), `rpy` and `yaw`. Raises InvalidValueError otherwise.
+    """
     if value is None or isinstance(value, Pose):
         return value
     if isinstance(value, dict):
@@ -101,6 +105,7 @@ def _angle(value: float) -> float:
 
 
 def _numbers(value: object, lengths: tuple[int, ...]) -> list[float]:
+    """Return a list of numbers of one of `lengths`; raises InvalidValueError for anything else, as truth values."""
     items = list(value) if isinstance(value, (list, tuple)) else []
     good = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items)
     # Exactly as many numbers as meant: a fourth one would be taken for something that it is not.
@@ -227,6 +232,10 @@ class ShapeParams(Checked):
         return height_field_file(heights, spacing, centred=False)
 
     def _mesh(self) -> str:
+        """Return the file of a mesh: the given one, or one made of `vertices` and `indices`.
+
+        Raises InvalidValueError unless it is exactly one of both, and for vertices in a message from outside.
+        """
         if self.vertices is None and self.indices is None:
             return existing_file(self.mesh_path, "mesh_path")
         if self.vertices is None or self.indices is None or self.mesh_path:

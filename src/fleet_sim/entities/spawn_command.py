@@ -49,6 +49,7 @@ def check_amount(command: c.Spawn) -> None:
 
 
 def _spawn(world: World, command: c.Spawn) -> tuple[str, ...]:
+    """Spawn the robots and the objects of a command, all or none, and return their names, robots first."""
     robots = spawn_entry_rows(world, Agent, _entries(world, command, command.robots), path="robots")
     try:
         objects = spawn_entry_rows(world, SimObject, _entries(world, command, command.objects), path="objects")

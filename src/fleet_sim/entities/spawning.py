@@ -94,6 +94,10 @@ def _spawn_groups(
     orientations: Floats,
     names: Sequence[str | None] | None,
 ) -> Spawned:
+    """Spawn each group's `count` entities of one kind, at `positions` (N, 3) in m and `orientations` (N, 4) xyzw.
+
+    Raises InvalidValueError if the class cannot have such params, or for a wrong number of names.
+    """
     for params, _ in groups:
         check_params(cls, params)
     given = [None] * len(positions) if names is None else names
@@ -161,6 +165,11 @@ def _spawn(
     orientations: Floats,
     names: Sequence[str | None],
 ) -> Spawned:
+    """Spawn all runs at once, in the order of `positions` (N, 3) and `orientations` (N, 4) xyzw, or none of them.
+
+    Raises InvalidValueError for poses outside the world and DuplicateNameError for names. Whatever a sensor, a feature
+    or a plugin raises passes through after the rows were freed.
+    """
     check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
     # Names are checked here and params before. Sensors and plugins may still fail: then the rows are freed again.

@@ -99,6 +99,11 @@ _PLAIN = (type(None), bool, int, float, str, Pose)
 
 
 def _content(value: Any, by_identity: list[Identity]) -> Hashable:
+    """Return what tells whether two values make the same template; equal contents give equal results.
+
+    Values that cannot be compared cheaply, such as arrays and callables, count by identity; they are added to
+    `by_identity`, which keeps them alive.
+    """
     if isinstance(value, Checked):
         entries = vars(value).values()
         return type(value), *(entry if isinstance(entry, _PLAIN) else _content(entry, by_identity) for entry in entries)

@@ -93,6 +93,10 @@ class Arena:
         """The robots in an episode, (W, R); the others are parked or wait for a reset."""
 
     def _spawn_robots(self, worlds: int, robots: int) -> Rows:
+        """Spawn the robots of all worlds and return their rows (worlds, robots).
+
+        Names have the number of the world among all processes, so those of two processes differ.
+        """
         kind = self.kind
         shape = ShapeParams(shape_type="cylinder", radius=kind.radius, height=ROBOT_HEIGHT, rgba_color=ROBOT_COLOR)
         params = AgentSpawnParams(
@@ -123,6 +127,7 @@ class Arena:
         count: int,
         names: Sequence[str | None],
     ) -> Rows:
+        """Spawn `count` entities in each of `worlds`, parked apart, and return their rows (worlds, count)."""
         total = worlds * count
         positions = np.zeros((total, 3))
         # Provisional places below the floor, with gaps, so that nothing collides before `place_robots` is called.
@@ -221,6 +226,7 @@ class Arena:
 
 
 def _empty_simulation(timestep: float) -> MultiRobotSimulationCore:
+    """Return a simulation without window, monitor or pacing, with exact contacts (no margin) and a floor."""
     return MultiRobotSimulationCore(
         SimulationParams(
             gui=False,

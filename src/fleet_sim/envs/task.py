@@ -162,6 +162,10 @@ class ArenaTask(Generic[ParamsT]):
         return seen
 
     def _observe_compiled(self) -> Observations:
+        """Return what all robots see, (worlds, robots, size) in float32, by compiled code.
+
+        The same as by arrays: own part, extra part cut to -LIMIT ... LIMIT, then the nearest others.
+        """
         params, arena = self.params, self.arena
         count = min(params.neighbours, self.shape[1] + arena.obstacle_rows.shape[1])
         seen: Observations = np.zeros((*self.shape, self.observation_size(params)), np.float32)
@@ -174,6 +178,10 @@ class ArenaTask(Generic[ParamsT]):
         return seen
 
     def _near(self, positions: Floats, headings: Floats) -> Floats:
+        """Return what robots see of their nearest neighbors: other robots that drive, and obstacles.
+
+        `positions` (worlds, robots, 2) in m, `headings` (worlds, robots) in rad, both in the frame of each world.
+        """
         params, arena = self.params, self.arena
         worlds, robots = self.shape
         obstacles, velocities = arena.obstacles, arena.robots.velocities

@@ -108,6 +108,10 @@ class _Part:
         return {"seen": self._envs.reset(seed=seeds, options={"reset_mask": mask})[0]}
 
     def _step(self, actions: Floats | None) -> dict[str, Any]:
+        """Step the worlds of this process and return its results by the names of the board.
+
+        Without `actions` of its own it takes those on the board, at its rows.
+        """
         wanted = actions if self._board is None else self._board.actions[self._rows]
         seen, rewards, terminated, truncated, infos = self._envs.step(wanted)
         values = {"seen": seen, "rewards": rewards, "terminated": terminated, "truncated": truncated}

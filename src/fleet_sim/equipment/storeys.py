@@ -122,6 +122,11 @@ class StoreyRouter:
     def _journey(
         self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
     ) -> list[Stretch] | NoRoute:
+        """Return the stretches of the best journey from `start` to `goal` (3,) in m, or why there is none.
+
+        Within a storey it is one stretch. Between storeys it is the shortest by way of any one lift; a robot that
+        stands in a lift rides that one. `radius` in m, `speed` in m/s.
+        """
         begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
         inside = self.plan.lift_at(start)
         if self.plan.lift_at(goal) is not None or (begin == end and inside is None):

@@ -132,6 +132,7 @@ class Pattern:
         """Return what makes the states of `atom` from `low` to `high` times; without `high` at least `low` times."""
 
         def make(then: int) -> int:
+            """Return the state that begins with the repeated atoms and goes on with state `then`."""
             if high is None:
                 loop = self._add(ways=[then])
                 self._states[loop].ways.append(atom(loop))

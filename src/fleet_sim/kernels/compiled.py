@@ -132,6 +132,7 @@ def inlined(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def _compile(function: FunctionType, options: dict[str, bool]) -> Any:
+    """Return the compiled function, kept on the disk for later processes where a folder can be written."""
     make = functools.partial(_numba().njit, error_model="numpy", **options)
     try:
         made = make(cache=True)(function)

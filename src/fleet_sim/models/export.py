@@ -206,6 +206,7 @@ def _geometry(tag: str, geometry: Geometry, uris: bool) -> list[str]:
 
 
 def _inertial(inertial: Inertial) -> list[str]:
+    """Return the lines of <inertial>: mass in kg, moments in kg m2 about the principal axes."""
     ixx, iyy, izz = (_text(moment) for moment in inertial.inertia)
     return [
         "    <inertial>",

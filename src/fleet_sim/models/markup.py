@@ -137,6 +137,8 @@ def read_text(content: bytes, source: str) -> Element:
 
 
 class _Builder:
+    """Builds the tree of elements from what expat reports; for one document."""
+
     def __init__(self, source: str) -> None:
         self._source = source
         self._open: list[Element] = []

@@ -55,6 +55,8 @@ def _splice(element: Element, include: Include) -> None:
 
 
 class _MjcfReader:
+    """Reads one MJCF file as PyBullet does: with its names for links and joints that have none."""
+
     def __init__(self, root: Element, meshes: MeshFinder) -> None:
         self._root = root
         # Several <compiler> elements count as one; of an option given twice the last is used.

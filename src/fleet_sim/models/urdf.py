@@ -31,6 +31,8 @@ def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
 
 
 class _Reader:
+    """Reads the links and joints of one URDF file, with the materials that are defined beside them."""
+
     def __init__(self, root: Element, meshes: MeshFinder) -> None:
         self._meshes = meshes
         self._colors: dict[str, Color] = {}

@@ -112,6 +112,10 @@ def choose_speeds(crowd: Unicycles, boxes: StandingBoxes, choice: Choice, dt: fl
 
 @compiled
 def _ways() -> DrivableWays:
+    """Return all ways that are tried for a robot: its own law, backing off, standing, and tracks beside its goal.
+
+    The tracks are all pairs of a turn in `_OFFSETS`, in rad, and a share of the speed in `_SHARES`.
+    """
     count = 3 + len(_OFFSETS) * len(_SHARES)
     kinds, offsets, shares = np.full(count, float(TRACK)), np.zeros(count), np.ones(count)
     kinds[LAW], kinds[1], shares[2] = STAND_AND_TURN, BACK_OFF, 0.0
@@ -125,6 +129,10 @@ def _ways() -> DrivableWays:
 
 @compiled
 def _neighbours(crowd: Unicycles, i: int, values: Floats) -> NearBodies:
+    """Return the neighbors of robot `i`, written to `values`: place (m), velocity (m/s) and gap to keep of each.
+
+    Places are relative to the robot, in the axes of the world. The gap is from middle to middle, in m.
+    """
     count = crowd.begin[i + 1] - crowd.begin[i]
     for k in range(count):
         j = crowd.other[crowd.begin[i] + k]
@@ -137,6 +145,10 @@ def _neighbours(crowd: Unicycles, i: int, values: Floats) -> NearBodies:
 
 @compiled
 def _is_jammed(crowd: Unicycles, choice: Choice, near: NearBodies, i: int) -> bool:
+    """Return whether at least `_MANY` robots stand close before robot `i`, on the side of its goal.
+
+    Those that have settled, and those that are not steered by this law, do not count.
+    """
     goal_x, goal_y, jam = crowd.tx[i] - crowd.x[i], crowd.ty[i] - crowd.y[i], 0
     for k in range(near.number):
         j = crowd.other[crowd.begin[i] + k]
@@ -156,6 +168,7 @@ def _is_jammed(crowd: Unicycles, choice: Choice, near: NearBodies, i: int) -> bo
 
 @compiled
 def _is_held(crowd: Unicycles, boxes: StandingBoxes, near: NearBodies, i: int, dt: float) -> bool:
+    """Return whether robot `i` stands, faces its goal, and cannot go because of one that stands before it."""
     goal_x, goal_y, slow = crowd.tx[i] - crowd.x[i], crowd.ty[i] - crowd.y[i], _STILL * crowd.speed[i]
     if abs(crowd.v[i]) > 0.1 * slow or abs(wrap(atan2(goal_y, goal_x) - crowd.yaw[i])) > _FACING:
         return False

@@ -64,6 +64,10 @@ def _oriented(world: World, rows: Rows) -> Bools:
 
 
 def _turn(world: World, rows: Rows, dt: float) -> None:
+    """Turn robots towards the orientation of the last pose of their path; those that need none turn to rest.
+
+    Only robots that are slow enough on the last stretch aim at it. `dt` in s.
+    """
     motion = world.motion
     last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
     aim_mask = last_mask & motion.align_final[rows] & _slow_enough(world, rows)

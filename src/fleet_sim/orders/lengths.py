@@ -105,6 +105,11 @@ class RouteLengths:
         return lengths
 
     def _table(self, goal: int) -> Table:
+        """Return the lengths of ways from all cells to a goal cell, in m; infinite where no way leads.
+
+        Computed at the first question. The least recently used tables go where all of them take more than MOST_MEMORY
+        bytes.
+        """
         kept = self._tables.get(goal)
         if kept is None:
             field = CostField(self._steps, [goal] if goal >= 0 else [], [0.0] if goal >= 0 else [], None)

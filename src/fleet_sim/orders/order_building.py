@@ -79,6 +79,10 @@ class OrderBuilding(OrderPlaces):
         )
 
     def _no_way(self, begin: int, end: int) -> str:
+        """Return why no way leads from one station to another, both by number; empty if one does.
+
+        Between storeys it tells of each lift why it does not help.
+        """
         points = np.array([self.points[begin], self.points[end]])
         plan, router = self._router.plan, self._router
         storeys = [plan.number(height) for height in points[:, 2].tolist()]
@@ -97,6 +101,10 @@ class OrderBuilding(OrderPlaces):
 
 
 def _stations(router: StoreyRouter) -> list[tuple[str, StationKind, Spot]]:
+    """Return name, kind and place of all stations: x and y in m, z the elevation of their storey.
+
+    A name that several storeys use is told apart by the storey: `level/station`.
+    """
     levels = router.plan.building.levels
     names = [station.name for level in levels for station in level.site.stations]
     return [

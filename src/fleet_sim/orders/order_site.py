@@ -60,6 +60,10 @@ class OrderSite(OrderPlaces):
             self._forget_ways()
 
     def _named(self, place: Place) -> Spot:
+        """Return the point itself; raises UnknownNameError for a name, InvalidValueError for a point that is not free.
+
+        Called for what is no station of this storey; a station of another one is refused with what to do about it.
+        """
         if isinstance(place, str):
             if place in self._site.elsewhere:
                 storey = self._site.elsewhere[place]

@@ -87,6 +87,7 @@ class FilmFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Finish the film; after an error, end the encoder and leave no file."""
         try:
             if kind is None:
                 self.close()

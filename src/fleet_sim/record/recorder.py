@@ -80,6 +80,7 @@ class McapRecording:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Finish the recording; its own errors are raised only if none is under way."""
         if kind is None:
             self.close()
             return

@@ -110,6 +110,10 @@ def draw_discs(
 def _draw_disc(
     base: int, begin: int, end: int, x: float, y: float, square: float, directions: Directions, ranges: Floats
 ) -> None:
+    """Shorten the `ranges` of the rays begin ... end to a disc at (x, y) in the sensor's frame, in m.
+
+    `square` is that of its radius. Each of the rays must meet the disc: nothing is checked.
+    """
     cosines, sines = directions
     for ray in range(begin, end):
         offset = x * sines[ray] - y * cosines[ray]

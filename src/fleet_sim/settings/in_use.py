@@ -68,6 +68,10 @@ class UsedSettings(Checked):
         return self.__dict__
 
     def __setattr__(self, name: str, value: object) -> None:
+        """Set a setting, and hand the new value to what uses it; raises ConfigError where it is read once only.
+
+        A refused setting keeps its value. The error says what to do in its place.
+        """
         use: _Use | None = getattr(self, "_use", None)
         field = fields_of(type(self)).get(name) if use else None
         if use is None or field is None:

@@ -74,6 +74,10 @@ def looks_of(world: World, rows: Rows, bias: float | Floats) -> tuple[Floats, Fl
 
 @compiled_step
 def _follow(rows: Rows, dt: float, tick: int, bodies: BodyArrays, driving: Driving) -> bool:
+    """Move the agents of `rows` by one step of `dt` s along arcs, as their velocity commands say.
+
+    Returns False, with nothing written, if one has a limit, no velocity command, or one that has run out at `tick`.
+    """
     limits = driving.limits
     for row in rows:
         if driving.control[row] != _VELOCITY or 0 <= driving.command_expiry[row] <= tick or limits.axis_limited[row]:
@@ -108,6 +112,10 @@ def _follow(rows: Rows, dt: float, tick: int, bodies: BodyArrays, driving: Drivi
 
 @compiled_step
 def _give(rows: Rows, twists: Floats, halted: Bools, alive: Bools, driving: Driving) -> bool:
+    """Give the agents of `rows` body twists (N, 2), m/s and rad/s, as velocity commands without a timeout.
+
+    Returns False, with nothing written, where one is halted, dead, on a path, without a twist, or has a timeout.
+    """
     for number, row in enumerate(rows):
         # NaN leaves an agent to other commands; halted ones rest.
         if math.isnan(twists[number, 0]) or math.isnan(twists[number, 1]) or halted[row] or not alive[row]:

@@ -74,6 +74,8 @@ class MetricTable(Configured, Subscriber):
 
 
 class _CsvSink:
+    """Writes a table as CSV, in the unfinished file beside `path`; the first lines bring the heading."""
+
     def __init__(self, path: Path) -> None:
         with refusals(path):
             self._stream = part_of(path).open("w", newline="", encoding="utf-8")
@@ -91,6 +93,11 @@ class _CsvSink:
 
 
 class _ParquetSink:
+    """Writes a table as Parquet, a group of rows at a time; the first lines decide on the types of the columns.
+
+    Raises MissingDependencyError without pyarrow.
+    """
+
     def __init__(self, path: Path) -> None:
         self._arrow, _ = load_parquet("writing Parquet")
         self._path = path

@@ -207,6 +207,10 @@ class RectangularWorld(NamedWorld):
         return [*([] if self._stop_at is None else [self._stop_at]), *self._conditions]
 
     def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; a list of members takes over the content of the new value and stays the same list.
+
+        Once the world is set up, settings that are only read at its start are refused.
+        """
         members = vars(self).get(name)
         if vars(self).get("is_set_up"):
             check_assignment(self, name, self.config_class, "give it in the configuration of the world")

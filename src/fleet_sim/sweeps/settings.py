@@ -166,6 +166,10 @@ def values_of(given: object, *, source: str, path: str) -> Values | Distribution
 
 
 def _distribution(kind: str, given: object, *, source: str, path: str) -> Distribution:
+    """Return the distribution `kind` with its two numbers; raises ConfigError, with source and path, for wrong ones.
+
+    They are mean and standard deviation of a normal one, and else the lower and the upper end.
+    """
     numbers = (
         [isinstance(item, (int, float)) and not isinstance(item, bool) for item in given]
         if isinstance(given, list)

@@ -91,6 +91,10 @@ def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str,
 
 
 def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]], plan: SweepPlan) -> None:
+    """Write the runs as Parquet, with what the sweep was in the metadata of the file; missing values are null.
+
+    Only AT_ONCE rows are in memory at a time.
+    """
     pyarrow, parquet = load_parquet(TABLES)
     kinds = {int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
     config = plan.config
@@ -169,6 +173,7 @@ def _read_parquet(path: Path) -> tuple[dict[str, list[Any]], dict[str, Any]]:
 
 
 def _read_csv(path: Path) -> dict[str, list[Any]]:
+    """Return the columns of a CSV file by name; raises ConfigError if it cannot be read."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)

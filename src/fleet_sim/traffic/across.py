@@ -122,6 +122,10 @@ class Across:
     # ---- places and cells --------------------------------------------------------------------------------------------
 
     def _field(self, goal: Point, speed: float) -> tuple[CostField, list[_WayIn]]:
+        """Return the costs of all cells to a goal for robots of `speed` in m/s, and where the goal is entered from.
+
+        Kept for the next question; the least recently used go where all of them have more than MOST_MEMORY cells.
+        """
         delays = self._steps.costs(speed)
         # Without limits the fields of fast and of slow robots are the same.
         key = (goal, speed if delays is not None else 0.0)
@@ -162,6 +166,11 @@ class Across:
         return [steps.number(column, row) for row in rows for column in columns]
 
     def _joined(self, place: Point, cells: Iterable[int], *, outward: bool, look: bool) -> list[_WayIn]:
+        """Return the cells among `cells` that a straight line joins to a place, with its length in m.
+
+        `outward`: driven from the place to the cell, else the other way. Without `look` the line is known to be clear.
+        Lines that the rules of the site forbid are left out.
+        """
         entries = []
         for cell in cells:
             if not self._steps.clear_mask[cell]:
@@ -182,6 +191,10 @@ class Across:
     # ---- smoothing ---------------------------------------------------------------------------------------------------
 
     def _smoothed(self, begin: Point, cells: list[int], end: Point, cost: float) -> Way:
+        """Return the way over `cells` with as few corners as its clearance, and the rules along it, allow.
+
+        `cost` is that of the search, and stays.
+        """
         points = [begin, *(self._steps.middle(cell) for cell in self._corners(cells)), end]
         # A place that is the middle of its cell would be there twice.
         points = [point for at, point in enumerate(points) if at == 0 or distance(points[at - 1], point) > 1e-9]

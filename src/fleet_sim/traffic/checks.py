@@ -52,6 +52,7 @@ def check_paths(problem: Problem, paths: object) -> Ints:
 
 
 def _told(paths: Ints, kind: int, robot: int, other: int, step: int) -> str:
+    """Return a sentence for people about the fault of `kind` in a plan, with robots and nodes by number."""
     begin, end = paths[robot, step - 1], paths[robot, step]
     move = f"robot {robot} moves from node {begin} to node {end} at step {step}"
     return {
@@ -66,6 +67,10 @@ def _told(paths: Ints, kind: int, robot: int, other: int, step: int) -> str:
 
 
 def _check_length(problem: Problem, paths: Ints) -> None:
+    """Raise PlanError if a robot is not at its goal at the end, and the plan has fewer steps than its window.
+
+    Without a window all robots must be at their goals.
+    """
     last = paths.shape[1] - 1
     away = np.flatnonzero(paths[:, -1] != problem.goals)
     if not len(away):

@@ -105,6 +105,10 @@ class Disturbances:
         return NO_ROWS, True
 
     def _delay(self, rows: Rows, second: int) -> None:
+        """Hold up robots drawn from `rows` for as long as drawn, as set; each counts once until it drives again.
+
+        `second` is the one of simulated time that is drawn for.
+        """
         delays, table, clock = self._settings.delays, self._table, self._world.clock
         if delays is None:
             return
@@ -116,6 +120,7 @@ class Disturbances:
         self.counts = self.counts._replace(delays=self.counts.delays + len(hit))
 
     def _break(self, rows: Rows, second: int) -> bool:
+        """Break down robots drawn from `rows`, and return whether there was one; they are fixed after the set time."""
         breakdowns, table, clock = self._settings.breakdowns, self._table, self._world.clock
         if breakdowns is None:
             return False

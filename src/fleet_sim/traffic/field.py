@@ -44,6 +44,10 @@ class CostField:
             self._settle_next()
 
     def _settle_next(self) -> None:
+        """Settle the open cells within 1 of the cheapest cost, and open those that lead to them.
+
+        Steps cost at least 1, so what is found meanwhile is not cheaper than what is settled.
+        """
         costs = self.cost[self._open]
         self.settled_below = math.floor(float(costs.min())) + 1.0
         near_mask = costs < self.settled_below

@@ -119,6 +119,7 @@ class Lanes:
 
 
 def _joined(*ways: Way) -> Way:
+    """Return ways one after the other as one; each begins where the one before it ends."""
     points, limits = [ways[0].points[0]], list[float]()
     for way in ways:
         for point, limit in zip(way.points[1:], way.limits, strict=True):

@@ -66,6 +66,10 @@ class PlannedPaths:
         return known[3]
 
     def _find(self, graph: ActionDependencyGraph) -> _Corners:
+        """Return the poses at which the robots turn, or end, on what is left of their planned ways.
+
+        Positions (K, 3) in m and orientations (K, 4) xyzw, in the world; those of one robot stand together, in order.
+        """
         world, table, ways = self._world, self._table, graph.ways
         present = table.among(world.rows)
         left = np.maximum(table.length[present] - 1, 0)

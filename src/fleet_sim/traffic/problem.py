@@ -72,6 +72,7 @@ class Problem:
         return len(self.starts)
 
     def _check_places(self) -> None:
+        """Raise PlanError for starts or goals off the network, and for two robots that start at one node."""
         count = len(self.network)
         for what, nodes in (("start", self.starts), ("goal", self.goals)):
             off = np.flatnonzero((nodes < 0) | (nodes >= count))
@@ -108,6 +109,7 @@ class Problem:
 
     @cached_property
     def _lost_mask(self) -> Bools:
+        """Return which robots (N,) no way leads to their goals, with the blocked nodes, and bars for wide robots."""
         # Asked for by the traffic, and again by planners.
         tables = self.network.tables
         if self.has_bars:

@@ -24,6 +24,10 @@ def regions_of(neighbours: Ints) -> Ints:
 
 @compiled
 def _labelled(firsts: Ints, ends: Ints) -> Ints:
+    """Return the number of the region of each node (N,); `ends[firsts[n] : firsts[n + 1]]` are the neighbors of n.
+
+    Regions are numbered by their first nodes, from 0.
+    """
     count = len(firsts) - 1
     labels = np.full(count, -1)
     stack = np.empty(count, np.int64)

@@ -58,6 +58,7 @@ def _of_floor(floor: Floor) -> object:
 
 
 def _of_planner(planner: Planner) -> object:
+    """Return name and settings of a planner, as written to a file; raises StateFileError for an unregistered one."""
     name = next((name for name, cls in PLANNERS.registered().items() if cls is type(planner)), None)
     if name is None:
         cls = type(planner)

@@ -88,6 +88,7 @@ class AlternatingTasks(Tasks):
         self._key = purpose_key(seed, "traffic.goals")
 
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
+        """Draw a goal of the other kind for each robot: from the first kind to the second, and back."""
         ones, others = self._kinds
         # A lane of its own, so that this question and the next ones get different numbers.
         # Where it is nowhere of both, a robot draws of all cells: the kinds count by their sizes.
@@ -114,6 +115,7 @@ class ListedTasks(Tasks):
         self._visited: Ints = np.zeros(robots, np.int64)
 
     def _next(self, robots: Ints, cells: Ints) -> NextGoals:
+        """Return the next stop of each robot's task, or of its next task; NO_CELL where no tasks are left."""
         goals = np.full(len(robots), NO_CELL, np.int64)
         done_mask = np.zeros(len(robots), bool)
         for place, robot in enumerate(robots.tolist()):

@@ -111,6 +111,10 @@ class PlanTiming:
         return Situation(self.changed, standing, bool(spent_mask.any()))
 
     def _plan(self, blocked: Bools, tick: int) -> None:
+        """Plan for all robots that are to be planned for, and drive by it when its planning time is over.
+
+        Until then nothing more is granted. A failure is counted, and the robots go on with what they were granted.
+        """
         rows = self._execution.rows
         mask = ~self._unplanned_mask(rows)
         # Before planning, as the plan takes into account what has changed up to now.
@@ -148,6 +152,10 @@ class PlanTiming:
         return mask
 
     def _problem(self, rows: Rows, others: Rows, blocked: Bools) -> Problem:
+        """Return the problem of the robots in `rows`, from where their grants end; the places of `others` are blocked.
+
+        Robots that cannot reach their goals are asked to stay, and counted in `cut_off`.
+        """
         table, graph = self._table, self._execution.graph
         starts = graph.ends(table, rows)
         taken = blocked.copy()

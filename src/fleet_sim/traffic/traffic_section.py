@@ -112,6 +112,7 @@ def _end_with_building(
     world = sim.world
 
     def leave() -> None:
+        """Take the traffic out of the simulation; called when it is cleared."""
         # With `sim.clear()` the building is gone, and all robots.
         sim.pipeline.remove(NAME)
         sim.unregister_manager(traffic)

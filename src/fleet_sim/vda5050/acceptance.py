@@ -198,6 +198,7 @@ class OrderAcceptance:
         return self._unusable_orientation(edge, begin, end)
 
     def _unusable_in_traffic(self, edge: OrderEdge) -> tuple[str, str]:
+        """Return which field of an edge is refused where the traffic drives, and why; both empty if all can be used."""
         for name, value in (
             ("maxSpeed", edge.max_speed),
             ("orientation", edge.orientation),
@@ -209,6 +210,10 @@ class OrderAcceptance:
         return "", ""
 
     def _unusable_orientation(self, edge: OrderEdge, begin: OrderNode, end: OrderNode) -> tuple[str, str]:
+        """Return the field and the reason if a vehicle cannot hold the orientation of an edge; both empty if it can.
+
+        A vehicle that drives sideways holds any heading on a straight edge; others look along it, or back.
+        """
         if edge.orientation is None:
             return "", ""
         straight = edge.trajectory is None or (edge.trajectory.degree == 1 and len(edge.trajectory.points) == 2)
@@ -225,6 +230,7 @@ class OrderAcceptance:
         return "", ""
 
     def _check_actions(self, order: VehicleOrder, about: dict[str, object]) -> None:
+        """Raise Refused for an action that the vehicle does not offer there, or whose id an earlier one still has."""
         for scope, parts in ((NODE, order.nodes), (EDGE, order.edges)):
             for part in parts:
                 for action in part.actions:

@@ -101,6 +101,10 @@ class VehicleDesk:
                 )
 
     def _fleet_of(self, agent: Any) -> tuple[int, VehicleFleetSettings] | None:
+        """Return the first fleet of the settings that a robot belongs to, with its number; None if it is in none.
+
+        Raises InvalidValueError for one that is steered like a car.
+        """
         if not agent.can_move or (self._table.present[agent.row] and not self._table.enabled[agent.row]):
             return None
         for index, fleet in enumerate(self.settings.fleets):

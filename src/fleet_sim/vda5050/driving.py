@@ -72,6 +72,7 @@ class VehicleDriver:
         return 1 if leg.phases[0][0] == "turn" else len(leg.points)
 
     def _end_phase(self, leg: VehicleLeg) -> None:
+        """End the first phase of a leg, begin the next one, or complete it; a drive has reached its nodes."""
         kind, _ = leg.phases.pop(0)
         if kind == "drive":
             # A node at which it still turns counts as reached after the turn.
@@ -121,6 +122,7 @@ class VehicleDriver:
             self._send(traffic, leg)
 
     def _hindrance(self, traffic: Traffic | None) -> str:
+        """Return why the vehicle may not drive now; empty if it may. Orders of others count where no traffic drives."""
         row, world = self._vehicle.row, self._world
         reason = self._context.hindrance(row)
         if (
@@ -151,6 +153,10 @@ class VehicleDriver:
         self._begin(longer)
 
     def _begin_phase(self, leg: VehicleLeg) -> None:
+        """Start the first phase of a leg: a turn where the vehicle stands, or a drive along its points.
+
+        Speeds are limited point by point, in m/s; the height is kept.
+        """
         kind, theta = leg.phases[0]
         world, row = self._world, self._vehicle.row
         z = float(world.position[row, 2])

@@ -44,6 +44,7 @@ def factsheet_values(vehicle: Vehicle, desk: VehicleDesk) -> dict[str, Any]:
 
 
 def _physical(vehicle: Vehicle) -> dict[str, float]:
+    """Return size (m), speeds (m/s, rad/s) and accelerations (m/s2) of a vehicle; no limit is told as FASTEST."""
     speed, accel = (min(limit, FASTEST) for limit in drive.limits_ahead(vehicle.world, vehicle.row))
     x, y, z = vehicle.size
     return {
@@ -60,6 +61,7 @@ def _physical(vehicle: Vehicle) -> dict[str, float]:
 
 
 def _limits(vehicle: Vehicle) -> dict[str, Any]:
+    """Return the longest texts and arrays that are taken in, and the shortest times between messages, in s."""
     settings = vehicle.settings
     rate = settings.visualization_rate
     lengths = {
@@ -115,6 +117,7 @@ def _features(vehicle: Vehicle, desk: VehicleDesk) -> dict[str, Any]:
 
 
 def _action(vehicle: Vehicle, name: str, action: VehicleAction) -> dict[str, Any]:
+    """Return what a vehicle says of an action that it offers, in the words of its version of the standard."""
     third = vehicle.version.is_third
     kinds = {"LABELS": "ARRAY" if third else "STRING"}
     return {

@@ -131,6 +131,7 @@ def order_of(values: Mapping[str, Any]) -> VehicleOrder:
 
 
 def _node(values: Mapping[str, Any]) -> OrderNode:
+    """Return a node of an order from its checked fields; a node without a position has no x, y and map."""
     node = OrderNode(
         values["nodeId"],
         values["sequenceId"],
@@ -153,6 +154,7 @@ def _ellipse(value: float | Mapping[str, float]) -> tuple[float, float, float]:
 
 
 def _edge(values: Mapping[str, Any]) -> OrderEdge:
+    """Return an edge of an order from its checked fields: speed in m/s, orientation in rad, corridor in m."""
     corridor = values.get("corridor")
     return OrderEdge(
         values["edgeId"],
@@ -174,6 +176,10 @@ def _edge(values: Mapping[str, Any]) -> OrderEdge:
 
 
 def _trajectory(values: Mapping[str, Any] | None) -> EdgeTrajectory | None:
+    """Return the curve of an edge, a NURBS with weights; None if it has none. Missing knots are spread evenly.
+
+    Raises MalformedMessage for a wrong number of knots, for knots that fall, and for weights that are not above 0.
+    """
     if values is None:
         return None
     points = [(point["x"], point["y"], point.get("weight", 1.0)) for point in values["controlPoints"]]
@@ -193,6 +199,7 @@ def _trajectory(values: Mapping[str, Any] | None) -> EdgeTrajectory | None:
 
 
 def _check_chain(order: VehicleOrder) -> None:
+    """Raise MalformedMessage unless nodes and edges take turns, with sequence numbers one apart and ids that fit."""
     nodes, edges = order.nodes, order.edges
     if len(edges) != len(nodes) - 1:
         raise MalformedMessage("edges", f"{len(nodes)} nodes are joined by {len(nodes) - 1} edges, got {len(edges)}")
@@ -211,6 +218,7 @@ def _check_chain(order: VehicleOrder) -> None:
 
 
 def _check_release(order: VehicleOrder) -> None:
+    """Raise MalformedMessage unless the released part is the beginning of the order and ends with a node."""
     parts: Sequence[OrderNode | OrderEdge] = sorted([*order.nodes, *order.edges], key=lambda part: part.sequence)
     if not parts[0].released:
         raise MalformedMessage("nodes[0].released", "the first node must be released")

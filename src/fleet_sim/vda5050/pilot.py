@@ -151,6 +151,7 @@ class VehiclePilot:
         self.vehicle.wake()
 
     def _end_cancelling(self) -> None:
+        """End the order as cancelled once the vehicle stands and all its actions have ended; until then look again."""
         vehicle, state = self.vehicle, self.vehicle.state
         if state.braking or any(entry.status not in ENDED for entry in state.actions):
             vehicle.awake = True

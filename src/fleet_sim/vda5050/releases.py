@@ -96,6 +96,10 @@ class ZoneWatch:
         return bool(zone.touches(np.array([self._vehicle.place]), radius)[0])
 
     def _lose(self, request: ZoneRequest, status: str) -> None:
+        """Brake, wait or drive on after a release was lost: as the zone says, or by asking anew before it is entered.
+
+        `status` is what the request becomes where the vehicle has to stop in the zone.
+        """
         vehicle, state = self._vehicle, self._vehicle.state
         vehicle.wake()
         zones = {zone.zone_id: zone for zone in enabled_zones(state.zone_sets, state.map_id)}

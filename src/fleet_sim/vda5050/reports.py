@@ -46,6 +46,7 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
 
 
 def _zone_values(vehicle: Vehicle) -> dict[str, Any]:
+    """Return the zone sets of a vehicle and its requests to enter zones, as a state message has them."""
     return {
         "zoneSets": [
             {
@@ -117,6 +118,7 @@ def _node_state(node: OrderNode) -> dict[str, Any]:
 
 
 def _edge_state(edge: OrderEdge) -> dict[str, Any]:
+    """Return an edge that is still ahead, as a state message has it; lengths in m."""
     curve = edge.trajectory
     return {
         "edgeId": edge.edge_id,
@@ -144,6 +146,7 @@ def _action_state(entry: ActionEntry) -> dict[str, Any]:
 
 
 def _loads(vehicle: Vehicle) -> list[dict[str, Any]]:
+    """Return what a vehicle carries, as a state message has it: boxes in the vehicle's frame, in m, masses in kg."""
     x, y, z = vehicle.world.position[vehicle.row].tolist()
     loads = []
     for load in vehicle.agent.get_attached_objects():
@@ -167,6 +170,7 @@ def _loads(vehicle: Vehicle) -> list[dict[str, Any]]:
 
 
 def _battery(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
+    """Return charge (%), voltage (V) and current (A) of a vehicle's battery; a vehicle without one is always full."""
     battery, row = context.battery(vehicle.row), vehicle.row
     if battery is None:
         # Each state has to tell one: without a battery a robot never runs out.

@@ -51,6 +51,10 @@ def tetrahedron(v: Floats, faces: Ints, planes: Floats) -> int:
 
 @compiled
 def _set_face(v: Floats, faces: Ints, planes: Floats, face: int, i: int, j: int, k: int) -> None:
+    """Make triangle (i, j, k) of the vertices `v` a face, with its unit normal and its distance from the origin.
+
+    A triangle without area gets an infinite distance.
+    """
     faces[face, 0], faces[face, 1], faces[face, 2] = i, j, k
     nx, ny, nz = normal_of(v, i, j, k)
     length = sqrt(nx * nx + ny * ny + nz * nz)

@@ -81,6 +81,7 @@ class Scratch(NamedTuple):
 
 
 def new_scratch() -> Scratch:
+    """Return working memory for one pair of convex bodies at a time; a thread needs one of its own."""
     faces = 2 * MOST_VERTICES
     return Scratch(
         relative=np.zeros(12),

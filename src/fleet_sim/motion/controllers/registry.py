@@ -110,6 +110,11 @@ def _plan_one(spec: Any) -> tuple[str | None, Mapping[str, Any], Callable[[], Ag
 
 
 def _plan_mapping(spec: dict[str, Any]) -> tuple[str | None, Mapping[str, Any], Callable[[], AgentController] | None]:
+    """Return the law by its name, the limits, and what makes the controller, of a mapping as in a scenario file.
+
+    For the built-in laws the maker is None. Raises UnknownNameError for another type, and InvalidValueError for both a
+    type and a class, or for arguments that the class does not have.
+    """
     name, path = spec.pop("type", None), spec.pop("class", None)
     if name is not None and path is not None:
         raise InvalidValueError("controller: give either type or class, not both")
@@ -130,6 +135,10 @@ def _class_named(name: Any) -> type[AgentController]:
 
 
 def _maker(cls: type[AgentController], given: Mapping[str, Any], what: str) -> Callable[[], AgentController]:
+    """Return what makes a controller of `cls`; raises InvalidValueError now for arguments that it does not have.
+
+    What its constructor says against their values is raised as InvalidValueError, too, when one is made.
+    """
     check_arguments(cls, given, what)
 
     def make() -> AgentController:

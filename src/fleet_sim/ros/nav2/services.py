@@ -146,6 +146,7 @@ class RobotServices:
         return response
 
     async def _load_map(self, request: Any, response: Any) -> Any:
+        """Answer with the map of the scenario, if the file that is asked for has the same one; else with why not."""
         # Walls are those of the scenario, so the map of other ones is refused.
         problem = await self._read(lambda: problem_with_map(self._bridge.sim, request.map_url))
         if problem is not None:

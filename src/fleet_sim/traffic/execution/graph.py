@@ -106,6 +106,10 @@ class ActionDependencyGraph:
         table.behind[row] = table.at[row] = table.granted[row] = table.length[row] = 0
 
     def _leave_round(self, table: TrafficColumns, holders: Rows, row: int, stays: bool) -> None:
+        """Take a robot out of its circle of robots that move round at once; the others move on one after the other.
+
+        `stays`: the robot stands, so all the others stop too.
+        """
         planned = self.ways.rounds[row, table.granted[row] + 1 : table.length[row]]
         # Without it the others leave one after the other.
         self.rounds.sizes[planned] = 0
@@ -174,6 +178,7 @@ def _rounds_of(sizes: Small) -> Rotations:
 
 
 def _told(paths: Ints, fault: Fault) -> str:
+    """Return a sentence for people about why a plan cannot be added to what was granted."""
     robot, step = fault.robot, fault.step
     if fault.kind == START:
         return f"robot {robot} starts at node {paths[robot, 0]}, which is not where its granted way ends"

@@ -54,6 +54,10 @@ def start_rounds(
 def _is_ready(
     row: int, open_mask: Bools, barred: Bools, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers
 ) -> bool:
+    """Return whether a robot can start with the others of its circle: it stands on its node, and is free to go.
+
+    It has to face the lane, unless it drives without turning.
+    """
     at = marks.at[row]
     node = ways.nodes[row, at + 1]
     if barred[node] and drivers.wide[row] and drivers.goal[row] != node:

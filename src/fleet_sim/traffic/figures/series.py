@@ -36,6 +36,7 @@ class Series:
             self._close()
 
     def _close(self) -> None:
+        """End the stretch under way; when MOST are full, join neighbors, so that a run of any length fits."""
         self._sums[self._count] = self._open
         self._lengths[self._count] = self._open_length
         self._count += 1

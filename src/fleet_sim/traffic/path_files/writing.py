@@ -44,6 +44,7 @@ def _smart(columns: list[list[int]], rows: list[list[int]], lengths: list[int]) 
 
 
 def _lacam(cells: Ints, columns: Ints, rows: Ints, goals: Ints, grid: Grid, map_name: str) -> list[str]:
+    """Return the lines of a plan in the format of LaCAM: a heading with figures, then all places step by step."""
     goal_rows, goal_columns = np.divmod(goals, grid.width)
     at_steps = enumerate(zip(columns.T.tolist(), rows.T.tolist(), strict=True))
     steps = [f"{step}:" + _line(xs, ys) for step, (xs, ys) in at_steps]

@@ -66,6 +66,11 @@ class ExternalPlanner(Planner):
             return self._read(answer)
 
     def _run(self, question: Path, answer: Path, said: Path, limit: float) -> None:
+        """Run the program until it ends; raises PlanError if it fails, takes longer than `limit` s, or writes no paths.
+
+        Its output goes to the file `said`, the end of which is part of the error. It runs in a session of its own, so
+        it is ended together with all that it started.
+        """
         named = [part.replace("{problem}", str(question)).replace("{paths}", str(answer)) for part in self._command()]
         program = self.settings.command[0]
         with said.open("wb") as output:
@@ -92,6 +97,7 @@ class ExternalPlanner(Planner):
         return command if placed else [*command, "{problem}", "{paths}"]
 
     def _read(self, answer: Path) -> Ints:
+        """Return the paths (robots, steps) in the file; raises PlanError for one that is too large or no such table."""
         if answer.stat().st_size > MOST_BYTES:
             raise PlanError(f"the path file has {answer.stat().st_size} bytes, at most {MOST_BYTES} are read")
         try:

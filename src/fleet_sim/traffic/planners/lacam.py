@@ -91,6 +91,10 @@ class Lacam(Planner):
             return self._solved(problem)
 
     def _solved(self, problem: Problem) -> Ints:
+        """Return paths (robots, steps) of nodes, all to the goals and refined as set, or cut to the problem's window.
+
+        Raises PlanError where a goal cannot be reached, or where the time limit ends the search before a plan is found.
+        """
         late = time.monotonic() + problem.time_limit
         problem.require_ways()
         goals = apart(problem)
@@ -177,6 +181,10 @@ class PlaceSearch:
             here.untried.append(np.concatenate((fixed, [[robot, column]])))
 
     def _next(self, here: Visited, fixed: Ints) -> Ints | None:
+        """Return the next nodes of all robots, with some `fixed`, or None where the others cannot be placed.
+
+        Each call draws other numbers for robots that are equally urgent.
+        """
         self._count += 1
         then = np.empty(len(here.places), np.int64)
         found = next_places(

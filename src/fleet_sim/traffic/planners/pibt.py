@@ -93,6 +93,10 @@ class Pibt(Planner):
         return {"steps_planned": float(self._steps_planned)}
 
     def _run(self, problem: Problem, now: Ints, waited: Ints, count: int, *, to_end: bool) -> Ints:
+        """Return up to `count` steps (robots, steps) from the nodes `now`; with `to_end`, fewer where all arrive.
+
+        `waited` is how long each robot has not come on; it decides who goes first.
+        """
         # To the end, robots that nobody follows any more would only make detours.
         tables = self.network.tables if to_end else self.network.guided_tables(self.settings.against)
         tables.block(problem.blocked, problem.barred)

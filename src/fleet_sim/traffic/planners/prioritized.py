@@ -66,6 +66,10 @@ class Prioritized(Planner):
             return self._planned(problem)
 
     def _planned(self, problem: Problem) -> Ints:
+        """Return paths (robots, steps), planned one robot after the other; who has waited longest comes first.
+
+        Raises PlanError where a plan to the end is asked for and no order tried gives one.
+        """
         problem.require_ways()
         goals = problem.goals if problem.window else apart(problem)
         length = problem.window or self.settings.most_steps

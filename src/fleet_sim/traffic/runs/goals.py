@@ -84,6 +84,11 @@ class GoalGiver:
             self._send(robots, rows, self._network.cells[crew.table.goal[rows]])
 
     def _send(self, robots: Ints, rows: Ints, cells: Ints) -> None:
+        """Ask the tasks for the next goals of robots that arrived, and send those that get one.
+
+        `robots`, `rows` and `cells` are aligned: number, row and present cell of each. Raises InvalidValueError for a
+        goal cell on which no robot has room.
+        """
         goals = self._tasks.next(robots, cells)
         if self._recorder is not None:
             self._recorder.sent(robots, goals, self._tasks)

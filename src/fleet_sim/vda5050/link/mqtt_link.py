@@ -99,6 +99,7 @@ class MqttLink:
     # ---- the thread --------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        """Serve all connections in one thread until the link is closed, then say goodbye for every vehicle."""
         while not self._closing.is_set():
             self._connect_some(time.monotonic())
             for key, events in self._selector.select(self._pause()):
@@ -131,6 +132,7 @@ class MqttLink:
             self._register(connection)
 
     def _back_off(self, reason: str) -> None:
+        """Wait longer before the next attempt to connect, up to LAST_RETRY s; the reason is logged once."""
         if time.monotonic() < self._retry_at:
             # All connections break when a broker goes: that is one reason to wait.
             return
@@ -141,6 +143,7 @@ class MqttLink:
         self._retry_after = min(2.0 * self._retry_after, LAST_RETRY)
 
     def _serve(self, connection: VehicleConnection, events: int) -> None:
+        """Read and write what a connection is ready for; one that fails is closed, and the others go on."""
         client = connection.client
         try:
             if events & selectors.EVENT_READ:
@@ -185,6 +188,7 @@ class MqttLink:
         self._registered[key] = sock, connection, events
 
     def _send_waiting(self) -> None:
+        """Hand the waiting messages to their connections, oldest first; those without one are counted in `lost`."""
         now = time.time()
         for _ in range(len(self._waiting)):
             item = self._waiting.popleft()
@@ -198,6 +202,7 @@ class MqttLink:
                 self._register(connection)
 
     def _keep_only(self, identities: list[VehicleIdentity]) -> None:
+        """Close the connections of vehicles that are not in `identities`, and make those that are missing."""
         wanted = {identity.prefix: identity for identity in identities}
         for prefix in [prefix for prefix in self._connections if prefix not in wanted]:
             connection = self._connections.pop(prefix)

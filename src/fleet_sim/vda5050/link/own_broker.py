@@ -72,6 +72,7 @@ class OwnBroker:
             self._thread.join(timeout=10.0)
 
     def _run(self) -> None:
+        """Run the broker in this thread until it is stopped; what it raises is kept for whoever waits for it."""
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._serve())
@@ -82,6 +83,10 @@ class OwnBroker:
             self._loop.close()
 
     async def _serve(self) -> None:
+        """Serve until asked to stop, then end all connections, also those that come meanwhile.
+
+        Raises TimeoutError if they have not ended after CLOSE_TIMEOUT s.
+        """
         self._stop = asyncio.Event()
         broker = _Broker(
             {

@@ -93,6 +93,7 @@ class VehicleSession:
                 pilot.vehicle.wants_factsheet = pilot.vehicle.changed = True
 
     def _receive(self, identity: VehicleIdentity, topic: str, payload: bytes, retained: bool) -> None:
+        """Put a message into the inbox of the simulation, or count why it is refused; called by the link's thread."""
         reason, text = self._check(identity, topic, payload, retained)
         if reason:
             self.refused[reason] += 1

@@ -206,6 +206,7 @@ class GlRenderer:
         array.render()
 
     def _draw_shadows(self, clip: Float32s, shot: Shot, drawn: Drawn) -> None:
+        """Draw the shadows of all that is drawn, flat on the floor, all instances of a mesh in one call."""
         program = self._programs.shadow(shot.channels)
         set_uniform(program, "clip", clip)
         set_uniform(program, "eye", shot.position.astype(np.float32))
