@@ -29,6 +29,11 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
+def add_detail(parser: argparse._ActionsContainer, of: str, name: str, what: str, **options: Any) -> None:
+    """Add the option `name` that counts only with the option `of`, as its help says; `options` are argparse's."""
+    parser.add_argument(name, help=f"with {of}: {what}", **options)
+
+
 def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the options that say how many processes work, which `what` are, and where."""
     parser.add_argument("--processes", type=positive, metavar="N", help=f"{what} (default: one per processor)")

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 from typing import TYPE_CHECKING
 
+from fleet_sim.cli.arguments import add_detail
 from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.paths import resolve_config
 
@@ -25,14 +26,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.mcap",
         help="record the run; see `fleet-sim replay`, `fleet-sim film`, ros2 bag, Foxglove",
     )
-    parser.add_argument(
-        "--record-rate", type=float, metavar="HZ", help="with --record: samples per simulated second (default: 10)"
-    )
-    parser.add_argument(
-        "--record-sensors",
-        metavar="KINDS",
-        help="with --record: kinds of sensors whose readings are recorded, such as lidar,imu; or all",
-    )
+    rate, sensors = "samples per simulated second (default: 10)", "kinds of sensors whose readings are recorded"
+    add_detail(parser, "--record", "--record-rate", rate, type=float, metavar="HZ")
+    add_detail(parser, "--record", "--record-sensors", f"{sensors}, such as lidar,imu; or all", metavar="KINDS")
     parser.add_argument(
         "--record-inputs", metavar="FILE.jsonl", help="record all external input, to repeat the run without it"
     )

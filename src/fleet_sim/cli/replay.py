@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.cli.arguments import add_detail
 from fleet_sim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,13 +22,9 @@ def add(commands: Any) -> None:
     what.add_argument("--info", action="store_true", help="print its content (default)")
     what.add_argument("--publish", action="store_true", help="publish it on ROS topics, with /clock")
     what.add_argument("--repair", metavar="OUT.mcap", help="write the readable part to a new recording")
-    parser.add_argument(
-        "--speed",
-        type=float,
-        metavar="X",
-        help="with --publish: speed; 1 = as recorded (default), 0 = as fast as possible",
-    )
-    parser.add_argument("--start", type=float, metavar="SECONDS", help="with --publish: time to start at")
+    speed = "speed; 1 = as recorded (default), 0 = as fast as possible"
+    add_detail(parser, "--publish", "--speed", speed, type=float, metavar="X")
+    add_detail(parser, "--publish", "--start", "time to start at", type=float, metavar="SECONDS")
     parser.set_defaults(command=execute)
 
 

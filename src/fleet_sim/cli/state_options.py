@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from fleet_sim.cli.arguments import add_detail
 from fleet_sim.errors import ConfigError
 from fleet_sim.output import check_target
 
@@ -18,9 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options to the parser of `fleet-sim run`."""
     group = parser.add_argument_group("saved states")
     group.add_argument("--save-state", metavar="FILE", help="write the state to a file, at the end or at --at")
-    group.add_argument(
-        "--at", type=float, metavar="SECONDS", help="with --save-state: the simulated time to write it at"
-    )
+    add_detail(group, "--save-state", "--at", "the simulated time to write it at", type=float, metavar="SECONDS")
     group.add_argument(
         "--from-state",
         metavar="FILE",

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli.arguments import not_negative, positive
+from fleet_sim.cli.arguments import add_detail, not_negative, positive
 from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
@@ -36,17 +36,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of all random streams")
     parser.add_argument("--show", action="store_true", help="show the world in a window")
-    parser.add_argument(
-        "--speed", type=positive, metavar="N", help="with --show: steps per picture in the window (default: 1)"
-    )
-    parser.add_argument("--paused", action="store_true", help="with --show: start paused")
+    speed = "steps per picture in the window (default: 1)"
+    add_detail(parser, "--show", "--speed", speed, type=positive, metavar="N")
+    add_detail(parser, "--show", "--paused", "start paused", action="store_true")
     parser.add_argument("--record", metavar="FILE", help="record a GIF or a video (.gif, .mp4)")
-    parser.add_argument(
-        "--every",
-        type=positive,
-        metavar="N",
-        help=f"with --record: steps between recorded pictures (default: {FRAMES} pictures in all)",
-    )
+    every = f"steps between recorded pictures (default: {FRAMES} pictures in all)"
+    add_detail(parser, "--record", "--every", every, type=positive, metavar="N")
     parser.add_argument("--metrics", metavar="FILE", help="write the metrics of each step (.csv, .parquet)")
     parser.add_argument("--plot", metavar="FILE", help="plot the metrics (.png, .svg, .pdf)")
     parser.add_argument("--live", action="store_true", help="plot the metrics in a window during the run")
