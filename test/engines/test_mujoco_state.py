@@ -17,7 +17,7 @@ from fleet_sim import (
     SimulationParams,
 )
 from fleet_sim.errors import StateFileError
-from fleet_sim.mujoco.state import check_state, restore_state, state_of
+from fleet_sim.mujoco.state import MujocoState, check_state, restore_state, state_of
 
 XML = """<mujoco><option><flag sleep="enable"/></option><worldbody><geom type="plane" size="5 5 .1"/>
 <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
@@ -34,12 +34,13 @@ def test_trees_that_are_none_are_refused() -> None:
     # They sleep together: each is followed by the other.
     assert state.asleep.tolist() == [1, 0]
     check_state(bound, state)
+    vector, accelerations = state.vector, state.accelerations
     for wrong in ([1, 2], [1, 1], [1, -1], [-100, -100], [1]):
         with pytest.raises(StateFileError):
-            check_state(bound, state._replace(asleep=np.array(wrong)))
+            check_state(bound, MujocoState(vector, np.array(wrong), accelerations, ()))
     with pytest.raises(StateFileError):
-        check_state(bound, state._replace(waking=(2,)))
-    restore_state(bound, state._replace(waking=(0,)))
+        check_state(bound, MujocoState(vector, state.asleep, accelerations, (2,)))
+    restore_state(bound, MujocoState(vector, state.asleep, accelerations, (0,)))
     assert not bound.data.ntree_awake
     assert bound.waking == {0}
 

@@ -11,7 +11,7 @@ from fleet_sim.envs.single import WarehouseEnv
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
 
 
-def test_robots_that_follow_their_goals_deliver_crates() -> None:
+def test_robots_that_follow_their_goals_delivercrates() -> None:
     task = WarehouseTask(WarehouseParams(num_robots=3, num_obstacles=0, collision_reward=0.0))
     task.reset_world(0, np.random.default_rng(0))
     fetched = 0
@@ -19,7 +19,7 @@ def test_robots_that_follow_their_goals_deliver_crates() -> None:
         loaded = task.loaded.copy()
         outcome = task.step(task.simple_actions())
         fetched += int((task.loaded & ~loaded).sum())
-        carried = task.arena.world.parent[task._crates[task.loaded]]
+        carried = task.arena.world.parent[task.crates[task.loaded]]
         assert carried.tolist() == task.arena.robot_rows[task.loaded].tolist()
         assert not outcome.ended.any()
     delivered = int(task.delivered.sum())
@@ -31,7 +31,7 @@ def test_robots_that_follow_their_goals_deliver_crates() -> None:
 def test_a_carried_crate_rides_on_its_robot_and_stays_where_it_was_delivered() -> None:
     task = WarehouseTask(WarehouseParams(num_robots=1, num_obstacles=0))
     task.reset_world(0, np.random.default_rng(1))
-    world, crate, robot = task.arena.world, task._crates[0, 0], task.arena.robot_rows[0, 0]
+    world, crate, robot = task.arena.world, task.crates[0, 0], task.arena.robot_rows[0, 0]
     while not task.loaded.any():
         task.step(task.simple_actions())
     task.step(task.simple_actions())

@@ -24,10 +24,9 @@ def orders_of(sim: fs.MultiRobotSimulationCore) -> Orders:
 
 
 def run_until(watch: PodWatch, reached: Callable[[], bool], most: float = 400.0) -> None:
-    sim = watch.orders._world.clock
-    end = sim.time + most
+    end = watch.clock.time + most
     while not reached():
-        assert sim.time < end, "it does not happen"
+        assert watch.clock.time < end, "it does not happen"
         watch.step()
 
 

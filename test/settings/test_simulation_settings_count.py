@@ -104,7 +104,7 @@ def put_far_away(settings: dict[str, Any]) -> Any:
 def engine_is_eager(settings: dict[str, Any]) -> Any:
     sim = build(settings)
     sim.spawn(SimObjectSpawnParams(BOX, BOX))
-    return run(sim, 1)._mirror.client.connected
+    return run(sim, 1).view.connected
 
 
 def goes_back(settings: dict[str, Any]) -> Any:

@@ -32,6 +32,11 @@ def one_shape(kind: ShapeKind, sizes: list[float], position: list[float], orient
     return ShapeArrays(np.array([kind]), np.array([position]), unit, half, radius)
 
 
+def with_kind(shapes: ShapeArrays, kind: ShapeKind) -> ShapeArrays:
+    """Return shapes that are the same in all but their kind."""
+    return ShapeArrays(np.full(len(shapes.kinds), kind), *shapes[1:])
+
+
 def joined(*shapes: ShapeArrays) -> ShapeArrays:
     return ShapeArrays(*(np.concatenate(parts) for parts in zip(*shapes, strict=True)))
 
@@ -182,7 +187,7 @@ def test_crossed_boxes_overlap_although_no_corner_is_inside() -> None:
 def test_nothing_and_two_planes_are_infinitely_far() -> None:
     plane = one_shape(ShapeKind.PLANE, BOX_SIZES, [0.0, 0.0, 0.0], LEVEL)
     box = one_shape(ShapeKind.BOX, BOX_SIZES, [0.0, 0.0, 0.0], LEVEL)
-    nothing = box._replace(kinds=np.array([ShapeKind.NONE]))
+    nothing = with_kind(box, ShapeKind.NONE)
     distances, undecided_mask = distances_between(joined(plane, nothing, box), joined(plane, box, nothing))
     assert distances.tolist() == [np.inf] * 3 and not undecided_mask.any()
 
@@ -190,7 +195,7 @@ def test_nothing_and_two_planes_are_infinitely_far() -> None:
 @pytest.mark.parametrize("kind", [ShapeKind.MESH, ShapeKind.COMPOUND])
 def test_meshes_are_undecided(kind: ShapeKind) -> None:
     box = one_shape(ShapeKind.BOX, BOX_SIZES, [0.0, 0.0, 0.0], LEVEL)
-    distances, undecided_mask = distances_between(joined(box, box), joined(box, box._replace(kinds=np.array([kind]))))
+    distances, undecided_mask = distances_between(joined(box, box), joined(box, with_kind(box, kind)))
     assert undecided_mask.tolist() == [False, True] and np.isnan(distances[1])
 
 
@@ -199,5 +204,4 @@ def test_upright_means_turned_about_z_or_upside_down() -> None:
     box = one_shape(ShapeKind.BOX, BOX_SIZES, [0.0, 0.0, 0.0], LEVEL)
     boxes = joined(*[box] * 5).at(np.zeros((5, 3)), quaternions.from_eulers(eulers))
     assert upright_mask(boxes).tolist() == [True, True, True, False, False]
-    spheres = boxes._replace(kinds=np.full(5, ShapeKind.SPHERE))
-    assert upright_mask(spheres).all()
+    assert upright_mask(with_kind(boxes, ShapeKind.SPHERE)).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_type_hints
+
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
@@ -55,7 +57,7 @@ class Runs:
 
     @property
     def drivers(self) -> Drivers:
-        return Drivers(*(getattr(self.table, name) for name in Drivers._fields))
+        return Drivers(*(getattr(self.table, name) for name in get_type_hints(Drivers)))
 
     def append(self, paths: Ints, rows: Ints | None = None) -> None:
         self.graph.append(self.table, self.rows, self.rows if rows is None else rows, np.asarray(paths))

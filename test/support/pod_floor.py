@@ -71,6 +71,7 @@ class PodWatch:
     def __init__(self, sim: fs.MultiRobotSimulationCore) -> None:
         self.orders: Orders = sim.get_manager("orders")
         self._sim = sim
+        self.clock = sim.clock
         assert self.orders.pods is not None
         self._pods = [sim.get_object(name) for name in self.orders.pods.shelves.names]
         self._reach = float(np.hypot(0.325, 0.325))

@@ -84,10 +84,10 @@ def test_faster_skips_pictures_and_slower_comes_back() -> None:
     window = Script("shift_r shift_r", "", "shift_l", "shift_l", "")
     play(window)
     assert window.shown == [4, 8, 10, 11]
-    player = Player(small_world(), Script())
-    for _ in range(10):
-        player._faster()
-    assert player.steps_per_frame == 256
+    window = Script("shift_r " * 10, "")
+    player = Player(small_world(), window)
+    player.run()
+    assert player.steps_per_frame == 256 and window.shown == [256]
 
 
 def test_keys_that_steer_agents_mean_nothing_else() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites import Grid, Roadmap, Site, Zone, ZoneKind
 from fleet_sim.traffic import Network, Problem
+from fleet_sim.traffic.tables import DistanceTables
 
 
 def moves(network: Network) -> set[tuple[int, int]]:
@@ -70,13 +71,11 @@ def test_distances_keep_to_directions_and_need_more_than_small_numbers() -> None
 def test_tables_are_dropped_when_memory_ends_and_made_again() -> None:
     network = networks.grid_network()
     fresh = [network.distances(goal).tolist() for goal in range(len(network))]
-    small = networks.grid_network()
-    small.tables._most_memory = 3 * 2 * len(small)
-    small.tables.steps = small.tables._empty(np.int16)
-    assert len(small.tables.steps) == 3
-    assert [small.distances(goal).tolist() for goal in range(len(small))] == fresh
+    tables = DistanceTables(network.sources(), most_memory=3 * 2 * len(network))
+    assert len(tables.steps) == 3
+    assert [tables.to(goal).tolist() for goal in range(len(network))] == fresh
     with pytest.raises(InvalidValueError, match="distances to 4 goals"):
-        small.tables.rows_of(np.array([0, 1, 2, 3]))
+        tables.rows_of(np.array([0, 1, 2, 3]))
 
 
 def test_blocked_nodes_are_walked_out_of_and_never_through() -> None:

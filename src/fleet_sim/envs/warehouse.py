@@ -62,7 +62,8 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         self._orders: Ints = np.zeros((*self.shape, 2), np.int64)
         self._touched: Bools = np.zeros(self.shape, np.bool_)
         self._streams: list[np.random.Generator] = [np.random.default_rng(0) for _ in range(worlds)]
-        self._crates = self._spawn_crates()
+        self.crates: Rows = self._spawn_crates()
+        """Rows (W, R) of the crates, one for the order of each robot."""
 
     def _spawn_crates(self) -> Rows:
         shape = ShapeParams(shape_type="box", half_extents=(CRATE,) * 3, rgba_color=(0.72, 0.5, 0.26, 1.0))
@@ -125,17 +126,17 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         source = self.sources[order[0]]
         self.goals[world, robot] = source
         place = np.array([[*(source + self.arena.origins[world]), CRATE]])
-        row = self._crates[world, robot]
+        row = self.crates[world, robot]
         self.arena.world.place(np.array([row]), place, _UPRIGHT[None], preserve_velocity=False)
 
     def _take(self, world: int, robot: int) -> None:
-        crate, carrier = int(self._crates[world, robot]), int(self.arena.robot_rows[world, robot])
+        crate, carrier = int(self.crates[world, robot]), int(self.arena.robot_rows[world, robot])
         attachments.attach(self.arena.world, crate, carrier, _ON_TOP, _UPRIGHT)
         self.loaded[world, robot] = True
         self.goals[world, robot] = self.sinks[self._orders[world, robot, 1]]
 
     def _let_go(self, world: int, robot: int) -> None:
-        attachments.detach(self.arena.world, int(self._crates[world, robot]), dynamic=False)
+        attachments.detach(self.arena.world, int(self.crates[world, robot]), dynamic=False)
         self.loaded[world, robot] = False
 
     def draw_ground(self, canvas: ArenaCanvas, world: int) -> None:
@@ -150,6 +151,6 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         self._draw_crates(canvas, world, self.loaded[world])
 
     def _draw_crates(self, canvas: ArenaCanvas, world: int, mask: Bools) -> None:
-        places = self.arena.world.position[self._crates[world][mask], :2] - self.arena.origins[world]
+        places = self.arena.world.position[self.crates[world][mask], :2] - self.arena.origins[world]
         for place in places:
             canvas.line(place - [0.4 * CRATE, 0.0], place + [0.4 * CRATE, 0.0], 1.6 * CRATE, (150, 98, 44))
