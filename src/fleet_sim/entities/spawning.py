@@ -165,11 +165,7 @@ def _spawn(
     orientations: Floats,
     names: Sequence[str | None],
 ) -> Spawned:
-    """Spawn all runs at once, in the order of `positions` (N, 3) and `orientations` (N, 4) xyzw, or none of them.
-
-    Raises InvalidValueError for poses outside the world and DuplicateNameError for names. Whatever a sensor, a feature
-    or a plugin raises passes through after the rows were freed.
-    """
+    """Spawn all runs, in the order of `positions` (N, 3) in m and `orientations` (N, 4) xyzw; after an error, none."""
     check_extent(positions, world.extent, "pose")
     _use_features(world, runs, names)
     # Names are checked here and params before. Sensors and plugins may still fail: then the rows are freed again.

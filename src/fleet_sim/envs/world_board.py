@@ -110,7 +110,7 @@ class _Part:
     def _step(self, actions: Floats | None) -> dict[str, Any]:
         """Step the worlds of this process and return its results by the names of the board.
 
-        Without `actions` of its own it takes those on the board, at its rows.
+        Where there is a board, its rows of that have the actions, and `actions` is not used.
         """
         wanted = actions if self._board is None else self._board.actions[self._rows]
         seen, rewards, terminated, truncated, infos = self._envs.step(wanted)

@@ -131,7 +131,7 @@ def order_of(values: Mapping[str, Any]) -> VehicleOrder:
 
 
 def _node(values: Mapping[str, Any]) -> OrderNode:
-    """Return a node of an order from its checked fields; a node without a position has no x, y and map."""
+    """Return a node of an order from its checked fields; without a position its `x` is None."""
     node = OrderNode(
         values["nodeId"],
         values["sequenceId"],
