@@ -110,7 +110,9 @@ def _read(cls: type[T], data: object, where: Where) -> T:
     if isinstance(data, cls):
         return data
     if not isinstance(data, Mapping):
-        where.fail(f"must be {describe(cls, NO_RULES)}, got {shown(data)}")
+        # Who made an object of another class in Python looks for the name of the right one.
+        made = f"of the class {cls.__name__}, or " if dataclasses.is_dataclass(data) else ""
+        where.fail(f"must be {made}{describe(cls, NO_RULES)}, got {shown(data)}")
     fields, names = fields_of(cls), names_of(cls)
     values: dict[str, Any] = {}
     for key, value in data.items():

@@ -189,7 +189,7 @@ class PlaceSearch:
         then = np.empty(len(here.places), np.int64)
         found = next_places(
             self._planner._step.arrays(self._problem),
-            here.places,
+            here.places.copy(),  # the starts cannot be written to, which would be another form of the kernel
             Guidance(self._steps, self._rows, self._guides),
             here.order,
             fixed,

@@ -107,7 +107,7 @@ class Pibt(Planner):
         columns = np.empty((len(problem), count), np.int64)
         made = run_steps(
             self._step.arrays(problem),
-            now,
+            now.copy(),  # starts that cannot be written to would be another form of the kernel
             problem.goals,
             Guidance(tables.steps, rows, no_guides()),
             waited,
