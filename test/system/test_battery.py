@@ -6,8 +6,10 @@ import math
 from pathlib import Path
 
 from node_program import Client, running, running_scenario
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import BatteryState
 from shape_msgs.msg import SolidPrimitive
+from simulation_interfaces.srv import GetSimulatorFeatures
 from std_srvs.srv import SetBool
 
 from fleet_sim_msgs.srv import Delete, Spawn
@@ -62,11 +64,16 @@ def test_requests_are_answered_although_their_robot_goes_meanwhile(tmp_path: Pat
     # A step takes half a second, so that all requests wait for the same one.
     scenario = SCENARIO.replace("target_rtf: 5.0", "target_rtf: 0.1")
     with running_scenario(tmp_path, scenario) as (process, client):
-        asking = client.node.create_client(SetBool, "/amr/set_charging")
+        # All answers come at once, and by default a client keeps ten.
+        asking = client.node.create_client(SetBool, "/amr/set_charging", qos_profile=QoSProfile(depth=20))
         deleting = client.node.create_client(Delete, "/sim/delete")
         client.until(lambda: asking.service_is_ready() and deleting.service_is_ready(), "the services")
         assert charging(client, "amr", True).success
         asked = [asking.call_async(SetBool.Request(data=True)) for _ in range(12)]
+        # Requests that the node has not taken go with the service, as in ROS. In a turn of its executor it takes one of
+        # each service, so after as many answers of another service all of them are taken.
+        for _ in asked:
+            client.call(GetSimulatorFeatures, "/sim/get_simulator_features")
         asked.append(deleting.call_async(Delete.Request(names=["amr"])))
         client.until(lambda: all(future.done() for future in asked), "all answers")
         client.until(lambda: not asking.service_is_ready(), "the end of the robot's service")
