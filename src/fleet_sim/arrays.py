@@ -24,6 +24,13 @@ NO_ROWS: Rows = np.empty(0, np.int64)
 NO_ROWS.flags.writeable = False
 
 
+def span_of(indices: Ints) -> Ints | slice:
+    """Return a slice that selects what `indices` (N,) do, where they follow each other, else `indices`."""
+    if not len(indices) or (np.diff(indices) != 1).any():
+        return indices
+    return slice(int(indices[0]), int(indices[-1]) + 1)
+
+
 def as_floats(value: object, shape: tuple[int | None, ...], what: str) -> Floats:
     """Return `value` as a float64 array of `shape` (None matches any length), all finite.
 

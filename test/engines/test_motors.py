@@ -149,3 +149,52 @@ def test_where_they_cannot_act_they_are_refused(make_sim: Make, file: str) -> No
         agent.set_motors("c", max_force=1.0)
     with pytest.raises(fs.ConfigError, match="velocity_gain"):
         agent.set_motors(velocity_gain=-1.0)
+
+
+def test_robots_whose_joints_are_apart_move_as_alone(make_sim: Make, file: str) -> None:
+    def ends(*others: str) -> list[float]:
+        sim = make_sim(physics=True)
+        # What is removed leaves a gap between the joints of those that stay.
+        names = ["first", *others, "last"]
+        agents = {
+            name: spawn(sim, file, name=name, pose=fs.Pose.from_xyz(5.0 * place, 0.0, 0.0))
+            for place, name in enumerate(names)
+        }
+        for name in others:
+            sim.remove_object(agents[name])
+        first, last = agents["first"], agents["last"]
+        first.set_joints_targets({"a": 0.4, "b": -0.3})
+        last.set_joints_velocities({"a": 0.2, "b": -0.1})
+        for _ in range(10):
+            sim.step_once()
+        return [agent.get_joint_state(name)[0] for agent in (first, last) for name in "abc"]
+
+    alone = ends()
+    assert alone[:2] == pytest.approx([0.4, -0.3], abs=0.02)
+    assert alone[3:5] == pytest.approx([0.2, -0.1], abs=0.02)
+    assert ends("gone", "gone_too") == pytest.approx(alone, abs=1e-6)
+
+
+def test_what_rests_beside_moving_joints_can_be_put_elsewhere(make_sim: Make, file: str) -> None:
+    sim = make_sim(physics=True)
+    agent = spawn(sim, file)
+    cube = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+    crate = sim.spawn(fs.SimObjectSpawnParams(cube, cube, fs.Pose.from_xyz(5.0, 0.0, 0.1), mass=1.0))
+    for _ in range(30):
+        sim.step_once()
+    # The joints begin to move when the crate has come to rest, and are still on their way when it is moved.
+    agent.set_joints_targets({"a": 1.0})
+    for _ in range(3):
+        sim.step_once()
+    crate.set_pose(fs.Pose.from_xyz(6.0, 1.0, 1.0))
+    sim.step_once()
+    assert 0.0 < agent.get_joint_state("a")[0] < 0.9
+    pose = crate.get_pose()
+    assert (pose.x, pose.y) == pytest.approx((6.0, 1.0), abs=1e-4) and 0.9 < pose.z < 1.0
+    for _ in range(30):
+        sim.step_once()
+    assert crate.get_pose().z == pytest.approx(0.1, abs=0.005)
+    agent.set_joint_positions({"a": 0.0})
+    agent.stop_joints()
+    sim.step_once()
+    assert agent.get_joint_state("a")[0] == pytest.approx(0.0, abs=1e-3)

@@ -141,6 +141,8 @@ class Carrying(CollisionRule):
         """Return each carried row, paired with every row that carries it, directly or through others."""
         bodies = self._bodies
         below = np.flatnonzero((bodies.parent != NO_ROW) & bodies.alive)
+        if not len(below):
+            return NO_PAIRS
         above = bodies.parent[below]
         # Every carrier up the chain is listed: the engine knows pairs, not chains.
         pairs = [NO_PAIRS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows, span_of
 from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
@@ -37,6 +37,7 @@ class Bound:
         self.free: Rows = rows[place]
         self.free_q: Ints = compiled.free[:, 1][:, None] + np.arange(7)
         self.free_v: Ints = compiled.free[:, 2][:, None] + np.arange(6)
+        self.free_span = span_of(self.free_v.ravel())
         self.free_inertia: Floats = _inertias(compiled)
         """Masses and inertias (F, 6) that their velocities have."""
         self.seats: Rows = rows[compiled.seats[:, 0]]
@@ -55,6 +56,8 @@ class Bound:
 
     def take_waking(self) -> Ints:
         """Return the first velocity (K,) of each tree that is to wake up, which then need not be told again."""
+        if not self.waking:
+            return NO_ROWS
         trees = [tree for tree in self.waking if self.data.tree_asleep[tree] >= 0]
         self.waking.clear()
         return np.asarray(self.model.tree_dofadr[trees], np.int64)
@@ -216,19 +219,25 @@ class MujocoBodies:
         assert bound is not None
         data = bound.data
         now = np.concatenate((data.qpos[bound.free_q], data.qvel[bound.free_v]), axis=1)
-        self._read_free(now)
+        any_moved = self._read_free(now)
+        angles, speeds = data.qpos[bound.joint_q], data.qvel[bound.joint_v]
         if len(bound.slots):
-            joints, angles = world.joints, data.qpos[bound.joint_q]
+            joints = world.joints
             changed = bound.joint_row[angles != joints.position[bound.slots]]
-            joints.position[bound.slots], joints.velocity[bound.slots] = angles, data.qvel[bound.joint_v]
+            joints.position[bound.slots], joints.velocity[bound.slots] = angles, speeds
             joints.effort[bound.slots] = efforts
             world.touch_joints(changed if len(changed) < 2 else np.unique(changed))
-        self.note_read()
+        if any_moved:
+            self.note_read()
+        else:
+            # The columns of bodies are as they were noted the last time.
+            self._last = (*self._last[:-2], angles, speeds)
+            self._last_bytes = (*self._last_bytes[:-2], angles.tobytes(), speeds.tobytes())
         self._read = now
         return len(bound.dynamic)
 
-    def _read_free(self, now: Floats) -> None:
-        """Copy positions and velocities (F, 13) of free bodies to the columns."""
+    def _read_free(self, now: Floats) -> bool:
+        """Copy positions and velocities (F, 13) of free bodies to the columns; return False if none has changed."""
         world, bound = self._world, self.bound
         assert bound is not None
         rows = bound.free
@@ -237,7 +246,7 @@ class MujocoBodies:
             changed = np.flatnonzero((now.view(np.int64) != self._read.view(np.int64)).any(axis=1))
             rows, now = rows[changed], now[changed]
             if not len(rows):
-                return
+                return False
         positions, turns = now[:, :3], now[:, 3:7][:, _XYZW]
         # Of what only gets another speed, bounds need not be computed again.
         moved_mask = (positions != world.position[rows]).any(1) | (turns != world.orientation[rows]).any(1)
@@ -245,6 +254,7 @@ class MujocoBodies:
         world.velocity[rows] = now[:, 7:10]
         world.angular_velocity[rows] = quaternions.rotate(turns, now[:, 10:])
         world.touch(rows[moved_mask])
+        return True
 
     def note_read(self) -> None:
         """Note that the data has what the columns hold of dynamic rows."""

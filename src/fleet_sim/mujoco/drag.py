@@ -13,19 +13,18 @@ def drag(bound: Bound, dt: float) -> None:
     There a body at 1 m/s, or 1 rad/s, is slowed down twice as hard as in proportion, and a faster one harder still.
     Called between the velocities and the accelerations of a substep of `dt` s.
     """
-    data, at = bound.data, bound.free_v
-    velocities = data.qvel[at]
-    if not velocities.any():
+    data, at = bound.data, bound.free_span
+    moving = data.qvel[at]
+    if not moving.any():
         # All sleep.
         return
-    damping = bound.model.dof_damping[at]
+    # Of each body the linear and the angular velocity.
+    velocities = moving.reshape(-1, 2, 3)
+    damping = bound.model.dof_damping[at].reshape(-1, 2, 3)
     squares = velocities * velocities
     # Component by component, so that the sum is the same in company as alone.
-    linear = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2])
-    angular = np.sqrt(squares[:, 3] + squares[:, 4] + squares[:, 5])
-    speeds = np.empty_like(velocities)
-    speeds[:, :3], speeds[:, 3:] = linear[:, None], angular[:, None]
-    force = damping * velocities * speeds
+    speeds = np.sqrt(squares[:, :, 0] + squares[:, :, 1] + squares[:, :, 2])
+    force = (damping * velocities * speeds[:, :, None]).ravel()
     # Never more than what stops it within the substep.
-    most = np.abs(velocities) * bound.free_inertia / dt
+    most = np.abs(moving) * bound.free_inertia.ravel() / dt
     data.qfrc_passive[at] -= np.minimum(np.maximum(force, -most), most)

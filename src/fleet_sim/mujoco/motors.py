@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.arrays import Bools, Floats, Ints, span_of
 from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -14,23 +14,25 @@ from fleet_sim.mujoco.bodies import Bound
 
 
 class _Orders(NamedTuple):
-    """What the motors of all joints (J,) are to do during a step."""
+    """What the motors of all joints (J,) are to do during a step; no mask where it would hold none of them."""
 
     target: Floats
     command: Floats
     position_gain: Floats
     velocity_gain: Floats
     most: Floats
-    at_velocity: Bools
-    off: Bools
+    at_velocity: Bools | None
+    off: Bools | None
 
     def velocities(self, positions: Floats, speeds: Floats, dt: float) -> Floats:
         """Return the velocities (J,) to aim at in a substep that begins with these positions and velocities."""
         aims = self.position_gain * (self.target - positions) / dt + speeds - self.velocity_gain * speeds
         aims = np.minimum(np.maximum(aims, -self.most), self.most)
-        rates = speeds + self.velocity_gain * (self.command - speeds)
-        aims[self.at_velocity] = rates[self.at_velocity]
-        aims[self.off] = 0.0
+        if self.at_velocity is not None:
+            rates = speeds + self.velocity_gain * (self.command - speeds)
+            aims[self.at_velocity] = rates[self.at_velocity]
+        if self.off is not None:
+            aims[self.off] = 0.0
         return aims
 
 
@@ -54,6 +56,8 @@ class MujocoMotors:
         self._mimics = (joints.leader[bound.slots] != NO_ROW) & world.robots.mimics[bound.joint_row]
         self.efforts: Floats = np.zeros(len(own))
         """Forces (J,) of the motors in the last substep, in N or N m."""
+        # Of one robot they follow each other: slices give views, which are cheaper than copies.
+        self._slots, self._q, self._v = span_of(bound.slots), span_of(bound.joint_q), span_of(bound.joint_v)
         # Which joint each velocity of the model is of; those of free bodies have no friction, and are never asked for.
         self._joint_of_dof = np.zeros(bound.model.nv, np.int64)
         self._joint_of_dof[bound.joint_v] = np.arange(len(own))
@@ -68,17 +72,17 @@ class MujocoMotors:
     def prepare(self) -> None:
         """Set what stays during a step: the forces that motors have, and those that are commanded."""
         bound, joints = self._bound, self.world.joints
-        slots, data = bound.slots, bound.data
-        if not len(slots):
+        if not len(bound.slots):
             return
+        slots, data = self._slots, bound.data
         control, command = joints.control[slots], joints.command[slots]
-        forced = control == AT_FORCE
+        forced, at_velocity = control == AT_FORCE, control == AT_VELOCITY
         limits = np.minimum(joints.max_force[slots], joints.force_limit[slots])
         # The motors of followers are off: gears hold them to their leaders.
         off = forced | self._mimics
-        bound.model.dof_frictionloss[bound.joint_v] = np.where(off, self._friction, limits)
+        bound.model.dof_frictionloss[self._v] = np.where(off, self._friction, limits)
         self._commanded = np.where(forced & ~self._mimics, command, 0.0)
-        data.qfrc_applied[bound.joint_v] = self._commanded
+        data.qfrc_applied[self._v] = self._commanded
         joints.motor_behind[slots] = False
         self._orders = _Orders(
             joints.target[slots],
@@ -86,8 +90,8 @@ class MujocoMotors:
             joints.position_gain[slots],
             joints.velocity_gain[slots],
             joints.max_velocity[slots],
-            control == AT_VELOCITY,
-            off,
+            at_velocity if at_velocity.any() else None,
+            off if off.any() else None,
         )
 
     def aim(self, dt: float) -> None:
@@ -99,11 +103,12 @@ class MujocoMotors:
         # Constraints are in this order: of gears, of friction, of limits, of contacts. No tendon has friction here.
         first = int(data.ne)
         self._places = slice(first, first + int(data.nf))
-        found_from = data.efc_id[self._places].tobytes()
+        ids = data.efc_id[self._places]
+        found_from = ids.tobytes()
         if found_from != self._found_from:
-            self._found, self._found_from = self._joint_of_dof[data.efc_id[self._places]], found_from
-        speeds = data.qvel[bound.joint_v]
-        aims = self._orders.velocities(data.qpos[bound.joint_q], speeds, dt)
+            self._found, self._found_from = self._joint_of_dof[ids], found_from
+        speeds = data.qvel[self._v]
+        aims = self._orders.velocities(data.qpos[self._q], speeds, dt)
         data.efc_aref[self._places] = ((aims - speeds) / dt)[self._found]
 
     def measure(self) -> None:

@@ -38,6 +38,10 @@ class Movers:
         self._slots: Ints = np.empty(0, np.int64)
         self._driven: Rows = np.empty(0, np.int64)
         """Of the pieces: their rows (P,), the slots of the joints of these rows, and which pieces have velocities."""
+        self._driven_q: Ints = np.empty((0, 7), np.int64)
+        self._driven_v: Ints = np.empty((0, 6), np.int64)
+        self._there = b""
+        """Where the driven ones are by their columns, as the bytes of MuJoCo's positions; empty: not known."""
 
     def begin_step(self) -> None:
         """Note where all rows are: what was put elsewhere since the last step has not swept there."""
@@ -146,11 +150,12 @@ class Movers:
         """Put all that are driven exactly to where their columns say, at rest."""
         if not len(self._driven):
             return
-        data, pieces = bound.data, bound.compiled.pieces[self._driven]
-        places, speeds = pieces[:, 3][:, None] + np.arange(7), pieces[:, 4][:, None] + np.arange(6)
-        there = np.concatenate((self._positions[self._driven], self._turns[self._driven][:, _WXYZ]), axis=1)
+        if not self._there:
+            turns = self._turns[self._driven][:, _WXYZ]
+            self._there = np.concatenate((self._positions[self._driven], turns), axis=1).tobytes()
+        data = bound.data
         # Mostly they stand where they stood, and nothing touched them.
-        if data.qpos[places].tobytes() != there.tobytes() or data.qvel[speeds].any():
+        if data.qpos[self._driven_q].tobytes() != self._there or data.qvel[self._driven_v].any():
             self._write(self._driven, self._positions, self._turns)
 
     def standing(self, bound: Bound) -> Ints:
@@ -170,6 +175,7 @@ class Movers:
             return False
         self._last, self._seen = now, seen
         self._positions, self._turns = world.link_poses(rows, bound.compiled.pieces[:, 1])
+        self._there = b""
         return True
 
     def _go_on_with(self, bound: Bound) -> None:
@@ -180,6 +186,9 @@ class Movers:
         jointed = rows[(pieces[:, 1] != BASE) & (world.robots.joint_count[rows] > 0)]
         self._slots = world.joints.slots(world.robots, np.unique(jointed))
         self._driven = np.flatnonzero(pieces[:, 4] >= 0)
+        self._driven_q = pieces[self._driven, 3][:, None] + np.arange(7)
+        self._driven_v = pieces[self._driven, 4][:, None] + np.arange(6)
+        self._there = b""
 
     def _too_fast(self, before: Floats | None, dt: float) -> Bools:
         """Return which pieces (P,) are of robots whose joints were set to their positions, and not driven there."""

@@ -5,6 +5,7 @@ MuJoCo's own states leave out what sleeps: it would wake up, and the run would b
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,11 +38,17 @@ class MujocoState(NamedTuple):
 
 def state_of(bound: WithData) -> MujocoState:
     """Return the state, as copies."""
-    mujoco, data = mujoco_module(), bound.data
-    vector = np.empty(mujoco.mj_stateSize(bound.model, mujoco.mjtState.mjSTATE_INTEGRATION))
-    mujoco.mj_getState(bound.model, data, vector, mujoco.mjtState.mjSTATE_INTEGRATION)
+    mujoco, data, kind = mujoco_module(), bound.data, _integration()
+    vector = np.empty(mujoco.mj_stateSize(bound.model, kind))
+    mujoco.mj_getState(bound.model, data, vector, kind)
     accelerations = np.array((data.qacc, data.qacc_smooth))
     return MujocoState(vector, data.tree_asleep.astype(np.int64), accelerations, tuple(sorted(bound.waking)))
+
+
+@cache
+def _integration() -> int:
+    """Return MuJoCo's number of the state from which a step begins."""
+    return int(mujoco_module().mjtState.mjSTATE_INTEGRATION)
 
 
 def restore_state(bound: WithData, state: MujocoState) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
-
-import numpy as np
 
 from fleet_sim.errors import StateError
 from fleet_sim.mujoco.bodies import Bound, MujocoBodies
@@ -37,8 +36,7 @@ class Substeps:
 
     def awake(self, bound: Bound) -> bool:
         """Return whether anything moves, or may begin to."""
-        gravity = np.array_equal(bound.model.opt.gravity, self._bodies.gravity)
-        return bool(bound.data.ntree_awake or bound.waking or not gravity)
+        return bool(bound.data.ntree_awake or bound.waking or self._gravity_changed(bound))
 
     def run(self, bound: Bound, motors: MujocoMotors, count: int, dt: float) -> tuple[Bound, MujocoMotors]:
         """Make `count` substeps of `dt`; return the model and motors in use, others where memory had to grow."""
@@ -59,7 +57,7 @@ class Substeps:
     def _prepare(self, bound: Bound, dt: float) -> None:
         """Set what may have changed since the last step: time step, gravity, and what depends on both."""
         model = bound.model
-        if not np.array_equal(model.opt.gravity, self._bodies.gravity):
+        if self._gravity_changed(bound):
             model.opt.gravity[:] = self._bodies.gravity
             bound.wake(range(model.ntree))
         if bound.compiled.substep == dt:
@@ -70,16 +68,21 @@ class Substeps:
         for solref in (model.jnt_solref, model.eq_solref):
             solref[:, 0], solref[:, 1] = 2.0 * dt, 1.0
 
+    def _gravity_changed(self, bound: Bound) -> bool:
+        return tuple(bound.model.opt.gravity.tolist()) != tuple(self._bodies.gravity)
+
     def _substep(self, bound: Bound, motors: MujocoMotors, dt: float) -> bool:
         """Make one substep; return False if there was too little memory for its contacts."""
         mujoco, model, data = mujoco_module(), bound.model, bound.data
         full = _left_out(data)
         try:
             waking = bound.take_waking()
-            # MuJoCo wakes up what a force acts on, however little.
-            data.qfrc_applied[waking] = _LEAST_FORCE
+            if len(waking):
+                # MuJoCo wakes up what a force acts on, however little.
+                data.qfrc_applied[waking] = _LEAST_FORCE
             mujoco.mj_fwdPosition(model, data)
-            data.qfrc_applied[waking] = 0.0
+            if len(waking):
+                data.qfrc_applied[waking] = 0.0
             if mix_surfaces(bound):
                 # The constraints again, now of these contacts.
                 mujoco.mj_makeConstraint(model, data)
@@ -110,5 +113,13 @@ class Substeps:
 
 def _left_out(data: Any) -> int:
     """Return how often MuJoCo had no room for contacts or constraints."""
-    kinds, numbers = mujoco_module().mjtWarning, data.warning.number
-    return int(numbers[kinds.mjWARN_CONTACTFULL]) + int(numbers[kinds.mjWARN_CNSTRFULL])
+    contacts, constraints = _kinds_of_lack()
+    numbers = data.warning.number
+    return int(numbers[contacts]) + int(numbers[constraints])
+
+
+@cache
+def _kinds_of_lack() -> tuple[int, int]:
+    """Return the numbers of MuJoCo's warnings that there was no room for contacts, or for constraints."""
+    kinds = mujoco_module().mjtWarning
+    return int(kinds.mjWARN_CONTACTFULL), int(kinds.mjWARN_CNSTRFULL)
