@@ -117,6 +117,11 @@ def solve_definite(matrices: Floats, vectors: Floats) -> Floats:
     The matrices must be symmetric and positive definite: then elimination needs no pivoting.
     """
     size = len(vectors)
+    if vectors.shape[1] == 1:
+        alone = _solved_alone(matrices[:, :, 0].tolist(), vectors[:, 0].tolist())
+        if alone is not None:
+            vectors[:, 0] = alone
+            return vectors
     # A loop over at most six unknowns; each line computes for all robots.
     for pivot in range(size - 1):
         factors = matrices[pivot + 1 :, pivot] / matrices[pivot, pivot]
@@ -127,3 +132,27 @@ def solve_definite(matrices: Floats, vectors: Floats) -> Floats:
         if pivot:
             vectors[:pivot] -= matrices[:pivot, pivot] * vectors[pivot]
     return vectors
+
+
+def _solved_alone(matrix: list[list[float]], vector: list[float]) -> list[float] | None:
+    """Return what `solve_definite` does of one robot, bit for bit; None where it would divide by zero.
+
+    With so few numbers, NumPy's calls take several times as long as the arithmetic.
+    """
+    size = len(vector)
+    try:
+        for pivot in range(size - 1):
+            row = matrix[pivot]
+            for below in range(pivot + 1, size):
+                lower = matrix[below]
+                factor = lower[pivot] / row[pivot]
+                for column in range(pivot + 1, size):
+                    lower[column] -= factor * row[column]
+                vector[below] -= factor * vector[pivot]
+        for pivot in range(size - 1, -1, -1):
+            vector[pivot] /= matrix[pivot][pivot]
+            for above in range(pivot):
+                vector[above] -= matrix[above][pivot] * vector[pivot]
+    except ZeroDivisionError:
+        return None
+    return vector
