@@ -49,7 +49,10 @@ def test_hostile_requests_are_refused_and_the_node_answers_on(client: Client) ->
     far.pose.position.x = 1e155
     assert "position" in spawn(client, shape=BOX, pose=far).message
     odd = Parameter(name="target_rtf", value=ParameterValue(type=255))
-    client.call(SetParameters, "/fleet_sim/set_parameters", SetParameters.Request(parameters=[odd]))
+    # rclpy raises for this type where it is called, and sends no answer.
+    parameters = client.node.create_client(SetParameters, "/fleet_sim/set_parameters")
+    client.until(parameters.service_is_ready, "the service of the parameters")
+    parameters.call_async(SetParameters.Request(parameters=[odd]))
     assert list(client.call(List, "/sim/list", List.Request()).names) == ["robot_0", "robot_1"]
     assert spawn(client, shape=BOX).success
 
