@@ -18,6 +18,8 @@ def local_ray() -> Iterator[str]:
     """Begin a cluster, yield its address and end it."""
     import ray
 
+    # Whatever a test before in this process was connected to.
+    ray.shutdown()
     # A cluster of its own, whatever else runs here; two, as workers of Ray wait for a processor of their own.
     ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield "auto"

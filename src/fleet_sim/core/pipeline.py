@@ -145,12 +145,13 @@ class Pipeline:
         world = self._world
         if world.in_step:
             raise StateError("step_once() was called from inside a step; let the running step end first")
-        world.in_step = True
         order, read_clock = self._order, perf_counter
         self._timed = self._systems
         ends = self._ends = [0.0] * len(order)
         begin = self._begin = read_clock()
         try:
+            # Not before `try`: Ctrl-C in between would leave a world that can never be closed.
+            world.in_step = True
             for wanted, turn in order:
                 if wanted is None or wanted():
                     place, run, self.phase = turn

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.output import check_target, load_parquet, part_of, refusals, replacing
+from fleet_sim.output import check_target, load_parquet, part_of, refusals, replacing, uninterrupted
 from fleet_sim.settings import setting
 from fleet_sim.swarm.parameters import Configured, documented, file_setting
 from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
@@ -57,10 +57,10 @@ class MetricTable(Configured, Subscriber):
             self._flush()
 
     def _flush(self) -> None:
-        # Emptied before writing: after a failure the same lines are not written twice.
-        lines, self._lines = self._lines, []
-        if lines:
-            with refusals(self.path):
+        with uninterrupted(), refusals(self.path):
+            # Emptied before writing: after a failure the same lines are not written twice.
+            lines, self._lines = self._lines, []
+            if lines:
                 self._sink.write(self._names, lines)
 
     def close(self) -> None:
