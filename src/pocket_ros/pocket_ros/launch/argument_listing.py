@@ -1,6 +1,7 @@
 """The arguments of a launch description, as `--show-args` prints them."""
 
 from .launch_description import LaunchDescription
+from .utilities.substitutions import describe_substitutions
 
 
 def print_arguments_of_launch_description(launch_description: LaunchDescription) -> None:
@@ -13,4 +14,4 @@ def print_arguments_of_launch_description(launch_description: LaunchDescription)
         print(f"\n    '{argument.name}':")
         print("\n".join("        " + line for line in argument.description.splitlines()))
         if argument.default_value is not None:
-            print(f"        (default: {' + '.join(part.describe() for part in argument.default_value)})")
+            print(f"        (default: {describe_substitutions(argument.default_value)})")

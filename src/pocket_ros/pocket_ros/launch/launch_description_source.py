@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .launch_description import LaunchDescription
 from .some_substitutions_type import SomeSubstitutionsType
 from .utilities import normalize_to_list_of_substitutions, perform_substitutions
+from .utilities.substitutions import describe_substitutions
 
 if TYPE_CHECKING:
     from .launch_context import LaunchContext
@@ -32,7 +33,7 @@ class LaunchDescriptionSource:
         """The file, or how it would be found before it has been loaded."""
         if self._expanded is not None:
             return self._expanded
-        return " + ".join(part.describe() for part in self._location)
+        return describe_substitutions(self._location)
 
     def try_get_launch_description_without_context(self) -> LaunchDescription | None:
         """The description where its location needs no launch to be known, else None."""

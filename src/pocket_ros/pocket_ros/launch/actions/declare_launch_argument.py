@@ -13,6 +13,7 @@ from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEnti
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.substitutions import describe_substitutions
 
 if TYPE_CHECKING:
     from ..frontend.parser import Parser
@@ -100,9 +101,7 @@ class DeclareLaunchArgument(Action):
         return self._choices
 
     def describe(self) -> str:
-        default = (
-            "" if self._default is None else f", default={' + '.join(p.describe() for p in self._default)}"
-        )
+        default = "" if self._default is None else f", default={describe_substitutions(self._default)}"
         return f"DeclareLaunchArgument('{self._name}'{default})"
 
     def find_declared_arguments(self, chain: list[LaunchDescriptionEntity], found: DeclaredArguments) -> bool:

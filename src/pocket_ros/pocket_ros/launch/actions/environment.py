@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action, Parsed
-from ..frontend.attributes import optional_texts, texts
+from ..frontend.attributes import optional_texts
 from ..frontend.expose import expose_action
 from ..launch_context import LaunchContext
 from ..launch_description_entity import LaunchDescriptionEntity
@@ -17,48 +17,16 @@ from ..utilities import normalize_to_list_of_substitutions, perform_substitution
 from ..utilities.substitutions import perform_mapping
 from ..utilities.type_utils import perform_bool
 from .context_action import ContextAction
+from .text_action import NameAction, ValueAction
 
 if TYPE_CHECKING:
     from ..frontend.entity import Entity
     from ..frontend.parser import Parser
 
 
-class _OfVariable(Action):
-    def __init__(self, name: SomeSubstitutionsType, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._name = normalize_to_list_of_substitutions(name)
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `name` says."""
-        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "name")
-
-    @property
-    def name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._name
-
-    def describe(self) -> str:
-        return f"{type(self).__name__}({' + '.join(part.describe() for part in self._name)})"
-
-
 @expose_action("set_env")
-class SetEnvironmentVariable(_OfVariable):
+class SetEnvironmentVariable(ValueAction):
     """Sets a variable."""
-
-    def __init__(self, name: SomeSubstitutionsType, value: SomeSubstitutionsType, **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
-        self._value = normalize_to_list_of_substitutions(value)
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `name` and `value` say."""
-        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "value")
-
-    @property
-    def value(self) -> list[Substitution]:
-        """The value, as substitutions."""
-        return self._value
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         value = perform_substitutions(context, self._value)
@@ -67,7 +35,7 @@ class SetEnvironmentVariable(_OfVariable):
 
 
 @expose_action("unset_env")
-class UnsetEnvironmentVariable(_OfVariable):
+class UnsetEnvironmentVariable(NameAction):
     """Removes a variable, if it is set."""
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
@@ -76,7 +44,7 @@ class UnsetEnvironmentVariable(_OfVariable):
 
 
 @expose_action("append_env")
-class AppendEnvironmentVariable(_OfVariable):
+class AppendEnvironmentVariable(ValueAction):
     """Adds to a variable that is a list, at its end or, with `prepend`, at its front."""
 
     def __init__(
@@ -87,24 +55,18 @@ class AppendEnvironmentVariable(_OfVariable):
         separator: SomeSubstitutionsType = os.pathsep,
         **kwargs: Any,
     ) -> None:
-        super().__init__(name, **kwargs)
-        self._value = normalize_to_list_of_substitutions(value)
+        super().__init__(name, value, **kwargs)
         self._prepend = prepend if isinstance(prepend, bool) else normalize_to_list_of_substitutions(prepend)
         self._separator = normalize_to_list_of_substitutions(separator)
 
     @classmethod
     def parse(cls, entity: Entity, parser: Parser) -> Parsed:
         """What `name`, `value`, `prepend` and `separator` say."""
-        arguments = super().parse(entity, parser)[1] | texts(entity, parser, "value")
+        arguments = super().parse(entity, parser)[1]
         prepend = entity.get_attr("prepend", data_type=bool, optional=True)
         if prepend is not None:
             arguments["prepend"] = parser.parse_if_substitutions(prepend)
         return cls, arguments | optional_texts(entity, parser, "separator")
-
-    @property
-    def value(self) -> list[Substitution]:
-        """What is added, as substitutions."""
-        return self._value
 
     @property
     def prepend(self) -> bool | list[Substitution]:

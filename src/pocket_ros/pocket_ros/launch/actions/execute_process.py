@@ -13,6 +13,7 @@ from ..frontend.expose import expose_action
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import Substitution
 from ..utilities.embedded import split_embedded
+from ..utilities.substitutions import describe_substitutions
 from .execute_local import ExecuteLocal
 from .shutdown_action import Shutdown
 
@@ -105,7 +106,7 @@ class ExecuteProcess(ExecuteLocal):
 
     def describe(self) -> str:
         def text(part: list[Substitution]) -> str:
-            return " + ".join(sub.describe() for sub in part)
+            return describe_substitutions(part)
 
         return f"ExecuteProcess(cmd=[{', '.join(text(part) for part in self.process_description.cmd)}])"
 

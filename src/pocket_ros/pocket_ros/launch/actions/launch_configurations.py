@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..action import Action, Parsed
-from ..frontend.attributes import pairs, texts
+from ..frontend.attributes import pairs
 from ..frontend.expose import expose_action
 from ..launch_context import LaunchContext
 from ..launch_description_entity import DeclaredArguments, LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import Substitution
-from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities import perform_substitutions
 from ..utilities.substitutions import perform_mapping
 from .context_action import ContextAction
+from .text_action import NameAction, ValueAction
 
 if TYPE_CHECKING:
     from ..frontend.entity import Entity
@@ -22,31 +22,8 @@ if TYPE_CHECKING:
 
 
 @expose_action("let")
-class SetLaunchConfiguration(Action):
+class SetLaunchConfiguration(ValueAction):
     """Sets a launch configuration."""
-
-    def __init__(self, name: SomeSubstitutionsType, value: SomeSubstitutionsType, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._name = normalize_to_list_of_substitutions(name)
-        self._value = normalize_to_list_of_substitutions(value)
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `name` and `value` say."""
-        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "name", "value")
-
-    @property
-    def name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._name
-
-    @property
-    def value(self) -> list[Substitution]:
-        """The value, as substitutions."""
-        return self._value
-
-    def describe(self) -> str:
-        return f"SetLaunchConfiguration({' + '.join(p.describe() for p in self._name)})"
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         name = perform_substitutions(context, self._name)
@@ -55,22 +32,8 @@ class SetLaunchConfiguration(Action):
 
 
 @expose_action("unset_let")
-class UnsetLaunchConfiguration(Action):
+class UnsetLaunchConfiguration(NameAction):
     """Removes a launch configuration, if it is set."""
-
-    def __init__(self, name: SomeSubstitutionsType, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._name = normalize_to_list_of_substitutions(name)
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `name` says."""
-        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "name")
-
-    @property
-    def name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._name
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         context.launch_configurations.pop(perform_substitutions(context, self._name), None)

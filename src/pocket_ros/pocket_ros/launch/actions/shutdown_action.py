@@ -12,6 +12,7 @@ from ..frontend.expose import expose_action
 from ..launch_description_entity import LaunchDescriptionEntity
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.substitutions import describe_substitutions
 from .emit_event import EmitEvent
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Shutdown(EmitEvent):
 
     def __init__(self, *, reason: SomeSubstitutionsType = "reason not given", **kwargs: Any) -> None:
         self._reason = normalize_to_list_of_substitutions(reason)
-        told = reason if isinstance(reason, str) else " + ".join(part.describe() for part in self._reason)
+        told = reason if isinstance(reason, str) else describe_substitutions(self._reason)
         super().__init__(event=ShutdownEvent(reason=told), **kwargs)
 
     @classmethod

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..condition import Condition
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..utilities import normalize_to_list_of_substitutions
+from ..utilities.substitutions import describe_substitutions
 from .evaluate_condition_expression import evaluate_condition_expression
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class IfCondition(Condition):
         return evaluate_condition_expression(context, self._expression)
 
     def describe(self) -> str:
-        return f"{type(self).__name__}({' + '.join(part.describe() for part in self._expression)})"
+        return f"{type(self).__name__}({describe_substitutions(self._expression)})"
 
 
 class UnlessCondition(IfCondition):

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..action import Action
 from ..events.events import ExecutionComplete
-from ..some_entities_type import SomeEntitiesType
-from .on_action_event_base import OnActionEventBase
-
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
+from .on_event_of_class import Answer, OnEventOfClass, Target
 
 
-class OnExecutionComplete(OnActionEventBase):
+class OnExecutionComplete(OnEventOfClass):
     """Answers the completion of an action."""
+
+    _ros_event_class = ExecutionComplete
+    _ros_action_class = Action
 
     def __init__(
         self,
         *,
-        target_action: Action | Callable[[Any], bool] | None = None,
-        on_completion: SomeEntitiesType
-        | Callable[[ExecutionComplete, LaunchContext], SomeEntitiesType | None]
-        | None,
+        target_action: Target = None,
+        on_completion: Answer[ExecutionComplete],
         handle_once: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            action_matcher=target_action,
-            on_event=on_completion,
-            target_event_cls=ExecutionComplete,
-            target_action_cls=Action,
-            handle_once=handle_once,
-            **kwargs,
-        )
+        super().__init__(target_action, on_completion, handle_once=handle_once, **kwargs)

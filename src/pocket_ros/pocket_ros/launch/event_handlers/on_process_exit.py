@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..action import Action
 from ..actions.execute_local import ExecuteLocal
 from ..events.process.events import ProcessExited
-from ..some_entities_type import SomeEntitiesType
-from .on_action_event_base import OnActionEventBase
-
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
+from .on_event_of_class import Answer, OnEventOfClass, Target
 
 
-class OnProcessExit(OnActionEventBase):
+class OnProcessExit(OnEventOfClass):
     """Answers the end of a process."""
+
+    _ros_event_class = ProcessExited
+    _ros_action_class = ExecuteLocal
 
     def __init__(
         self,
         *,
-        target_action: Action | Callable[[Any], bool] | None = None,
-        on_exit: SomeEntitiesType | Callable[[ProcessExited, LaunchContext], SomeEntitiesType | None] | None,
+        target_action: Target = None,
+        on_exit: Answer[ProcessExited],
         handle_once: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            action_matcher=target_action,
-            on_event=on_exit,
-            target_event_cls=ProcessExited,
-            target_action_cls=ExecuteLocal,
-            handle_once=handle_once,
-            **kwargs,
-        )
+        super().__init__(target_action, on_exit, handle_once=handle_once, **kwargs)

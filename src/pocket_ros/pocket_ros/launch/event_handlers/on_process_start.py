@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..action import Action
 from ..actions.execute_local import ExecuteLocal
 from ..events.process.events import ProcessStarted
-from ..some_entities_type import SomeEntitiesType
-from .on_action_event_base import OnActionEventBase
-
-if TYPE_CHECKING:
-    from ..launch_context import LaunchContext
+from .on_event_of_class import Answer, OnEventOfClass, Target
 
 
-class OnProcessStart(OnActionEventBase):
+class OnProcessStart(OnEventOfClass):
     """Answers the start of a process."""
+
+    _ros_event_class = ProcessStarted
+    _ros_action_class = ExecuteLocal
 
     def __init__(
         self,
         *,
-        target_action: Action | Callable[[Any], bool] | None = None,
-        on_start: SomeEntitiesType
-        | Callable[[ProcessStarted, LaunchContext], SomeEntitiesType | None]
-        | None,
+        target_action: Target = None,
+        on_start: Answer[ProcessStarted],
         handle_once: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            action_matcher=target_action,
-            on_event=on_start,
-            target_event_cls=ProcessStarted,
-            target_action_cls=ExecuteLocal,
-            handle_once=handle_once,
-            **kwargs,
-        )
+        super().__init__(target_action, on_start, handle_once=handle_once, **kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ...module_places import not_covered
 from ..substitution import Substitution
 from ..substitutions.text_substitution import TextSubstitution
 from ..utilities.embedded import Call, Part, parse_embedded
@@ -54,10 +55,9 @@ def _parse_one(value: Any) -> Any:
     return found
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("ExtractSubstitution", "get_grammar_path"):
-        raise NotImplementedError(
-            f"launch.frontend.parse_substitution.{name} is not covered by pocket_ros, which reads text "
-            "without a grammar file; a full ROS 2 has it"
-        )
-    raise AttributeError(f"module 'launch.frontend.parse_substitution' has no attribute '{name}'")
+__getattr__ = not_covered(
+    "launch.frontend.parse_substitution",
+    "ExtractSubstitution",
+    "get_grammar_path",
+    hint="; here text is read without a grammar file",
+)

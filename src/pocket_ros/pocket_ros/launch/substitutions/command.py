@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..frontend.expose import expose_substitution, take_words
+from ..frontend.expose import expose_substitution
+from ..frontend.substitution_of_words import SubstitutionOfWords, Words
 from ..logging import get_logger
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import ParsedSubstitution, Substitution
+from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -19,21 +19,18 @@ if TYPE_CHECKING:
 
 
 @expose_substitution("command")
-class Command(Substitution):
+class Command(SubstitutionOfWords):
     """What a command writes to standard output.
 
     `on_stderr` says what text on standard error means: `fail`, `ignore`, `warn` or `capture` (it is added).
     Raises SubstitutionFailure when the command cannot be started, when it fails, and by `fail`.
     """
 
+    _ros_words = Words("command", ("command", "on_stderr"), optional=1, described="Command")
+
     def __init__(self, command: SomeSubstitutionsType, *, on_stderr: SomeSubstitutionsType = "fail") -> None:
         self._command = normalize_to_list_of_substitutions(command)
         self._on_stderr = normalize_to_list_of_substitutions(on_stderr)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(command …)`."""
-        return cls, take_words(data, "command", "command", "on_stderr", optional=1)
 
     @property
     def command(self) -> list[Substitution]:
@@ -44,9 +41,6 @@ class Command(Substitution):
     def on_stderr(self) -> list[Substitution]:
         """What text on standard error means, as substitutions."""
         return self._on_stderr
-
-    def describe(self) -> str:
-        return f"Command({' + '.join(part.describe() for part in self._command)})"
 
     def perform(self, context: LaunchContext) -> str:
         command = perform_substitutions(context, self._command)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..frontend.expose import expose_substitution, take_words
+from ..frontend.expose import expose_substitution
+from ..frontend.substitution_of_words import SubstitutionOfWords, Words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import ParsedSubstitution, Substitution
+from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -17,22 +17,19 @@ if TYPE_CHECKING:
 
 
 @expose_substitution("env")
-class EnvironmentVariable(Substitution):
+class EnvironmentVariable(SubstitutionOfWords):
     """The value of an environment variable.
 
     Raises SubstitutionFailure when it is not set and there is no default.
     """
+
+    _ros_words = Words("env", ("name", "default_value"), optional=1, described="EnvVar")
 
     def __init__(
         self, name: SomeSubstitutionsType, *, default_value: SomeSubstitutionsType | None = None
     ) -> None:
         self._name = normalize_to_list_of_substitutions(name)
         self._default = None if default_value is None else normalize_to_list_of_substitutions(default_value)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(env …)`."""
-        return cls, take_words(data, "env", "name", "default_value", optional=1)
 
     @property
     def name(self) -> list[Substitution]:
@@ -43,9 +40,6 @@ class EnvironmentVariable(Substitution):
     def default_value(self) -> list[Substitution] | None:
         """The default, as substitutions."""
         return self._default
-
-    def describe(self) -> str:
-        return f"EnvVar({' + '.join(part.describe() for part in self._name)})"
 
     def perform(self, context: LaunchContext) -> str:
         name = perform_substitutions(context, self._name)

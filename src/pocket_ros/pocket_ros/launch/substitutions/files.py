@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..frontend.expose import expose_substitution, take_words
+from ..frontend.expose import expose_substitution
+from ..frontend.substitution_of_words import SubstitutionOfWords, Words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import ParsedSubstitution, Substitution
+from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.substitutions import describe_substitutions
 from .substitution_failure import SubstitutionFailure
 
 if TYPE_CHECKING:
@@ -38,31 +39,25 @@ class PathJoinSubstitution(Substitution):
         return PathJoinSubstitution([*self._parts, other])
 
     def describe(self) -> str:
-        return "PathJoin(" + ", ".join(" + ".join(s.describe() for s in part) for part in self._parts) + ")"
+        return "PathJoin(" + ", ".join(describe_substitutions(part) for part in self._parts) + ")"
 
     def perform(self, context: LaunchContext) -> str:
         return os.path.join(*(perform_substitutions(context, part) for part in self._parts))
 
 
 @expose_substitution("file-content")
-class FileContent(Substitution):
+class FileContent(SubstitutionOfWords):
     """The text of a file. Raises SubstitutionFailure when it cannot be read."""
+
+    _ros_words = Words("file-content", ("path",), described="FileContent")
 
     def __init__(self, path: SomeSubstitutionsType) -> None:
         self._path = normalize_to_list_of_substitutions(path)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(file-content …)`."""
-        return cls, take_words(data, "file-content", "path")
 
     @property
     def path(self) -> list[Substitution]:
         """The path, as substitutions."""
         return self._path
-
-    def describe(self) -> str:
-        return f"FileContent({' + '.join(part.describe() for part in self._path)})"
 
     def perform(self, context: LaunchContext) -> str:
         path = perform_substitutions(context, self._path)
@@ -74,24 +69,18 @@ class FileContent(Substitution):
 
 
 @expose_substitution("find-exec")
-class FindExecutable(Substitution):
+class FindExecutable(SubstitutionOfWords):
     """The full path of an executable on `PATH`. Raises SubstitutionFailure when there is none."""
+
+    _ros_words = Words("find-exec", ("name",), described="FindExec")
 
     def __init__(self, *, name: SomeSubstitutionsType) -> None:
         self._name = normalize_to_list_of_substitutions(name)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(find-exec …)`."""
-        return cls, take_words(data, "find-exec", "name")
 
     @property
     def name(self) -> list[Substitution]:
         """The name, as substitutions."""
         return self._name
-
-    def describe(self) -> str:
-        return f"FindExec({' + '.join(part.describe() for part in self._name)})"
 
     def perform(self, context: LaunchContext) -> str:
         name = perform_substitutions(context, self._name)
@@ -103,13 +92,10 @@ class FindExecutable(Substitution):
 
 @expose_substitution("launch_log_dir")
 @expose_substitution("log_dir")
-class LaunchLogDir(Substitution):
+class LaunchLogDir(SubstitutionOfWords):
     """The folder of this launch's log files."""
 
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(launch_log_dir …)`."""
-        return cls, take_words(data, "launch_log_dir")
+    _ros_words = Words("launch_log_dir")
 
     def perform(self, context: LaunchContext) -> str:
         from ..logging import launch_config
@@ -117,7 +103,7 @@ class LaunchLogDir(Substitution):
         return launch_config.log_dir
 
 
-class _OfThisFile(Substitution):
+class _OfThisFile(SubstitutionOfWords):
     local = ""
 
     def perform(self, context: LaunchContext) -> str:
@@ -131,21 +117,13 @@ class _OfThisFile(Substitution):
 class ThisLaunchFile(_OfThisFile):
     """The path of the launch file it stands in. Raises SubstitutionFailure outside of one."""
 
+    _ros_words = Words("filename")
     local = "current_launch_file_path"
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(filename …)`."""
-        return cls, take_words(data, "filename")
 
 
 @expose_substitution("dirname")
 class ThisLaunchFileDir(_OfThisFile):
     """The folder of the launch file it stands in. Raises SubstitutionFailure outside of one."""
 
+    _ros_words = Words("dirname")
     local = "current_launch_file_directory"
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(dirname …)`."""
-        return cls, take_words(data, "dirname")

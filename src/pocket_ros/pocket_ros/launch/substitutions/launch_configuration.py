@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..frontend.expose import expose_substitution, take_words
+from ..frontend.expose import expose_substitution
+from ..frontend.substitution_of_words import SubstitutionOfWords, Words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import ParsedSubstitution, Substitution
+from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 
 @expose_substitution("var")
-class LaunchConfiguration(Substitution):
+class LaunchConfiguration(SubstitutionOfWords):
     """The value of a launch configuration, or the default where it is not set.
 
     Raises SubstitutionFailure when it is not set and there is no default.
     """
+
+    _ros_words = Words("var", ("variable_name", "default"), optional=1, described="LaunchConfig")
 
     def __init__(self, variable_name: SomeSubstitutionsType, *, default: Any = None) -> None:
         self._variable_name = normalize_to_list_of_substitutions(variable_name)
@@ -35,18 +37,10 @@ class LaunchConfiguration(Substitution):
                 else parts
             )
 
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(var …)`."""
-        return cls, take_words(data, "var", "variable_name", "default", optional=1)
-
     @property
     def variable_name(self) -> list[Substitution]:
         """The name, as substitutions."""
         return self._variable_name
-
-    def describe(self) -> str:
-        return f"LaunchConfig({' + '.join(part.describe() for part in self._variable_name)})"
 
     def perform(self, context: LaunchContext) -> str:
         name = perform_substitutions(context, self._variable_name)

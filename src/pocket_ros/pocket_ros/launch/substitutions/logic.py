@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..frontend.expose import expose_substitution, take_words
+from ..frontend.expose import expose_substitution
+from ..frontend.substitution_of_words import SubstitutionOfWords, Words
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.substitutions import describe_substitutions
 from ..utilities.type_utils import coerce_to_type
 from .substitution_failure import SubstitutionFailure
 
@@ -30,16 +32,13 @@ def _text(value: bool) -> str:
 
 
 @expose_substitution("not")
-class NotSubstitution(Substitution):
+class NotSubstitution(SubstitutionOfWords):
     """The opposite. Raises SubstitutionFailure for text that is no truth value."""
+
+    _ros_words = Words("not", ("value",))
 
     def __init__(self, value: SomeSubstitutionsType) -> None:
         self._value = normalize_to_list_of_substitutions(value)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(not …)`."""
-        return cls, take_words(data, "not", "value")
 
     @property
     def value(self) -> list[Substitution]:
@@ -54,13 +53,18 @@ class _OfMany(Substitution):
     def __init__(self, *values: SomeSubstitutionsType) -> None:
         self._values = [normalize_to_list_of_substitutions(value) for value in values]
 
+    @classmethod
+    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
+        """From any number of words."""
+        return partial(cls, *data), {}
+
     @property
     def args(self) -> list[list[Substitution]]:
         """The texts, as substitutions."""
         return self._values
 
     def describe(self) -> str:
-        parts = (" + ".join(part.describe() for part in value) for value in self._values)
+        parts = (describe_substitutions(value) for value in self._values)
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _truths(self, context: LaunchContext) -> list[bool]:
@@ -72,11 +76,6 @@ class _OfMany(Substitution):
 class AllSubstitution(_OfMany):
     """True when all are. Raises SubstitutionFailure for text that is no truth value."""
 
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(all …)`."""
-        return partial(cls, *data), {}
-
     def perform(self, context: LaunchContext) -> str:
         return _text(all(self._truths(context)))
 
@@ -85,16 +84,11 @@ class AllSubstitution(_OfMany):
 class AnySubstitution(_OfMany):
     """True when one is. Raises SubstitutionFailure for text that is no truth value."""
 
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(any …)`."""
-        return partial(cls, *data), {}
-
     def perform(self, context: LaunchContext) -> str:
         return _text(any(self._truths(context)))
 
 
-class _OfTwo(_OfMany):
+class _OfTwo(SubstitutionOfWords, _OfMany):
     def __init__(self, left: SomeSubstitutionsType, right: SomeSubstitutionsType) -> None:
         super().__init__(left, right)
 
@@ -113,28 +107,24 @@ class _OfTwo(_OfMany):
 class AndSubstitution(_OfTwo, AllSubstitution):
     """True when both are."""
 
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(and …)`."""
-        return cls, take_words(data, "and", "left", "right")
+    _ros_words = Words("and", ("left", "right"))
 
 
 @expose_substitution("or")
 class OrSubstitution(_OfTwo, AnySubstitution):
     """True when one of two is."""
 
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(or …)`."""
-        return cls, take_words(data, "or", "left", "right")
+    _ros_words = Words("or", ("left", "right"))
 
 
 @expose_substitution("equals")
-class EqualsSubstitution(Substitution):
+class EqualsSubstitution(SubstitutionOfWords):
     """True when both sides are the same text, the same truth value, or nearly the same number.
 
     None is the empty text.
     """
+
+    _ros_words = Words("equals", ("left", "right"))
 
     def __init__(
         self,
@@ -142,11 +132,6 @@ class EqualsSubstitution(Substitution):
         right: SomeSubstitutionsType | float | bool | None,
     ) -> None:
         self._sides = [self._normalize(left), self._normalize(right)]
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(equals …)`."""
-        return cls, take_words(data, "equals", "left", "right")
 
     @property
     def left(self) -> list[Substitution]:
@@ -166,7 +151,7 @@ class EqualsSubstitution(Substitution):
         return normalize_to_list_of_substitutions(str(plain) if isinstance(plain, int | float) else plain)
 
     def describe(self) -> str:
-        return f"{type(self).__name__}({', '.join(' + '.join(p.describe() for p in s) for s in self._sides)})"
+        return f"{type(self).__name__}({', '.join(describe_substitutions(s) for s in self._sides)})"
 
     def _equal(self, context: LaunchContext) -> bool:
         left, right = (perform_substitutions(context, side) for side in self._sides)
@@ -189,21 +174,20 @@ class EqualsSubstitution(Substitution):
 class NotEqualsSubstitution(EqualsSubstitution):
     """The opposite of EqualsSubstitution."""
 
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(not-equals …)`."""
-        return cls, take_words(data, "not-equals", "left", "right")
+    _ros_words = Words("not-equals", ("left", "right"))
 
     def perform(self, context: LaunchContext) -> str:
         return _text(not self._equal(context))
 
 
 @expose_substitution("if")
-class IfElseSubstitution(Substitution):
+class IfElseSubstitution(SubstitutionOfWords):
     """One value where the condition is true, the other where it is not; one of the two may be left out.
 
     Raises RuntimeError where both are.
     """
+
+    _ros_words = Words("if", ("condition", "if_value", "else_value"), optional=1)
 
     def __init__(
         self,
@@ -216,11 +200,6 @@ class IfElseSubstitution(Substitution):
         self._condition = normalize_to_list_of_substitutions(condition)
         self._if = normalize_to_list_of_substitutions(if_value)
         self._else = normalize_to_list_of_substitutions(else_value)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(if …)`."""
-        return cls, take_words(data, "if", "condition", "if_value", "else_value", optional=1)
 
     @property
     def condition(self) -> list[Substitution]:

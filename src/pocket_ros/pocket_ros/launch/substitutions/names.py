@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import random
 import socket
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..frontend.expose import expose_substitution, take_words
+from ..frontend.expose import expose_substitution
+from ..frontend.substitution_of_words import SubstitutionOfWords, Words
 from ..some_substitutions_type import SomeSubstitutionsType
-from ..substitution import ParsedSubstitution, Substitution
+from ..substitution import Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
 from .substitution_failure import SubstitutionFailure
 
@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 
 
 @expose_substitution("anon")
-class AnonName(Substitution):
+class AnonName(SubstitutionOfWords):
     """A name nobody else has: the same one each time the same text is asked for in a launch."""
+
+    _ros_words = Words("anon", ("name",))
 
     def __init__(self, name: SomeSubstitutionsType) -> None:
         self._name = normalize_to_list_of_substitutions(name)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(anon …)`."""
-        return cls, take_words(data, "anon", "name")
 
     @property
     def name(self) -> list[Substitution]:

@@ -6,22 +6,26 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..frontend.expose import expose_substitution, take_words
+from ..frontend.expose import expose_substitution
+from ..frontend.substitution_of_words import SubstitutionOfWords, Words
 from ..some_substitutions_type import SomeSubstitutionsType
 from ..substitution import ParsedSubstitution, Substitution
 from ..utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ..utilities.substitutions import describe_substitutions
 
 if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
 
 @expose_substitution("eval")
-class PythonExpression(Substitution):
+class PythonExpression(SubstitutionOfWords):
     """The text of the value of a Python expression.
 
     The names of `python_modules` (`math` unless given) are known, and those of `math` also without the
     module's name. Raises whatever the expression raises.
     """
+
+    _ros_words = Words("eval", ("expression", "python_modules"), optional=1)
 
     def __init__(
         self,
@@ -34,8 +38,7 @@ class PythonExpression(Substitution):
 
     @classmethod
     def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(eval …)`."""
-        arguments = take_words(data, "eval", "expression", "python_modules", optional=1)
+        arguments = super().parse(data)[1]
         if "python_modules" in arguments:
             arguments["python_modules"] = [arguments["python_modules"]]  # one word, with commas in it
         return cls, arguments
@@ -51,7 +54,7 @@ class PythonExpression(Substitution):
         return self._modules
 
     def describe(self) -> str:
-        expression = " + ".join(part.describe() for part in self._expression)
+        expression = describe_substitutions(self._expression)
         modules = ", ".join(part.describe() for parts in self._modules for part in parts)
         return f"PythonExpr({expression}, [{modules}])"
 

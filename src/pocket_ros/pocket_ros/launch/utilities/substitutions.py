@@ -42,6 +42,11 @@ def perform_substitutions(context: LaunchContext, subs: Iterable[Substitution]) 
     return "".join(sub.perform(context) for sub in subs)
 
 
+def describe_substitutions(subs: Iterable[Substitution]) -> str:
+    """The substitutions as a person would write them."""
+    return " + ".join(sub.describe() for sub in subs)
+
+
 def perform_mapping(
     context: LaunchContext, mapping: Mapping[SomeSubstitutionsType, SomeSubstitutionsType]
 ) -> dict[str, str]:

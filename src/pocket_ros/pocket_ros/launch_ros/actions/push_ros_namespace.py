@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...launch.action import Action, Parsed
-from ...launch.frontend.attributes import texts
+from ...launch.actions.text_action import TextAction
 from ...launch.frontend.expose import expose_action
 from ...launch.launch_description_entity import LaunchDescriptionEntity
 from ...launch.some_substitutions_type import SomeSubstitutionsType
@@ -13,23 +12,18 @@ from ...launch.utilities import normalize_to_list_of_substitutions, perform_subs
 from ..utilities.namespaces import make_namespace_absolute, prefix_namespace
 
 if TYPE_CHECKING:
-    from ...launch.frontend.entity import Entity
-    from ...launch.frontend.parser import Parser
     from ...launch.launch_context import LaunchContext
 
 
 @expose_action("push_ros_namespace")
-class PushROSNamespace(Action):
+class PushROSNamespace(TextAction):
     """Puts the nodes that follow, in this scope, into a namespace below the present one."""
+
+    _ros_texts = {"namespace": "namespace"}
 
     def __init__(self, namespace: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._namespace = normalize_to_list_of_substitutions(namespace)
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `namespace` says."""
-        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "namespace")
 
     @property
     def namespace(self) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...launch.action import Action, Parsed
-from ...launch.frontend.attributes import optional_texts, texts
+from ...launch.action import Parsed
+from ...launch.actions.text_action import NameAction, TextAction
+from ...launch.frontend.attributes import optional_texts
 from ...launch.frontend.expose import expose_action
 from ...launch.launch_description_entity import LaunchDescriptionEntity
 from ...launch.some_substitutions_type import SomeSubstitutionsType
-from ...launch.substitution import Substitution
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from ...launch.utilities.type_utils import perform_bool
 from ..parameter_descriptions import ParameterFile, ParameterValue
@@ -36,24 +36,15 @@ def _append(context: LaunchContext, item: Any) -> None:
 
 
 @expose_action("set_parameter")
-class SetParameter(Action):
+class SetParameter(NameAction):
     """Sets a parameter on the nodes that follow in this scope; what a node is given itself wins."""
 
+    _ros_texts = {"name": "name", "value": "value"}
+
     def __init__(self, name: SomeSubstitutionsType, value: Any, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._name = normalize_to_list_of_substitutions(name)
+        super().__init__(name, **kwargs)
         self._value = value
         check_parameters({self._name[0]: value})
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `name` and `value` say."""
-        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "name", "value")
-
-    @property
-    def name(self) -> list[Substitution]:
-        """The name, as substitutions."""
-        return self._name
 
     @property
     def value(self) -> Any:
@@ -72,13 +63,10 @@ class SetParameter(Action):
 class SetUseSimTime(SetParameter):
     """Sets `use_sim_time` on the nodes that follow in this scope, and for the timers of the launch itself."""
 
+    _ros_texts = {"value": "value"}
+
     def __init__(self, value: Any, **kwargs: Any) -> None:
         super().__init__("use_sim_time", value, **kwargs)
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `value` says."""
-        return cls, Action.parse(entity, parser)[1] | texts(entity, parser, "value")
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         super().execute(context)
@@ -90,8 +78,10 @@ class SetUseSimTime(SetParameter):
 
 
 @expose_action("set_parameters_from_file")
-class SetParametersFromFile(Action):
+class SetParametersFromFile(TextAction):
     """Gives a parameter file to the nodes that follow in this scope, or to those of one name."""
+
+    _ros_texts = {"filename": "filename"}
 
     def __init__(
         self, filename: SomeSubstitutionsType, node_name: SomeSubstitutionsType | None = None, **kwargs: Any
@@ -103,9 +93,7 @@ class SetParametersFromFile(Action):
     @classmethod
     def parse(cls, entity: Entity, parser: Parser) -> Parsed:
         """What `filename` and `node_name` say."""
-        return cls, super().parse(entity, parser)[1] | texts(entity, parser, "filename") | optional_texts(
-            entity, parser, "node_name"
-        )
+        return cls, super().parse(entity, parser)[1] | optional_texts(entity, parser, "node_name")
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
         node_name = None if self._node_name is None else perform_substitutions(context, self._node_name)

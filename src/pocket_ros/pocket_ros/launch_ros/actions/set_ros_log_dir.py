@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ...launch.action import Action, Parsed
 from ...launch.actions import SetEnvironmentVariable
-from ...launch.frontend.attributes import texts
 from ...launch.frontend.expose import expose_action
 from ...launch.launch_context import LaunchContext
 from ...launch.launch_description_entity import LaunchDescriptionEntity
@@ -16,21 +14,17 @@ from ...launch.some_substitutions_type import SomeSubstitutionsType
 from ...launch.substitution import Substitution
 
 if TYPE_CHECKING:
-    from ...launch.frontend.entity import Entity
-    from ...launch.frontend.parser import Parser
+    pass
 
 
 @expose_action("set_ros_log_dir")
 class SetROSLogDir(SetEnvironmentVariable):
     """Sets `ROS_LOG_DIR` for the processes that follow in this scope; a relative one is below the current."""
 
+    _ros_texts = {"new_log_dir": "new_log_dir"}
+
     def __init__(self, new_log_dir: SomeSubstitutionsType, **kwargs: Any) -> None:
         super().__init__("ROS_LOG_DIR", new_log_dir, **kwargs)
-
-    @classmethod
-    def parse(cls, entity: Entity, parser: Parser) -> Parsed:
-        """What `new_log_dir` says."""
-        return cls, Action.parse(entity, parser)[1] | texts(entity, parser, "new_log_dir")
 
     @property
     def log_dir(self) -> list[Substitution]:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...ament_index_python import PackageNotFoundError, get_package_prefix, get_package_share_directory
-from ...launch.frontend.expose import expose_substitution, take_words
+from ...launch.frontend.expose import expose_substitution
+from ...launch.frontend.substitution_of_words import SubstitutionOfWords, Words
 from ...launch.some_substitutions_type import SomeSubstitutionsType
-from ...launch.substitution import ParsedSubstitution, Substitution
+from ...launch.substitution import Substitution
 from ...launch.substitutions import PathJoinSubstitution, SubstitutionFailure
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ...launch.utilities.substitutions import describe_substitutions
 
 if TYPE_CHECKING:
     from ...launch.launch_context import LaunchContext
 
 
-class FindPackage(Substitution):
+class FindPackage(SubstitutionOfWords):
     """Base of both; `substitution / "more"` is a path below.
 
     Raises SubstitutionFailure for an unknown package.
     """
 
+    _ros_words = Words("find-pkg-…", ("package",))
+
     def __init__(self, package: SomeSubstitutionsType) -> None:
         self._package = normalize_to_list_of_substitutions(package)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(find-pkg …)`."""
-        return cls, take_words(data, "find-pkg-…", "package")
 
     @property
     def package(self) -> list[Substitution]:
@@ -45,7 +43,7 @@ class FindPackage(Substitution):
         )
 
     def describe(self) -> str:
-        return f"{type(self).__name__}(pkg={' + '.join(part.describe() for part in self._package)})"
+        return f"{type(self).__name__}(pkg={describe_substitutions(self._package)})"
 
     def perform(self, context: LaunchContext) -> str:
         try:

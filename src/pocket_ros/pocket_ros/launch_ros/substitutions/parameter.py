@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...launch.frontend.expose import expose_substitution, take_words
+from ...launch.frontend.expose import expose_substitution
+from ...launch.frontend.substitution_of_words import SubstitutionOfWords, Words
 from ...launch.some_substitutions_type import SomeSubstitutionsType
-from ...launch.substitution import ParsedSubstitution, Substitution
+from ...launch.substitution import Substitution
 from ...launch.substitutions import SubstitutionFailure
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 
@@ -16,17 +16,14 @@ if TYPE_CHECKING:
 
 
 @expose_substitution("param")
-class Parameter(Substitution):
+class Parameter(SubstitutionOfWords):
     """The value that SetParameter gave a parameter. Raises SubstitutionFailure where it gave none."""
+
+    _ros_words = Words("param", ("name", "default"), optional=1)
 
     def __init__(self, name: SomeSubstitutionsType, *, default: SomeSubstitutionsType | None = None) -> None:
         self._name = normalize_to_list_of_substitutions(name)
         self._default = None if default is None else normalize_to_list_of_substitutions(default)
-
-    @classmethod
-    def parse(cls, data: Sequence[SomeSubstitutionsType]) -> ParsedSubstitution:
-        """From the words of `$(param …)`."""
-        return cls, take_words(data, "param", "name", "default", optional=1)
 
     @property
     def name(self) -> list[Substitution]:
