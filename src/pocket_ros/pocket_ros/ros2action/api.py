@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..completers import PrototypeCompleter, TypeCompleter, type_names
 from ..rclpy.action import graph
 from ..rclpy.names import expand_topic_name, validate_full_topic_name
 from ..ros2cli.listing import NamesAndTypes
 from ..ros2cli.node.strategy import NodeStrategy
-from ..ros2interface.api import interface_to_yaml
 from ..rosidl_runtime_py.get_interfaces import get_action_interfaces
 
 
@@ -46,28 +46,26 @@ def action_name_completer(prefix: str, parsed_args: Any, **kwargs: Any) -> list[
 
 def action_type_completer(**kwargs: Any) -> list[str]:
     """All types of actions."""
-    return [f"{package}/{name}" for package, names in get_action_interfaces().items() for name in names]
+    return type_names(get_action_interfaces())
 
 
-class ActionTypeCompleter:
+class ActionTypeCompleter(TypeCompleter):
     """Completes the types of the action that was named, or all."""
 
     def __init__(self, *, action_name_key: str | None = None) -> None:
+        super().__init__(action_name_key)
         self.action_name_key = action_name_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        if self.action_name_key is None:
-            return action_type_completer()
-        with NodeStrategy(parsed_args) as node:
-            names = dict(get_action_names_and_types(node=node))
-        return names.get(getattr(parsed_args, self.action_name_key), [])
+    def _types(self) -> list[str]:
+        return action_type_completer()
+
+    def _names_and_types(self, node: Any) -> NamesAndTypes:
+        return get_action_names_and_types(node=node)
 
 
-class ActionGoalPrototypeCompleter:
+class ActionGoalPrototypeCompleter(PrototypeCompleter):
     """Completes a goal with all defaults."""
 
     def __init__(self, *, action_type_key: str | None = None) -> None:
+        super().__init__(action_type_key)
         self.action_type_key = action_type_key
-
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        return [interface_to_yaml(getattr(parsed_args, self.action_type_key or ""))]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..completers import NameCompleter, PrototypeCompleter, TypeCompleter, type_names
 from ..ros2cli.listing import NamesAndTypes, visible
-from ..ros2cli.node.strategy import NodeStrategy
 from ..ros2cli.subscribing import absolute_name
-from ..ros2interface.api import interface_to_yaml
 from ..rosidl_runtime_py.get_interfaces import get_service_interfaces
 from ..rosidl_runtime_py.utilities import get_service
 
@@ -42,42 +41,37 @@ def get_service_class(node: Any, service_name: str, include_hidden_services: boo
 
 def service_type_completer(**kwargs: Any) -> list[str]:
     """All types of services."""
-    return [f"{package}/{name}" for package, names in get_service_interfaces().items() for name in names]
+    return type_names(get_service_interfaces())
 
 
-class ServiceNameCompleter:
+class ServiceNameCompleter(NameCompleter):
     """Completes names of services."""
 
     def __init__(self, *, include_hidden_services_key: str | None = None) -> None:
+        super().__init__(include_hidden_services_key)
         self.include_hidden_services_key = include_hidden_services_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        key = self.include_hidden_services_key
-        with NodeStrategy(parsed_args) as node:
-            return get_service_names(
-                node=node, include_hidden_services=bool(key and getattr(parsed_args, key, False))
-            )
+    def _names(self, node: Any, hidden: bool) -> list[str]:
+        return get_service_names(node=node, include_hidden_services=hidden)
 
 
-class ServiceTypeCompleter:
+class ServiceTypeCompleter(TypeCompleter):
     """Completes the types of the service that was named, or all."""
 
     def __init__(self, *, service_name_key: str | None = None) -> None:
+        super().__init__(service_name_key)
         self.service_name_key = service_name_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        if self.service_name_key is None:
-            return service_type_completer()
-        with NodeStrategy(parsed_args) as node:
-            names = dict(get_service_names_and_types(node=node, include_hidden_services=True))
-        return names.get(getattr(parsed_args, self.service_name_key), [])
+    def _types(self) -> list[str]:
+        return service_type_completer()
+
+    def _names_and_types(self, node: Any) -> NamesAndTypes:
+        return get_service_names_and_types(node=node, include_hidden_services=True)
 
 
-class ServicePrototypeCompleter:
+class ServicePrototypeCompleter(PrototypeCompleter):
     """Completes a request with all defaults."""
 
     def __init__(self, *, service_type_key: str | None = None) -> None:
+        super().__init__(service_type_key)
         self.service_type_key = service_type_key
-
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        return [interface_to_yaml(getattr(parsed_args, self.service_type_key or ""))]

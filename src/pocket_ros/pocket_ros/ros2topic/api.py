@@ -6,14 +6,13 @@ import argparse
 import copy
 from typing import Any
 
+from ..completers import NameCompleter, PrototypeCompleter, TypeCompleter, type_names
 from ..rclpy import qos
 from ..rclpy.duration import Duration
 from ..ros2cli import qos_arguments
 from ..ros2cli.listing import NamesAndTypes, visible
-from ..ros2cli.node.strategy import NodeStrategy
 from ..ros2cli.subscribing import absolute_name
 from ..ros2cli.verbs import positive_float, positive_int
-from ..ros2interface.api import interface_to_yaml
 from ..rosidl_runtime_py.get_interfaces import get_message_interfaces
 from ..rosidl_runtime_py.utilities import get_message
 
@@ -117,44 +116,39 @@ def add_qos_arguments(
     qos_arguments.add_qos_arguments(parser, subscribe_or_publish, default_profile_str)
 
 
-class TopicNameCompleter:
+class TopicNameCompleter(NameCompleter):
     """Completes names of topics."""
 
     def __init__(self, *, include_hidden_topics_key: str | None = None) -> None:
+        super().__init__(include_hidden_topics_key)
         self.include_hidden_topics_key = include_hidden_topics_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        key = self.include_hidden_topics_key
-        with NodeStrategy(parsed_args) as node:
-            return get_topic_names(
-                node=node, include_hidden_topics=bool(key and getattr(parsed_args, key, False))
-            )
+    def _names(self, node: Any, hidden: bool) -> list[str]:
+        return get_topic_names(node=node, include_hidden_topics=hidden)
 
 
 def message_type_completer(**kwargs: Any) -> list[str]:
     """All types of messages."""
-    return [f"{package}/{name}" for package, names in get_message_interfaces().items() for name in names]
+    return type_names(get_message_interfaces())
 
 
-class TopicTypeCompleter:
+class TopicTypeCompleter(TypeCompleter):
     """Completes the types of the topic that was named, or all."""
 
     def __init__(self, *, topic_name_key: str | None = None) -> None:
+        super().__init__(topic_name_key)
         self.topic_name_key = topic_name_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        if self.topic_name_key is None:
-            return message_type_completer()
-        with NodeStrategy(parsed_args) as node:
-            names = dict(get_topic_names_and_types(node=node, include_hidden_topics=True))
-        return names.get(getattr(parsed_args, self.topic_name_key), [])
+    def _types(self) -> list[str]:
+        return message_type_completer()
+
+    def _names_and_types(self, node: Any) -> NamesAndTypes:
+        return get_topic_names_and_types(node=node, include_hidden_topics=True)
 
 
-class TopicMessagePrototypeCompleter:
+class TopicMessagePrototypeCompleter(PrototypeCompleter):
     """Completes a message with all defaults."""
 
     def __init__(self, *, topic_type_key: str | None = None) -> None:
+        super().__init__(topic_type_key)
         self.topic_type_key = topic_type_key
-
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
-        return [interface_to_yaml(getattr(parsed_args, self.topic_type_key or ""))]
