@@ -8,10 +8,12 @@ already is not waited for.
 from __future__ import annotations
 
 import asyncio
+import functools
+import inspect
 import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ...launch import Event, LaunchContext
 from ...launch.actions import ExecuteLocal
@@ -20,6 +22,8 @@ from ...launch.event_handlers.on_action_event_base import OnActionEventBase
 
 _Handler = Callable[[Callable[..., None]], OnActionEventBase]
 _Check = Callable[[str], Any]
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 async def _wait(
@@ -182,59 +186,24 @@ async def wait_for_exit(
     return bool(await _wait(launch_context, handler, ended, timeout))
 
 
-def wait_for_output_sync(
-    launch_context: LaunchContext,
-    execute_process_action: ExecuteLocal,
-    validate_output: _Check,
-    timeout: float | None = None,
-) -> Any:
-    """`wait_for_output` for functions."""
-    waiting = wait_for_output(launch_context, execute_process_action, validate_output, timeout)
-    return _run(launch_context, waiting)
+def _for_functions(waiting: Callable[_P, Coroutine[Any, Any, _T]], name: str) -> Callable[_P, _T]:
+    """The function that waits in its thread as a coroutine does on the loop of the launch."""
+    parameters = inspect.signature(waiting)
+
+    @functools.wraps(waiting)
+    def wait(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        context: LaunchContext = parameters.bind(*args, **kwargs).arguments["launch_context"]
+        result: _T = _run(context, waiting(*args, **kwargs))
+        return result
+
+    wait.__name__ = wait.__qualname__ = name
+    wait.__doc__ = f"`{waiting.__name__}` for functions."
+    return wait
 
 
-def assert_output_sync(
-    launch_context: LaunchContext,
-    execute_process_action: ExecuteLocal,
-    validate_output: _Check,
-    timeout: float | None = None,
-) -> None:
-    """`assert_output` for functions."""
-    waiting = assert_output(launch_context, execute_process_action, validate_output, timeout)
-    _run(launch_context, waiting)
-
-
-def wait_for_stderr_sync(
-    launch_context: LaunchContext,
-    execute_process_action: ExecuteLocal,
-    validate_output: _Check,
-    timeout: float | None = None,
-) -> Any:
-    """`wait_for_stderr` for functions."""
-    waiting = wait_for_stderr(launch_context, execute_process_action, validate_output, timeout)
-    return _run(launch_context, waiting)
-
-
-def assert_stderr_sync(
-    launch_context: LaunchContext,
-    execute_process_action: ExecuteLocal,
-    validate_output: _Check,
-    timeout: float | None = None,
-) -> None:
-    """`assert_stderr` for functions."""
-    waiting = assert_stderr(launch_context, execute_process_action, validate_output, timeout)
-    _run(launch_context, waiting)
-
-
-def wait_for_start_sync(
-    launch_context: LaunchContext, execute_process_action: ExecuteLocal, timeout: float | None = None
-) -> bool:
-    """`wait_for_start` for functions."""
-    return bool(_run(launch_context, wait_for_start(launch_context, execute_process_action, timeout)))
-
-
-def wait_for_exit_sync(
-    launch_context: LaunchContext, execute_process_action: ExecuteLocal, timeout: float | None = None
-) -> bool:
-    """`wait_for_exit` for functions."""
-    return bool(_run(launch_context, wait_for_exit(launch_context, execute_process_action, timeout)))
+wait_for_output_sync = _for_functions(wait_for_output, "wait_for_output_sync")
+assert_output_sync = _for_functions(assert_output, "assert_output_sync")
+wait_for_stderr_sync = _for_functions(wait_for_stderr, "wait_for_stderr_sync")
+assert_stderr_sync = _for_functions(assert_stderr, "assert_stderr_sync")
+wait_for_start_sync = _for_functions(wait_for_start, "wait_for_start_sync")
+wait_for_exit_sync = _for_functions(wait_for_exit, "wait_for_exit_sync")

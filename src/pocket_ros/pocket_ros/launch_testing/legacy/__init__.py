@@ -23,6 +23,26 @@ __all__ = ["LaunchTestService", "output"]
 _ARMED, _DONE, _FAILED = "armed", "done", "failed"
 
 
+class _WantedOutput:
+    """What of the expected output is still missing. Raises ValueError where nothing is expected."""
+
+    def __init__(self, output_test: OutputTest, output_filter: Callable[[bytes], bytes] | None) -> None:
+        self._collected, self._collate, self._match, expected = output_test
+        self._filter = output_filter
+        self.missing = list(expected)
+        if not self.missing:
+            raise ValueError("output_test expects nothing; give lines or patterns for the output")
+
+    def completed_by(self, text: bytes) -> bool:
+        """Take output; whether it was the last that was missing."""
+        if not self.missing:
+            return False
+        new = text if self._filter is None else self._filter(text)
+        self._collected = self._collate(self._collected, new)
+        self.missing = [pattern for pattern in self.missing if not self._match(self._collected, pattern)]
+        return not self.missing
+
+
 class LaunchTestService:
     """Adds tests to a launch description, and gives the launch that runs it their return code.
 
@@ -95,24 +115,16 @@ class LaunchTestService:
         nothing.
         """
         ensure_argument_type(action, ExecuteProcess, "action")
-        collected, collate, match, expected = output_test
         if side_effect not in (None, "shutdown"):
             raise ValueError(f"side_effect is {side_effect!r}; it can be 'shutdown' or None")
-        missing = list(expected)
-        if not missing:
-            raise ValueError("output_test expects nothing; give lines or patterns for the output")
+        wanted = _WantedOutput(output_test, output_filter)
         name = self._arm(action, test_suffix)
 
         def on_stdout(event: ProcessIO) -> EmitEvent | None:
-            nonlocal collected
-            if not missing:
-                return None
-            collected = collate(collected, event.text if output_filter is None else output_filter(event.text))
-            missing[:] = [pattern for pattern in missing if not match(collected, pattern)]
-            return None if missing else self._end(name, side_effect)
+            return self._end(name, side_effect) if wanted.completed_by(event.text) else None
 
         def on_shutdown(event: Shutdown, context: LaunchContext) -> None:
-            if missing:
+            if wanted.missing:
                 self._fail(name, "not all output matched")
 
         for handler in (
