@@ -18,15 +18,16 @@ from typing import Any
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def not_covered(module: str, *names: str) -> Callable[[str], Any]:
+def not_covered(module: str, *names: str, hint: str = "") -> Callable[[str], Any]:
     """A `__getattr__` for a module: names that a full ROS 2 has there raise NotImplementedError when used.
 
-    `refused` of what comes back are the names.
+    `hint` goes on with the sentence that a full ROS 2 has them. `refused` of what comes back are the names.
     """
 
     def get(name: str) -> Any:
         if name in names:
-            raise NotImplementedError(f"{module}.{name} is not covered by pocket_ros; a full ROS 2 has it")
+            told = f"{module}.{name} is not covered by pocket_ros; a full ROS 2 has it"
+            raise NotImplementedError(told + hint)
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
     get.refused = names  # type: ignore[attr-defined]

@@ -20,28 +20,17 @@ class InvalidResourceNameError(ValueError):
     """A resource name that cannot be the name of a file."""
 
 
-def _check_type(resource_type: str) -> None:
-    if not resource_type:
-        raise AssertionError("The resource type must not be empty")
-    if "/" in resource_type or "\\" in resource_type:
-        raise InvalidResourceTypeNameError(
-            f"Resource type '{resource_type}' is invalid: it must not contain a path separator"
-        )
-
-
-def _check_name(resource_name: str) -> None:
-    if not resource_name:
-        raise AssertionError("The resource name must not be empty")
-    if "/" in resource_name or "\\" in resource_name:
-        raise InvalidResourceNameError(
-            f"Resource name '{resource_name}' is invalid: it must not contain a path separator"
-        )
+def _check(kind: str, name: str, error: type[ValueError]) -> None:
+    if not name:
+        raise AssertionError(f"The resource {kind} must not be empty")
+    if "/" in name or "\\" in name:
+        raise error(f"Resource {kind} '{name}' is invalid: it must not contain a path separator")
 
 
 def find_installed(resource_type: str, resource_name: str) -> str | Literal[False]:
     """`has_resource` for what a prefix holds."""
-    _check_type(resource_type)
-    _check_name(resource_name)
+    _check("type", resource_type, InvalidResourceTypeNameError)
+    _check("name", resource_name, InvalidResourceNameError)
     for prefix in get_search_paths():
         if os.path.isfile(os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type, resource_name)):
             return prefix
@@ -83,7 +72,7 @@ def get_resources(resource_type: str) -> dict[str, str]:
 
 def list_installed(resource_type: str) -> dict[str, str]:
     """`get_resources` for what prefixes hold."""
-    _check_type(resource_type)
+    _check("type", resource_type, InvalidResourceTypeNameError)
     found: dict[str, str] = {}
     for prefix in get_search_paths():
         folder = os.path.join(prefix, RESOURCE_INDEX_SUBFOLDER, resource_type)

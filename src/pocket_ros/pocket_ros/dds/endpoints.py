@@ -19,6 +19,11 @@ class MatchedEndpoint(NamedTuple):
 
 
 class _Endpoint:
+    _matched: Callable[..., int]
+    """Cyclone's function that lists the endpoints on the other side."""
+    _matched_data: Callable[..., MatchedEndpoint | None]
+    """Cyclone's function that describes one of them."""
+
     def __init__(self, handle: int, delete: Callable[[], None], settle: Callable[[], None]) -> None:
         self.handle = handle
         self._delete = delete
@@ -37,6 +42,28 @@ class _Endpoint:
         """Choose which statuses trigger a wait set that this endpoint is attached to."""
         check(lib.dds_set_status_mask(self.handle, mask), "a status mask")
 
+    def matched_count(self) -> int:
+        """How many endpoints on the other side are known: readers of a writer, writers of a reader."""
+        self._settle()
+        return check(self._matched(self.handle, None, 0), "the matched endpoints")
+
+    def matched_handles(self) -> list[int]:
+        """Their instance handles."""
+        self._settle()
+        count = check(self._matched(self.handle, None, 0), "the matched endpoints")
+        # Cyclone refuses to fill an array of none.
+        while count:
+            handles = (ct.c_uint64 * count)()
+            found = check(self._matched(self.handle, handles, count), "the matched endpoints")
+            if found <= count:
+                return list(handles[:found])
+            count = found
+        return []
+
+    def matched_data(self, instance: int) -> MatchedEndpoint | None:
+        """Who one of them is; None where it has gone."""
+        return self._matched_data(self.handle, instance, _matched_endpoint, read_user_data)
+
     def close(self) -> None:
         """Delete the endpoint. From now on it refuses everything, though it may take a moment to go."""
         self.handle = 0
@@ -46,6 +73,9 @@ class _Endpoint:
 class Writer(_Endpoint):
     """Writes samples that are CDR already."""
 
+    _matched = staticmethod(lib.dds_get_matched_subscriptions)
+    _matched_data = staticmethod(clayer.ddspy_get_matched_subscription_data)
+
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Write CDR with its encapsulation header. Raises DDSError where Cyclone refuses."""
         if len(data) & 3:
@@ -54,21 +84,6 @@ class Writer(_Endpoint):
         result = write(self.handle, data)
         if result < 0:
             check(result, "to write a sample")
-
-    def matched_count(self) -> int:
-        """How many readers receive what is written."""
-        self._settle()
-        return check(lib.dds_get_matched_subscriptions(self.handle, None, 0), "the readers of a writer")
-
-    def matched_handles(self) -> list[int]:
-        """Instance handles of the matched readers."""
-        self._settle()
-        return _handles(lib.dds_get_matched_subscriptions, self.handle)
-
-    def matched_data(self, instance: int) -> MatchedEndpoint | None:
-        """Who a matched reader is; None where it has gone."""
-        found = clayer.ddspy_get_matched_subscription_data(self.handle, instance, _matched, read_user_data)
-        return found  # type: ignore[no-any-return]
 
     def wait_for_acks(self, timeout_ns: int) -> bool:
         """Wait until every matched reliable reader has everything; False on timeout."""
@@ -82,6 +97,9 @@ class Writer(_Endpoint):
 
 class Reader(_Endpoint):
     """Takes samples as CDR; `condition` is what a wait set waits on."""
+
+    _matched = staticmethod(lib.dds_get_matched_publications)
+    _matched_data = staticmethod(clayer.ddspy_get_matched_publication_data)
 
     def __init__(self, handle: int, delete: Callable[[], None], settle: Callable[[], None]) -> None:
         super().__init__(handle, delete, settle)
@@ -98,35 +116,8 @@ class Reader(_Endpoint):
             if samples[0][1].valid_data:
                 return samples[0]  # type: ignore[no-any-return]
 
-    def matched_count(self) -> int:
-        """How many writers are received."""
-        self._settle()
-        return check(lib.dds_get_matched_publications(self.handle, None, 0), "the writers of a reader")
 
-    def matched_handles(self) -> list[int]:
-        """Instance handles of the matched writers."""
-        self._settle()
-        return _handles(lib.dds_get_matched_publications, self.handle)
-
-    def matched_data(self, instance: int) -> MatchedEndpoint | None:
-        """Who a matched writer is; None where it has gone."""
-        found = clayer.ddspy_get_matched_publication_data(self.handle, instance, _matched, read_user_data)
-        return found  # type: ignore[no-any-return]
-
-
-def _handles(function: Callable[..., int], handle: int) -> list[int]:
-    count = check(function(handle, None, 0), "the matched endpoints")
-    # Cyclone refuses to fill an array of none.
-    while count:
-        handles = (ct.c_uint64 * count)()
-        found = check(function(handle, handles, count), "the matched endpoints")
-        if found <= count:
-            return list(handles[:found])
-        count = found
-    return []
-
-
-def _matched(
+def _matched_endpoint(
     key: bytes, participant: bytes, instance: int, topic: str, type_name: str, user_data: bytes, *_: Any
 ) -> MatchedEndpoint:
     return MatchedEndpoint(key, participant, user_data)

@@ -109,12 +109,15 @@ def message_class(name: str) -> Any:
     return _build(catalog.message(name))
 
 
+def _require(name: str, kind: type[Any], noun: str) -> None:
+    if not isinstance(catalog.definition(name), kind):
+        raise catalog.UnknownInterfaceError(f"'{name}' is not {noun}")
+
+
 @cache
 def service_class(name: str) -> Any:
     """The class of the service `pkg/srv/Name`, with `Request`, `Response` and `Event`."""
-    definition = catalog.definition(name)
-    if not isinstance(definition, ServiceDefinition):
-        raise catalog.UnknownInterfaceError(f"'{name}' is not a service")
+    _require(name, ServiceDefinition, "a service")
     parts = {
         p.capitalize(): message_class(f"{name}_{p.capitalize()}") for p in ("request", "response", "event")
     }
@@ -124,9 +127,7 @@ def service_class(name: str) -> Any:
 @cache
 def action_class(name: str) -> Any:
     """The class of the action `pkg/action/Name`, with `Goal`, `Result`, `Feedback` and `Impl`."""
-    definition = catalog.definition(name)
-    if not isinstance(definition, ActionDefinition):
-        raise catalog.UnknownInterfaceError(f"'{name}' is not an action")
+    _require(name, ActionDefinition, "an action")
     carriers = {
         "SendGoalService": service_class(f"{name}_SendGoal"),
         "GetResultService": service_class(f"{name}_GetResult"),

@@ -1,5 +1,6 @@
 """Messages of several topics brought together by their time stamps, and kept for a while."""
 
+from ..module_places import not_covered
 from .cache import Cache
 from .simple_filter import SimpleFilter
 from .subscriber import Subscriber
@@ -13,11 +14,8 @@ __all__ = [
     "TimeSynchronizer",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name == "Chain":
-        raise NotImplementedError(
-            "message_filters.Chain is not covered by pocket_ros; a full ROS 2 has it. "
-            "Filters are chained by giving one to the next as well: Cache(Subscriber(...))"
-        )
-    raise AttributeError(f"module 'message_filters' has no attribute '{name}'")
+__getattr__ = not_covered(
+    "message_filters",
+    "Chain",
+    hint=". Filters are chained by giving one to the next as well: Cache(Subscriber(...))",
+)

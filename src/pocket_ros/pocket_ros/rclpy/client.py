@@ -8,18 +8,16 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from . import service_header
-from .callback_groups import CallbackGroup
 from .context import Context
-from .endpoint import EndpointOwner, ServiceEndpoint
+from .endpoint import ServiceEndpoint, ServiceParts
 from .exceptions import RCLError
-from .qos import QoSProfile
 from .service_header import RequestHeader
 from .service_introspection import EventKind
 from .task import Future
 from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
 if TYPE_CHECKING:
-    from ..dds.endpoints import Reader, Writer
+    pass
 
 __all__ = ["Client", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
 
@@ -31,24 +29,14 @@ class Client(ServiceEndpoint):
 
     turn = 4
 
-    def __init__(
-        self,
-        node: EndpointOwner,
-        writer: Writer,
-        reader: Reader,
-        srv_type: Any,
-        srv_name: str,
-        callback_group: CallbackGroup | None,
-        qos_profile: QoSProfile,
-        identity: bytes,
-    ) -> None:
+    def __init__(self, parts: ServiceParts, identity: bytes) -> None:
         from ..interfaces.cdr import encoder
 
-        super().__init__(node, writer, reader, srv_type, srv_name, callback_group, qos_profile)
-        self.context: Context = node.context
-        self._guid = writer.instance_handle()
+        super().__init__(parts)
+        self.context: Context = parts.node.context
+        self._guid = parts.writer.instance_handle()
         self._identity = identity
-        self._encode = encoder(srv_type.Request)
+        self._encode = encoder(parts.srv_type.Request)
         self._pending: dict[int, Future[Any]] = {}
         self._sequence = 0
         self._lock = Lock()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .callback_groups import CallbackGroup
 from .clock import Clock
 from .entity import Destroyable, Entity
-from .handle import Handle
+from .handle import Handled
 from .qos import QoSProfile
 from .service_introspection import (
     SERVICE_EVENT_POSTFIX,
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..dds.endpoints import Reader, Writer
     from .context import Context
     from .impl.rcutils_logger import RcutilsLogger
-
-_Self = TypeVar("_Self", bound="Endpoint")
 
 
 class EndpointOwner(Protocol):
@@ -85,38 +83,35 @@ class TopicEndpoint(Endpoint):
             handler.destroy()
 
 
-class ServiceEndpoint(Endpoint, Entity):
+class ServiceParts(NamedTuple):
+    """What the node makes a client or a service of."""
+
+    node: EndpointOwner
+    writer: Writer
+    reader: Reader
+    srv_type: Any
+    srv_name: str
+    callback_group: CallbackGroup | None
+    qos_profile: QoSProfile
+
+
+class ServiceEndpoint(Endpoint, Entity, Handled):
     """A client or a service: each has a writer and a reader."""
 
-    def __init__(
-        self,
-        node: EndpointOwner,
-        writer: Writer,
-        reader: Reader,
-        srv_type: Any,
-        srv_name: str,
-        callback_group: CallbackGroup | None,
-        qos_profile: QoSProfile,
-    ) -> None:
-        Entity.__init__(self, callback_group)
-        self._node = node
-        self._writer = writer
-        self._reader = reader
+    def __init__(self, parts: ServiceParts) -> None:
+        Entity.__init__(self, parts.callback_group)
+        self._node = parts.node
+        self._writer = parts.writer
+        self._reader = parts.reader
         self._events: ServiceEvents | None = None
-        self.srv_type = srv_type
-        self.srv_name = srv_name
-        self.qos_profile = qos_profile
+        self.srv_type = parts.srv_type
+        self.srv_name = parts.srv_name
+        self.qos_profile = parts.qos_profile
 
     @property
     def service_name(self) -> str:
         """The full name of the service."""
         return self.srv_name
-
-    @property
-    def handle(self: _Self) -> Handle[_Self]:
-        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
-        self.check_alive()
-        return Handle(self)
 
     def configure_introspection(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 
 class _Parameter(Protocol):
@@ -51,32 +51,35 @@ class NameValidationException(Exception):
         super().__init__(f"Invalid {name_type}: {error_msg}:\n  '{name}'\n   {marker}")
 
 
-class InvalidNamespaceException(NameValidationException):
+class _InvalidNameException(NameValidationException):
+    _kind: ClassVar[str]
+
+    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
+        super().__init__(self._kind, name, error_msg, invalid_index)
+
+
+class InvalidNamespaceException(_InvalidNameException):
     """Raised for an invalid namespace."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
-        super().__init__("namespace", name, error_msg, invalid_index)
+    _kind = "namespace"
 
 
-class InvalidNodeNameException(NameValidationException):
+class InvalidNodeNameException(_InvalidNameException):
     """Raised for an invalid node name."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
-        super().__init__("node name", name, error_msg, invalid_index)
+    _kind = "node name"
 
 
-class InvalidTopicNameException(NameValidationException):
+class InvalidTopicNameException(_InvalidNameException):
     """Raised for an invalid topic name."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
-        super().__init__("topic name", name, error_msg, invalid_index)
+    _kind = "topic name"
 
 
-class InvalidServiceNameException(NameValidationException):
+class InvalidServiceNameException(_InvalidNameException):
     """Raised for an invalid service name."""
 
-    def __init__(self, name: str, error_msg: str, invalid_index: int) -> None:
-        super().__init__("service name", name, error_msg, invalid_index)
+    _kind = "service name"
 
 
 class ParameterException(Exception):

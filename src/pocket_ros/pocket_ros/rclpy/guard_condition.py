@@ -8,11 +8,11 @@ from typing import Any
 from .callback_groups import CallbackGroup
 from .context import Context
 from .entity import Entity
-from .handle import Handle
+from .handle import Handled
 from .utilities import get_default_context
 
 
-class GuardCondition(Entity):
+class GuardCondition(Entity, Handled):
     """Runs its callback in an executor after `trigger`."""
 
     def __init__(
@@ -27,12 +27,6 @@ class GuardCondition(Entity):
         self.callback = callback
         context = get_default_context() if context is None else context
         self._guard = Guard(context.participant)
-
-    @property
-    def handle(self) -> Handle[GuardCondition]:
-        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
-        self.check_alive()
-        return Handle(self)
 
     def trigger(self) -> None:
         """Have the callback run. Safe from any thread. Raises InvalidHandle after destruction."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from .entity import Destroyable
+
 _Owner = TypeVar("_Owner")
+_Self = TypeVar("_Self", bound="Handled")
 
 
 class Handle(Generic[_Owner]):
@@ -35,3 +38,13 @@ class Handle(Generic[_Owner]):
 
     def __hash__(self) -> int:
         return id(self._owner)
+
+
+class Handled(Destroyable):
+    """Something of the middleware, with a handle."""
+
+    @property
+    def handle(self: _Self) -> Handle[_Self]:
+        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
+        self.check_alive()
+        return Handle(self)

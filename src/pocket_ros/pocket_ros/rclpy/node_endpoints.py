@@ -9,6 +9,7 @@ from ..interfaces.hashing import type_hash
 from . import names
 from .callback_groups import CallbackGroup
 from .client import Client
+from .endpoint import ServiceParts
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from .exceptions import NameValidationException, RCLError
 from .graph_node import GraphNode
@@ -156,7 +157,7 @@ class NodeEndpoints:
         reader = self._ros_reader(*_replies(full_name, srv_type), profile, data)
         writer = self._ros_writer(*_requests(full_name, srv_type), profile, data)
         group = group or self._default_callback_group
-        return Client(self, writer, reader, srv_type, full_name, group, profile, identity)
+        return Client(ServiceParts(self, writer, reader, srv_type, full_name, group, profile), identity)
 
     def _ros_create_service(
         self,
@@ -173,7 +174,8 @@ class NodeEndpoints:
         writer = self._ros_writer(*_replies(full_name, srv_type), profile, data)
         reader = self._ros_reader(*_requests(full_name, srv_type), profile, data)
         group = group or self._default_callback_group
-        return service_class(self, reader, writer, srv_type, full_name, callback, group, profile)
+        parts = ServiceParts(self, writer, reader, srv_type, full_name, group, profile)
+        return service_class(parts, callback)
 
     def _ros_new_endpoint_id(self) -> bytes:
         return endpoint_id(self._context.participant.guid, self._ros_graph.next_service_number())

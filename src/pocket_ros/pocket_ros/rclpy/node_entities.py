@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from .constants import S_TO_NS
 from .entity import Entity
 from .event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from .guard_condition import GuardCondition
-from .node_endpoints import NodeEndpoints
+from .node_execution import NodeExecution
 from .publisher import Publisher
 from .qos import QoSProfile, qos_profile_services_default
 from .service import Service
@@ -23,16 +22,16 @@ from .timer import Rate, Timer
 from .waitable import WaitableEntity
 
 if TYPE_CHECKING:
-    from .executors import Executor
     from .qos_overriding_options import QoSOverridingOptions
 
 
-class NodeEntities(NodeEndpoints):
+class NodeEntities(NodeExecution):
     """Creating and destroying what a node consists of; a part of Node."""
 
     _clock: ROSClock
 
     def _ros_init_entities(self) -> None:
+        self._ros_init_execution()
         self._publishers: list[Publisher] = []
         self._subscriptions: list[Subscription] = []
         self._clients: list[Client] = []
@@ -42,8 +41,6 @@ class NodeEntities(NodeEndpoints):
         self._ros_waitables: list[tuple[Any, list[Entity]]] = []
         self._default_callback_group: CallbackGroup = MutuallyExclusiveCallbackGroup()
         self._rate_group = ReentrantCallbackGroup()
-        self._ros_executor_ref: Callable[[], Executor | None] = lambda: None
-        self._ros_is_run = False
 
     @property
     def publishers(self) -> Iterator[Publisher]:
@@ -77,25 +74,6 @@ class NodeEntities(NodeEndpoints):
     def default_callback_group(self) -> CallbackGroup:
         """The group of entities that name none: one callback at a time."""
         return self._default_callback_group
-
-    @property
-    def executor(self) -> Executor | None:
-        """The executor that runs this node's callbacks, or between two `spin_once` ran them last."""
-        return self._ros_executor_ref()
-
-    @executor.setter
-    def executor(self, new_executor: Executor | None) -> None:
-        current = self._ros_running_executor()
-        if current is not None and current is new_executor:
-            return
-        if current is not None:
-            current.remove_node(self)
-        if new_executor is None:
-            self._ros_executor_ref = lambda: None
-        else:
-            self._ros_executor_ref = weakref.ref(new_executor)
-            self._ros_is_run = True
-            new_executor.add_node(self)
 
     def create_publisher(
         self,
@@ -272,20 +250,6 @@ class NodeEntities(NodeEndpoints):
         for _, entities in self._ros_waitables:
             yield from entities
 
-    def _ros_added(self, *entities: Entity) -> None:
-        executor = self._ros_running_executor()
-        if executor is not None and entities:
-            for entity in entities:
-                entity.node = self
-                executor.attach(entity)
-            executor.wake()
-
-    def _ros_removed(self, *entities: Entity) -> None:
-        executor = self._ros_running_executor()
-        if executor is not None:
-            for entity in entities:
-                executor.detach(entity)
-
     def _ros_destroy(self, owned: list[Any], item: Any, entities: list[Entity]) -> bool:
         if item not in owned:
             return False
@@ -293,10 +257,3 @@ class NodeEntities(NodeEndpoints):
         self._ros_removed(*entities)
         item.destroy()
         return True
-
-    def _ros_leave_executor(self, executor: Executor) -> None:
-        if self.executor is executor:
-            self._ros_is_run = False
-
-    def _ros_running_executor(self) -> Executor | None:
-        return self.executor if self._ros_is_run else None

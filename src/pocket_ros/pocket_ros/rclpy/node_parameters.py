@@ -132,9 +132,7 @@ class NodeParameters:
 
     def get_parameter_types(self, names: list[str]) -> list[int]:
         """The types of parameters. Raises as `get_parameter_type` does."""
-        if not all(isinstance(name, str) for name in names):
-            raise TypeError("All names must be instances of type str")
-        return [self.get_parameter_type(name) for name in names]
+        return [self.get_parameter_type(name) for name in _texts(names)]
 
     def get_parameter_type(self, name: str) -> int:
         """The number of a parameter's type, as in ParameterType. Raises ParameterNotDeclaredException."""
@@ -146,9 +144,7 @@ class NodeParameters:
 
     def get_parameters(self, names: list[str]) -> list[Parameter]:
         """Parameters by name. Raises as `get_parameter` does, and TypeError for names that are no str."""
-        if not all(isinstance(name, str) for name in names):
-            raise TypeError("All names must be instances of type str")
-        return [self.get_parameter(name) for name in names]
+        return [self.get_parameter(name) for name in _texts(names)]
 
     def get_parameter(self, name: str) -> Parameter:
         """A parameter. Raises ParameterNotDeclaredException, ParameterUninitializedException."""
@@ -378,3 +374,9 @@ def _listed(name: str, prefixes: list[str], depth: int) -> bool:
         or (name.startswith(f"{prefix}{PARAMETER_SEPARATOR_STRING}") and shallow(name[len(prefix) + 1 :]))
         for prefix in prefixes
     )
+
+
+def _texts(names: list[str]) -> list[str]:
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("All names must be instances of type str")
+    return names

@@ -9,7 +9,7 @@ from .callback_groups import CallbackGroup
 from .duration import Duration
 from .endpoint import EndpointOwner, TopicEndpoint
 from .exceptions import RCLError
-from .handle import Handle
+from .handle import Handled
 from .qos import QoSProfile
 from .type_support import MsgType
 
@@ -21,7 +21,7 @@ __all__ = ["MsgType", "Publisher"]
 _BAD_PARAMETER = -3  # what Cyclone DDS answers to bytes without encapsulation header
 
 
-class Publisher(TopicEndpoint):
+class Publisher(TopicEndpoint, Handled):
     """Publishes messages of one type, or their CDR, on a topic. Made by `Node.create_publisher`."""
 
     def __init__(
@@ -81,12 +81,6 @@ class Publisher(TopicEndpoint):
         """How many subscriptions receive what is published."""
         self.check_alive()
         return self._writer.matched_count()
-
-    @property
-    def handle(self) -> Handle[Publisher]:
-        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
-        self.check_alive()
-        return Handle(self)
 
     def assert_liveliness(self) -> None:
         """Tell subscriptions that this publisher is alive."""

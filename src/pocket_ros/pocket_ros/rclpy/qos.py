@@ -317,28 +317,36 @@ def qos_check_compatible(
     publisher_qos: QoSProfile, subscription_qos: QoSProfile
 ) -> tuple[QoSCompatibility, str]:
     """Whether the two would match, and the reasons where not."""
-    errors = []
+    offered, asked = publisher_qos, subscription_qos
     unknown = (ReliabilityPolicy.SYSTEM_DEFAULT, ReliabilityPolicy.UNKNOWN)
-    warned = publisher_qos.reliability in unknown or subscription_qos.reliability in unknown
-    if (
-        publisher_qos.reliability == ReliabilityPolicy.BEST_EFFORT
-        and subscription_qos.reliability == ReliabilityPolicy.RELIABLE
-    ):
-        errors.append("ERROR: Best effort publisher and reliable subscription;")
-    if (
-        publisher_qos.durability == DurabilityPolicy.VOLATILE
-        and subscription_qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
-    ):
-        errors.append("ERROR: Volatile publisher and transient local subscription;")
-    if _span(publisher_qos.deadline) > _span(subscription_qos.deadline):
-        errors.append("ERROR: Subscription deadline is less than publisher deadline;")
-    if (
-        publisher_qos.liveliness == LivelinessPolicy.AUTOMATIC
-        and subscription_qos.liveliness == LivelinessPolicy.MANUAL_BY_TOPIC
-    ):
-        errors.append("ERROR: Publisher's liveliness is automatic and subscription's is manual by topic;")
-    if _span(publisher_qos.liveliness_lease_duration) > _span(subscription_qos.liveliness_lease_duration):
-        errors.append("ERROR: Subscription liveliness lease duration is less than publisher's;")
+    warned = offered.reliability in unknown or asked.reliability in unknown
+    reliability = (offered.reliability, asked.reliability)
+    durability = (offered.durability, asked.durability)
+    liveliness = (offered.liveliness, asked.liveliness)
+    leases = (offered.liveliness_lease_duration, asked.liveliness_lease_duration)
+    problems = (
+        (
+            reliability == (ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE),
+            "Best effort publisher and reliable subscription",
+        ),
+        (
+            durability == (DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL),
+            "Volatile publisher and transient local subscription",
+        ),
+        (
+            _span(offered.deadline) > _span(asked.deadline),
+            "Subscription deadline is less than publisher deadline",
+        ),
+        (
+            liveliness == (LivelinessPolicy.AUTOMATIC, LivelinessPolicy.MANUAL_BY_TOPIC),
+            "Publisher's liveliness is automatic and subscription's is manual by topic",
+        ),
+        (
+            _span(leases[0]) > _span(leases[1]),
+            "Subscription liveliness lease duration is less than publisher's",
+        ),
+    )
+    errors = [f"ERROR: {text};" for holds, text in problems if holds]
     if errors:
         return QoSCheckCompatibleResult(QoSCompatibility.ERROR, " ".join(errors))
     if warned:

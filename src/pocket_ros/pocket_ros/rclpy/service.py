@@ -9,16 +9,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import service_header
-from .callback_groups import CallbackGroup
-from .endpoint import EndpointOwner, ServiceEndpoint
+from .endpoint import ServiceEndpoint, ServiceParts
 from .exceptions import RCLError
-from .qos import QoSProfile
 from .service_header import RequestHeader
 from .service_introspection import EventKind
 from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
 if TYPE_CHECKING:
-    from ..dds.endpoints import Reader, Writer
+    pass
 
 __all__ = ["Service", "SrvType", "SrvTypeRequest", "SrvTypeResponse"]
 
@@ -33,22 +31,12 @@ class Service(ServiceEndpoint):
 
     turn = 5
 
-    def __init__(
-        self,
-        node: EndpointOwner,
-        reader: Reader,
-        writer: Writer,
-        srv_type: Any,
-        srv_name: str,
-        callback: Callable[[Any, Any], Any],
-        callback_group: CallbackGroup | None,
-        qos_profile: QoSProfile,
-    ) -> None:
+    def __init__(self, parts: ServiceParts, callback: Callable[[Any, Any], Any]) -> None:
         from ..interfaces.cdr import encoder
 
-        super().__init__(node, writer, reader, srv_type, srv_name, callback_group, qos_profile)
+        super().__init__(parts)
         self.callback = callback
-        self._encode = encoder(srv_type.Response)
+        self._encode = encoder(parts.srv_type.Response)
         self._reachable: set[int] = set()
 
     def send_response(self, response: Any, header: Any) -> None:

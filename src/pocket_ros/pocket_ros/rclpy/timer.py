@@ -11,10 +11,10 @@ from .clock import Clock, ClockChange, TimeJump
 from .context import Context
 from .entity import Entity
 from .exceptions import InvalidHandle, RCLError, ROSInterruptException
-from .handle import Handle
+from .handle import Handled
 
 
-class Timer(Entity):
+class Timer(Entity, Handled):
     """Calls back once per period of its clock; periods missed are skipped, not caught up with."""
 
     turn = 1
@@ -40,12 +40,6 @@ class Timer(Entity):
         self.next_call = self._last + self._period
         self.on_schedule: Callable[[Timer], None] | None = None
         clock._timers.add(self)
-
-    @property
-    def handle(self) -> Handle[Timer]:
-        """What stands for it in a `with` block. Raises InvalidHandle after destruction."""
-        self.check_alive()
-        return Handle(self)
 
     @property
     def clock(self) -> Clock:

@@ -1,5 +1,6 @@
 """Coordinate frames over time: buffer, listener, broadcasters."""
 
+from ..module_places import not_covered
 from .buffer import Buffer
 from .buffer_client import BufferClient
 from .buffer_core import BufferCore
@@ -46,10 +47,4 @@ __all__ = [
     "convert",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name == "BufferServer":
-        raise NotImplementedError(
-            "tf2_ros.BufferServer is not covered; a full ROS 2 has it, in C++: ros2 run tf2_ros buffer_server"
-        )
-    raise AttributeError(f"module 'tf2_ros' has no attribute '{name}'")
+__getattr__ = not_covered("tf2_ros", "BufferServer", hint=", in C++: ros2 run tf2_ros buffer_server")

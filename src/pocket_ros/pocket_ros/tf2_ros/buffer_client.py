@@ -12,25 +12,9 @@ from ..rclpy.duration import Duration
 from ..rclpy.node import Node
 from ..rclpy.task import Future
 from ..rclpy.time import Time
-from . import geometry
+from . import exceptions, geometry
 from .buffer_interface import BufferInterface
-from .exceptions import (
-    ConnectivityException,
-    ExtrapolationException,
-    InvalidArgumentException,
-    LookupException,
-    TimeoutException,
-    TransformException,
-)
-
-# By the numbers of tf2_msgs/msg/TF2Error.
-_ERRORS: dict[int, type[TransformException]] = {
-    1: LookupException,
-    2: ConnectivityException,
-    3: ExtrapolationException,
-    4: InvalidArgumentException,
-    5: TimeoutException,
-}
+from .exceptions import TimeoutException, TransformException
 
 
 class BufferClient(BufferInterface):
@@ -130,7 +114,7 @@ class BufferClient(BufferInterface):
             raise TimeoutException("The LookupTransform goal was not accepted by the BufferServer.")
         result = self._await(handle.get_result_async(), deadline).result
         if result.error.error != result.error.NO_ERROR:
-            raise _ERRORS.get(result.error.error, TransformException)(result.error.error_string)
+            raise exceptions.BY_NUMBER.get(result.error.error, TransformException)(result.error.error_string)
         return result.transform
 
     def _await(self, future: Future[Any], deadline: float) -> Any:

@@ -23,3 +23,13 @@ class InvalidArgumentException(TransformException):
 
 class TimeoutException(TransformException):
     """It did not become available in time."""
+
+
+BY_NUMBER: dict[int, type[TransformException]] = {
+    1: LookupException,
+    2: ConnectivityException,
+    3: ExtrapolationException,
+    4: InvalidArgumentException,
+    5: TimeoutException,
+}
+"""By the numbers of tf2_msgs/msg/TF2Error."""
