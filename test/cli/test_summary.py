@@ -29,8 +29,12 @@ def scenario(tmp_path: Path) -> Path:
 def test_collisions_with_walls_are_counted_apart_or_said_not_to_be(scenario: Path) -> None:
     out = fleet_sim_command("run", str(scenario)).stdout
     assert "0 collisions; those with walls and other static bodies are not counted (ignore_static_collision)" in out
+    assert "drove through static bodies: through; with block_on_collision robots stop in front of them\n" in out
     out = fleet_sim_command("run", str(scenario), "--set", "simulation.ignore_static_collision=false").stdout
     assert "1 collision, 1 of them with walls and other static bodies" in out
+    assert "drove through" not in out
+    out = fleet_sim_command("run", str(scenario), "--set", "simulation.block_on_collision=true").stdout
+    assert "drove through" not in out
 
 
 def test_robots_that_did_not_arrive_are_named(scenario: Path) -> None:

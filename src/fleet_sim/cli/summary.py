@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from fleet_sim.actions.base import FINAL
+from fleet_sim.collision.passages import WallPassages
 from fleet_sim.config.modes import ActionStatus
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -28,6 +29,14 @@ class RunSummary:
         self._ended: Counter[ActionStatus] = Counter()
         self._failures: list[str] = []
         sim.events.on("action_completed", self._note)
+        self._passages = WallPassages(sim.world)
+        if sim.collisions.ignore_static:
+            sim.events.on("post_step", lambda dt, sim_time: self._look(sim_time))
+
+    def _look(self, sim_time: float) -> None:
+        # Without checks no boxes are kept up to date, and nobody wants to know of collisions.
+        if self._sim.collisions.has_checks():
+            self._passages.look(sim_time)
 
     def _arrived(self) -> None:
         self._goals = (self._goals or 0) + 1
@@ -66,6 +75,7 @@ class RunSummary:
             "collisions": sim.collisions.count,
             "static_collisions": sim.collisions.static_count,
             "static_collisions_ignored": sim.collisions.ignore_static,
+            "robots_through_walls": len(self._passages.names),
             **{f"actions_{status.value}": self._ended[status] for status in FINAL},
             "busy": len(self._busy()),
         }
@@ -87,7 +97,12 @@ class RunSummary:
         if not self._sim.world.collision_rules.static_mask()[self._sim.world.rows].any():
             return text
         if found.ignore_static:
-            return f"{text}; those with walls and other static bodies are not counted (ignore_static_collision)"
+            text += "; those with walls and other static bodies are not counted (ignore_static_collision)"
+            names = self._passages.names
+            if names:
+                text += f"\ndrove through static bodies: {listed(names)}"
+                text += "; with block_on_collision robots stop in front of them"
+            return text
         return f"{text}, {found.static_count} of them with walls and other static bodies"
 
     def _orders(self) -> list[str]:
