@@ -14,8 +14,8 @@ from fleet_sim.core.world import World
 from fleet_sim.spatial.distances import distances_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
-_INTERVAL = 0.05
-"""Seconds of simulated time between two looks: at 2 m/s a robot drives 0.1 m meanwhile."""
+_INTERVAL = 0.1
+"""Seconds of simulated time between two looks: at 2 m/s a robot drives 0.2 m meanwhile."""
 _CORE_HEIGHT, _CORE_RADIUS = 0.15, 0.1
 """Where a robot of links is certainly solid: height of the middle above its lowest point, and radius, in m."""
 _LAST_SOLID = int(ShapeKind.CAPSULE)
