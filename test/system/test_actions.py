@@ -6,17 +6,22 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalStatus, GoalStatusArray
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import Odometry
 from node_program import Running, running_scenario
+from rclpy.qos import HistoryPolicy, QoSProfile, qos_profile_action_status_default
 from std_srvs.srv import Trigger
+from unique_identifier_msgs.msg import UUID
 
 from fleet_sim_msgs.action import Drop, Execute, MoveTo, Pick
 from fleet_sim_msgs.msg import Cause, FleetCommand
 from fleet_sim_msgs.srv import Delete, SendFleetCommand
 
+KEEP_ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
+SUCCEEDED = GoalStatus.STATUS_SUCCEEDED
 SCENARIO = """
 simulation: {timestep: 0.05, target_rtf: 10.0}
 robots:
@@ -122,6 +127,37 @@ def test_what_is_wrong_with_a_goal_is_rejected_or_told(fleet: Running) -> None:
         assert result.text
     status, result = client.send_goal(Pick, "/amr/pick", Pick.Goal(object="nothing")).result()
     assert (status, result.cause) == (GoalStatus.STATUS_ABORTED, Cause.UNKNOWN_OBJECT)
+
+
+def test_all_of_many_goals_sent_at_once_are_answered_and_their_statuses_told(fleet: Running) -> None:
+    _, client = fleet
+    service = MoveTo.Impl.SendGoalService
+    send = client.node.create_client(service, "/fleet/move_to/_action/send_goal", qos_profile=KEEP_ALL)
+    client.until(send.service_is_ready, "the action")
+    told = client.listen(GoalStatusArray, "/fleet/move_to/_action/status", qos_profile_action_status_default)
+    robots = ["amr", "other", "nobody"] * 90
+    futures = []
+    for number, robot in enumerate(robots):
+        far = 1e3 if number < len(robots) - 3 else 1.0
+        goal = move_to(far, 3.0 if robot == "other" else 0.0, robot=robot)
+        request = service.Request(goal_id=UUID(uuid=np.frombuffer(number.to_bytes(16, "big"), np.uint8)), goal=goal)
+        futures.append(send.call_async(request))
+    client.until(lambda: all(future.done() for future in futures), "all answers")
+    accepted = [number for number, future in enumerate(futures) if future.result().accepted]
+    assert accepted == [number for number, robot in enumerate(robots) if robot != "nobody"]
+
+    def ended() -> dict[int, int]:
+        last = told[-1].status_list if told else []
+        return {
+            int.from_bytes(bytes(one.goal_info.goal_id.uuid), "big"): one.status
+            for one in last
+            if one.status >= SUCCEEDED
+        }
+
+    states = client.until(lambda: len(ended()) == len(accepted) and ended(), "the end of all goals")
+    # Each goal ends the one before it of its robot.
+    assert [number for number, state in states.items() if state == SUCCEEDED] == accepted[-2:]
+    assert {states[number] for number in accepted[:-2]} == {GoalStatus.STATUS_ABORTED}
 
 
 def test_an_object_is_picked_and_dropped(fleet: Running) -> None:

@@ -87,7 +87,8 @@ class Goals:
         """Start an accepted goal in phase 1 of the next step, with `action` if it is already built."""
         goal = AcceptedGoal(server, handle, robot, action)
         self._open[_key(handle)] = goal
-        handle.execute()
+        with server.changing_state():
+            handle.execute()
         if self._ending:
             self._finish(goal, GoalOutcome(Cause.SHUTDOWN, SHUTDOWN_REASON, action=goal.action))
         else:
@@ -119,14 +120,10 @@ class Goals:
     def _end(self, goal: AcceptedGoal, outcome: GoalOutcome, handle: Any) -> Any:
         """Set the goal's final state and return its result."""
         if self._open.pop(_key(handle), None) is not None:
-            if outcome.success:
-                handle.succeed()
-                if goal.server.kind.succeeded is not None:
-                    goal.server.kind.succeeded(self._bridge, goal.robot)
-            elif outcome.cause == Cause.CANCELED and handle.is_cancel_requested:
-                handle.canceled()
-            else:
-                handle.abort()
+            with goal.server.changing_state():
+                _set_final_state(handle, outcome)
+            if outcome.success and goal.server.kind.succeeded is not None:
+                goal.server.kind.succeeded(self._bridge, goal.robot)
             self._tell_when_ended()
         return goal.server.kind.result(replace(outcome, request=handle.request))
 
@@ -207,6 +204,15 @@ class Goals:
 
     def _post(self, goal: AcceptedGoal, outcome: GoalOutcome) -> None:
         self._bridge.mailbox.post(lambda: self._finish(goal, outcome))
+
+
+def _set_final_state(handle: Any, outcome: GoalOutcome) -> None:
+    if outcome.success:
+        handle.succeed()
+    elif outcome.cause == Cause.CANCELED and handle.is_cancel_requested:
+        handle.canceled()
+    else:
+        handle.abort()
 
 
 def _key(handle: Any) -> bytes:

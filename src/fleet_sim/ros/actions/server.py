@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 
 from fleet_sim.ros import qos
+from fleet_sim.ros.actions.batches import BatchingActionServer
 from fleet_sim.ros.actions.kind import ActionKind
 
 
-class SimulatedActionServer(ActionServer):
+class SimulatedActionServer(BatchingActionServer):
     """Accepts goals and passes them on; `finish` ends them. A running goal needs neither a thread nor a task."""
 
     def __init__(
