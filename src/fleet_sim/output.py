@@ -86,7 +86,8 @@ def check_target(path: str | Path) -> None:
     if Path(path).is_dir():
         raise InvalidValueError(f"{path}: cannot be written: it is a folder")
     part = part_of(path)
-    with refusals(path):
+    # Uninterrupted, or a signal between the two would leave the file.
+    with uninterrupted(), refusals(path):
         # Rights alone do not tell: the whole file system may be read-only.
         part.touch()
         part.unlink()

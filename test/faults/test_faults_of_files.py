@@ -39,6 +39,25 @@ while True:
     print("saved", flush=True)
 """
 
+# Long and narrow: pictures of it are small and cost little. No two are the same: a film would have one of them only.
+NARROW = """
+size: [64, 8]
+time_step: 0.05
+spawners:
+  - type: UniformAgentSpawner
+    n: 5
+    agent: {type: MazeAgent, agent_radius: 0.2, controller: {type: StaticController, output: [3.0, 2.0]}}
+metrics: [Polarization]
+"""
+TABLE = """
+import sys
+import threading
+from fleet_sim.swarm.tables import MetricTable
+table = MetricTable(sys.argv[1])
+print("made", flush=True)
+threading.Event().wait()
+"""
+
 
 def fleet_sim(
     arguments: list[str], limit: Callable[[], None] | None = None, folder: Path | None = None
@@ -59,7 +78,7 @@ def assert_one_error(done: subprocess.CompletedProcess[str]) -> None:
     assert line.startswith("fleet-sim: error: ")
 
 
-def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path, trial: int) -> None:
+def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "commands.jsonl"
     for _ in range(3):
         process = subprocess.Popen([sys.executable, "-c", LOGGING, str(path)], stdout=subprocess.PIPE, text=True)
@@ -72,7 +91,7 @@ def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path, trial
         assert len(fs.CommandLog.load(path)) == 400
 
 
-def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path, trial: int) -> None:
+def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:
     film = tmp_path / "film.gif"
     film.write_bytes(b"the one before")
     command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", "flocking.yaml", "--steps", "100000"]
@@ -81,6 +100,7 @@ def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path, trial: int)
     # The table is begun with the first step.
     while not any(tmp_path.glob(".table*")):
         assert process.poll() is None
+        os.sched_yield()
     process.kill()
     process.wait()
     assert film.read_bytes() == b"the one before"
@@ -90,21 +110,37 @@ def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path, trial: int)
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("table", ["table.csv", "table.parquet"])
-def test_a_signal_while_files_are_written_leaves_whole_ones(
-    table: str, number: signal.Signals, tmp_path: Path, trial: int
-) -> None:
+def test_a_signal_while_files_are_written_leaves_whole_ones(table: str, number: signal.Signals, tmp_path: Path) -> None:
     if table.endswith("parquet"):
         pytest.importorskip("pyarrow")
-    film = tmp_path / "film.gif"
-    command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", "flocking.yaml", "--steps", "100000"]
-    process = subprocess.Popen([*command, "--record", str(film), "--metrics", str(tmp_path / table), "--every", "1"])
-    while not has_begun(tmp_path):
+    folder, world = tmp_path / "files", tmp_path / "narrow.yaml"
+    folder.mkdir()
+    world.write_text(NARROW)
+    film = folder / "film.gif"
+    command = [sys.executable, "-u", "-m", "fleet_sim.cli.main", "swarm", str(world), "--steps", "100000"]
+    process = subprocess.Popen([*command, "--record", str(film), "--metrics", str(folder / table), "--every", "1"])
+    while not has_begun(folder):
         assert process.poll() is None
+        os.sched_yield()
     process.send_signal(number)
     assert process.wait() == 128 + signal.SIGINT
-    assert {path.name for path in tmp_path.iterdir()} in ({table}, {"film.gif", table})
+    assert {path.name for path in folder.iterdir()} in ({table}, {"film.gif", table})
     # A film without a picture is none. The signal may come between a step's picture and its row.
-    assert abs(rows_of(tmp_path / table) - pictures_of(film)) <= 1
+    assert abs(rows_of(folder / table) - pictures_of(film)) <= 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("table", ["table.csv", "table.parquet"])
+def test_a_signal_before_the_first_step_leaves_no_file(table: str, number: signal.Signals, tmp_path: Path) -> None:
+    if table.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    program = [sys.executable, "-c", TABLE, str(tmp_path / table)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "made\n"
+        process.send_signal(number)
+    assert process.returncode == -number
+    assert list(tmp_path.iterdir()) == []
 
 
 def has_begun(folder: Path) -> bool:
@@ -138,7 +174,7 @@ def rows_of(table: Path) -> int:
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: Path, trial: int) -> None:
+def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: Path) -> None:
     done = fleet_sim([*OUTPUTS[name], str(tmp_path / name)], limited(resource.RLIMIT_FSIZE, 200))
     assert_one_error(done)
     assert list(tmp_path.iterdir()) == []
@@ -146,7 +182,7 @@ def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: 
 
 @pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="there is no folder here that refuses everybody")
 @pytest.mark.parametrize("name", ["film.gif", "table.csv"])
-def test_a_folder_nobody_may_write_to_is_one_error_before_the_run(name: str, trial: int) -> None:
+def test_a_folder_nobody_may_write_to_is_one_error_before_the_run(name: str) -> None:
     done = fleet_sim([*OUTPUTS[name], f"/sys/kernel/{name}"])
     assert_one_error(done)
     assert "agents" not in done.stdout
@@ -170,7 +206,7 @@ def mounted(folder: Path, options: str) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_full_disk_is_one_error_and_no_file(name: str, tmp_path: Path, trial: int) -> None:
+def test_a_full_disk_is_one_error_and_no_file(name: str, tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=16k") as disk:
         (disk / "filler").write_bytes(bytes(16 << 10))
         assert_one_error(fleet_sim([*OUTPUTS[name], str(disk / name)]))
@@ -180,7 +216,7 @@ def test_a_full_disk_is_one_error_and_no_file(name: str, tmp_path: Path, trial: 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_read_only_disk_is_one_error_before_the_run(name: str, tmp_path: Path, trial: int) -> None:
+def test_a_read_only_disk_is_one_error_before_the_run(name: str, tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=64k,ro") as disk:
         done = fleet_sim([*OUTPUTS[name], str(disk / name)])
         assert_one_error(done)
@@ -211,7 +247,7 @@ def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
-def test_a_recording_on_a_full_disk_ends_and_the_run_goes_on(tmp_path: Path, trial: int) -> None:
+def test_a_recording_on_a_full_disk_ends_and_the_run_goes_on(tmp_path: Path) -> None:
     recording = pytest.importorskip("fleet_sim.record.recording")
     with mounted(tmp_path / "disk", "size=500k") as disk:
         path = disk / "run.mcap"

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Collection
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.output import check_target, load_parquet, part_of, refusals, replacing, uninterrupted
@@ -39,7 +39,7 @@ class MetricTable(Configured, Subscriber):
         self._lines: list[list[Any]] = []
 
     def settled(self) -> Collection[str]:
-        """Return `path`, whose file is open from the beginning; and all, once it is closed."""
+        """Return `path`, which was checked at the beginning; and all, once it is closed."""
         return ("path", "every") if self.closed else ("path",)
 
     def step(self, world: SwarmWorld) -> None:
@@ -49,6 +49,8 @@ class MetricTable(Configured, Subscriber):
         # The columns are those of the first line: neither format can add one later.
         if not self._names:
             self._names = ["step", "time", "population", *(metric.name for metric in world.metrics)]
+            with uninterrupted(), refusals(self.path):
+                self._sink.begin(self._names)
         # A metric that was removed has no value from then on; one that came later has no column.
         values = {metric.name: metric.value for metric in world.metrics}
         known = [values.get(name, float("nan")) for name in self._names[3:]]
@@ -74,22 +76,26 @@ class MetricTable(Configured, Subscriber):
 
 
 class _CsvSink:
-    """Writes a table as CSV, in the unfinished file beside `path`; the first lines bring the heading."""
+    """Writes a table as CSV, in the unfinished file beside `path`, which there is from the heading on."""
 
     def __init__(self, path: Path) -> None:
-        with refusals(path):
-            self._stream = part_of(path).open("w", newline="", encoding="utf-8")
-        self._writer = csv.writer(self._stream)
-        self._begun = False
+        self._path = path
+        self._stream: TextIO | None = None
+
+    def begin(self, names: list[str]) -> None:
+        csv.writer(self._open()).writerow(names)
 
     def write(self, names: list[str], lines: list[list[Any]]) -> None:
-        if not self._begun:
-            self._writer.writerow(names)
-            self._begun = True
-        self._writer.writerows(lines)
+        csv.writer(self._open()).writerows(lines)
 
     def close(self) -> None:
-        self._stream.close()
+        # A run without a line leaves an empty table.
+        self._open().close()
+
+    def _open(self) -> TextIO:
+        if self._stream is None:
+            self._stream = part_of(self._path).open("w", newline="", encoding="utf-8")
+        return self._stream
 
 
 class _ParquetSink:
@@ -102,6 +108,9 @@ class _ParquetSink:
         self._arrow, _ = load_parquet("writing Parquet")
         self._path = path
         self._writer: Any = None
+
+    def begin(self, names: list[str]) -> None:
+        """Do nothing: the types of the columns are not known yet."""
 
     def write(self, names: list[str], lines: list[list[Any]]) -> None:
         # Columns, as Parquet wants them, from lines.
