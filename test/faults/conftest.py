@@ -1,6 +1,7 @@
 """Faults are made in processes of their own, in a ROS domain of their own on this machine.
 
-`--times N` makes each counted fault N times as often as the ordinary tests do; at the end a table tells what was tried.
+`--times N` makes each fault N times as often as the ordinary tests do; at the end a table tells what was tried. A test
+that counts what it does takes `times` and does that much more; each other test is repeated.
 """
 
 from __future__ import annotations
@@ -29,13 +30,19 @@ TRIED = "tried: "
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that says how much is tried."""
-    parser.addoption("--times", type=int, default=1, help="how often each counted fault is made (1)")
+    parser.addoption("--times", type=int, default=1, help="how often each fault is made (1)")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Repeat tests that take a `trial`, which is its number."""
-    if "trial" in metafunc.fixturenames:
-        metafunc.parametrize("trial", range(_times(metafunc.config)))
+    """Repeat the tests that do not themselves do more when asked for more."""
+    if "times" not in metafunc.fixturenames:
+        metafunc.parametrize("trial", range(_times(metafunc.config)), indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def trial(request: pytest.FixtureRequest) -> int:
+    """Return the number of this trial of a test."""
+    return int(getattr(request, "param", 0))
 
 
 @pytest.fixture

@@ -117,22 +117,10 @@ def test_thousands_of_instant_actions_do_not_stop_the_others(master: MasterContr
     assert len(state["errors"]) <= 30
 
 
-def test_a_broker_that_returns_finds_the_vehicles_again(broker: TestBroker, master: MasterControl) -> None:
-    master.order("carrier_2", line("o", [(0.0, 6.0), (12.0, 6.0)]))
-    master.state("carrier_2", lambda state: state["driving"])
-    broker.stop()
-    broker.start()
-    with MasterControl(broker.port, maker="carriers") as again:
-        # It drove on meanwhile: the order is the vehicle's.
-        again.wait("carrier_2", "connection", lambda message: message["connectionState"] == "ONLINE")
-        again.state("carrier_2", lambda state: state["lastNodeId"] == "n1")
-        again.order("carrier_2", line("o", [(12.0, 6.0), (13.0, 6.0)], update=1, first=1))
-        again.state("carrier_2", lambda state: state["lastNodeId"] == "n2")
-
-
-def test_a_fleet_that_ends_says_goodbye_and_one_that_is_killed_is_missed(
+def test_a_fleet_that_is_driven_by_the_example_says_goodbye(
     broker: TestBroker, fleet: subprocess.Popen[str], master: MasterControl
 ) -> None:
+    # The next one has its names.
     fleet.kill()
     master.wait("carrier_0", "connection", lambda message: message["connectionState"] == "CONNECTIONBROKEN")
     master.forget()
