@@ -49,6 +49,41 @@ def test_a_target_is_known_to_be_wrong_before(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["x" * 100_000, "..", "x" * 5_000 + "/a.png", "a\0.png", "\ud800.png", "x" * 255])
+def test_names_that_no_file_can_have_are_told_in_one_short_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidValueError, match="cannot be written") as caught:
+        check_target(tmp_path / name)
+    assert len(str(caught.value)) < 1000
+    assert str(caught.value).isprintable()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InvalidValueError, match="it is a device, a pipe or a socket, and no file"):
+        check_target(pipe)
+    for name in ("a.json", "run.mcap", "inputs.jsonl", "run.state"):
+        option = {"a": "--json", "run": "--record", "inputs": "--record-inputs"}[name.partition(".")[0]]
+        option = "--save-state" if name.endswith("state") else option
+        pipe = tmp_path / name
+        os.mkfifo(pipe)
+        assert main(["run", "demo.yaml", "--headless", "--duration", "0.1", "--rtf", "0", option, str(pipe)]) == 1
+        assert pipe.is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "a.json", "run.mcap", "inputs.jsonl", "run.state"}
+
+
+def test_a_link_stays_and_leads_to_what_was_written(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "a.json", tmp_path / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    assert main(["run", "demo.yaml", "--headless", "--duration", "0.1", "--rtf", "0", "--json", str(link)]) == 0
+    assert link.is_symlink()
+    assert target.read_text() == link.read_text() != "old"
+    assert {path.name for path in tmp_path.rglob("*")} == {"there", "a.json", "link.json"}
+
+
 def test_a_picture_on_a_full_disk_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(InvalidValueError, match="No space"):

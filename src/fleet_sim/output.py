@@ -13,16 +13,47 @@ from typing import Any
 
 from fleet_sim.errors import InvalidValueError, missing_extra
 
+LONGEST = 300
+"""Characters of a path that messages name at most."""
+
 
 def part_of(path: str | Path) -> Path:
     """Return the file beside `path` that is written first: hidden, with the same ending, of this process only."""
-    file = Path(path)
+    file = _behind_links(path)
     return file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
 
 
 def part_beside(path: str | Path) -> Path:
     """Return the file that is written while a run lasts, until it is whole: seen beside `path`, under its own name."""
-    return Path(f"{path}.part")
+    return Path(f"{_behind_links(path)}.part")
+
+
+def put_in_place(part: Path, path: str | Path) -> None:
+    """Give the whole file `part` the name `path`. Where that is a link, the link stays, and leads to it.
+
+    Raises InvalidValueError where `path` is something else than a file, such as a device, which would be gone.
+    """
+    _refuse_other_than_files(path)
+    with refusals(path):
+        os.replace(part, _behind_links(path))
+
+
+def _behind_links(path: str | Path) -> Path:
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+
+
+def _may_be_a_name(path: str | Path) -> bool:
+    try:
+        return bool(Path(path).name) and b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def _refuse_other_than_files(path: str | Path) -> None:
+    if os.path.isdir(path):
+        raise InvalidValueError(f"{named(path)}: cannot be written: it is a folder")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InvalidValueError(f"{named(path)}: cannot be written: it is a device, a pipe or a socket, and no file")
 
 
 @contextmanager
@@ -37,7 +68,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         with refusals(path):
             yield part
             if part.exists():
-                os.replace(part, path)
+                put_in_place(part, path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -76,15 +107,22 @@ def refusals(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InvalidValueError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise InvalidValueError(f"{named(path)}: cannot be written: {error.strerror or error}") from error
+
+
+def named(path: str | Path) -> str:
+    """Return a path as messages name it: no longer than a file's name may be, and without what cannot be printed."""
+    text = str(path).encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def check_target(path: str | Path) -> None:
     """Raise InvalidValueError where nothing can be written to `path`: to be called before work that takes long."""
-    if not Path(path).parent.is_dir():
-        raise InvalidValueError(f"{path}: cannot be written: there is no folder {str(Path(path).parent)!r}")
-    if Path(path).is_dir():
-        raise InvalidValueError(f"{path}: cannot be written: it is a folder")
+    if not os.path.isdir(path) and not _may_be_a_name(path):
+        raise InvalidValueError(f"{named(path)!r}: cannot be written: no file has such a name")
+    if not os.path.isdir(parent := Path(path).parent):
+        raise InvalidValueError(f"{named(path)}: cannot be written: there is no folder {named(parent)!r}")
+    _refuse_other_than_files(path)
     part = part_of(path)
     # Uninterrupted, or a signal between the two would leave the file.
     with uninterrupted(), refusals(path):

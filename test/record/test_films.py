@@ -105,7 +105,13 @@ def test_stations_zones_and_paths_are_seen(opengl: None, tmp_path: Path) -> None
         (["--out", "film.mp4", "--camera", "follow:nobody"], "nobody"),
         (["--out", "film.mp4", "--camera", "left"], "follow:<robot>"),
         (["--out", "film.mp4", "--speed", "0"], "--speed"),
+        (["--out", "film.mp4", "--speed", "5e-324"], "at most"),
+        (["--out", "film.mp4", "--speed", "1e-5", "--fps", "999999"], "the film would have"),
+        (["--out", "film.mp4", "--fps", "0"], "--fps: expected a number above 0"),
+        (["--out", "film.mp4", "--seconds", "1e308"], "--seconds: expected a number above 0 and below 1e+06"),
+        (["--out", "film.mp4", "--start", "-1"], "--start: expected a number from 0"),
         (["--out", "film.mp4", "--start", "99"], "4 s long"),
+        (["--out", ""], "no file has such a name"),
         (["--out", "missing/film.mp4"], "there is no folder"),
     ],
 )

@@ -73,10 +73,12 @@ def test_pages_of_other_sites_are_refused_with_the_token_too(views: tuple[Any, A
     assert not speaks(view.url.replace("http", "ws"), STRANGER)
 
 
-def test_a_host_of_somebody_else_is_refused() -> None:
+def test_a_host_of_somebody_else_and_names_that_are_none_are_refused() -> None:
     with MultiRobotSimulationCore.from_dict({"gui": False}) as sim:
-        with pytest.raises(InvalidValueError, match="no address of this machine"):
-            sim.view.show(host="192.0.2.1")
+        for host in ("192.0.2.1", ".", "x" * 100_000, "\u202e"):
+            with pytest.raises(InvalidValueError, match="no address of this machine") as caught:
+                sim.view.show(host=host)
+            assert len(str(caught.value)) < 1000
         with pytest.raises(ConfigError, match="port"):
             sim.view.show(port=70_000)
 

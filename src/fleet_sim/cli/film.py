@@ -19,6 +19,8 @@ SECONDS = 10.0
 """Of simulated time, of a scenario that does not end."""
 GIF_FPS, VIDEO_FPS = 12.5, 30.0
 BAR = 30
+MOST = 1e6
+"""Limit of all numbers."""
 
 
 def add(commands: Any) -> None:
@@ -50,12 +52,13 @@ def size(text: str) -> tuple[int, int]:
 
 def execute(args: argparse.Namespace) -> int:
     """Make the film with a progress bar; return 0."""
-    fps = args.fps or (GIF_FPS if args.out.lower().endswith(".gif") else VIDEO_FPS)
-    for name, value, low in (("start", args.start, -1e-9), ("speed", args.speed, 0.0), ("fps", fps, 0.0)):
-        if not low < value < 1e6:
-            raise ConfigError(f"--{name}: expected a number above 0, got {value}")
-    if args.seconds is not None and not 0.0 < args.seconds < 1e6:
-        raise ConfigError(f"--seconds: expected a number above 0, got {args.seconds}")
+    default = GIF_FPS if args.out.lower().endswith(".gif") else VIDEO_FPS
+    fps = default if args.fps is None else args.fps
+    if not 0.0 <= args.start < MOST:
+        raise ConfigError(f"--start: expected a number from 0 to {MOST:g}, got {args.start}")
+    for name, value in (("speed", args.speed), ("fps", fps), ("seconds", args.seconds)):
+        if value is not None and not 0.0 < value < MOST:
+            raise ConfigError(f"--{name}: expected a number above 0 and below {MOST:g}, got {value}")
     check_target(args.out)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.record.filming import film, moments_of_recording, moments_of_run, times_of

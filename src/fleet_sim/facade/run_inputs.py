@@ -20,7 +20,7 @@ from fleet_sim.core.command_log import Recordable
 from fleet_sim.core.commands import Command
 from fleet_sim.core.events import EventBus
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.output import check_target, part_beside, refusals
+from fleet_sim.output import check_target, part_beside, put_in_place, refusals
 
 logger = logging.getLogger(__name__)
 
@@ -126,8 +126,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         with contextlib.suppress(OSError):
             stream.close()
         if whole:
-            with refusals(self.path):
-                os.replace(self._part, self.path)
+            put_in_place(self._part, self.path)
 
     def _on_closed(self) -> None:
         with contextlib.suppress(FleetSimError):

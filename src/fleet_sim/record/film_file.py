@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.output import check_target, part_of, refusals
+from fleet_sim.output import check_target, part_of, put_in_place
 
 # One palette for the whole film, made of what moves, and only the pixels that changed in each picture.
 _GIF = "split[a][b];[a]palettegen=max_colors=96:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle"
@@ -71,8 +70,7 @@ class FilmFile:
             raise self._failure() from error
         if self._encoder.wait():
             raise self._failure()
-        with refusals(self.path):
-            os.replace(self._part, self.path)
+        put_in_place(self._part, self.path)
         self._messages.close()
 
     def _failure(self) -> InvalidValueError:

@@ -28,6 +28,8 @@ FOLLOW_PITCH, FOLLOW_DISTANCE = -28.0, 9.0
 """Of a camera that follows a robot: degrees, and times the robot's size."""
 LEAST_DISTANCE = 3.0
 """In m."""
+MOST_PICTURES = 1_000_000
+"""Of a film: nine hours."""
 
 
 class Moment(NamedTuple):
@@ -61,8 +63,14 @@ def moments_of_recording(recording: Recording, times: list[float], *, paths: boo
 
 
 def times_of(start: float, seconds: float, speed: float, fps: float) -> list[float]:
-    """Return the simulated times in s of the pictures of a film, `seconds` of simulated time long."""
-    count = max(int(seconds / speed * fps + 1e-9), 1)
+    """Return the simulated times in s of the pictures of a film, `seconds` of simulated time long.
+
+    Raises InvalidValueError for a film of more than MOST_PICTURES.
+    """
+    pictures = seconds / speed * fps
+    if pictures > MOST_PICTURES:
+        raise InvalidValueError(f"the film would have {pictures:.3g} pictures, of {MOST_PICTURES:,} at most")
+    count = max(int(pictures + 1e-9), 1)
     return [start + number * speed / fps for number in range(count)]
 
 

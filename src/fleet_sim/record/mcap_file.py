@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.output import part_beside, refusals
+from fleet_sim.output import check_target, part_beside, put_in_place, refusals
 from fleet_sim.record.mcap_chunks import McapChunks
 from fleet_sim.record.message_types import check_installed, definition
 
@@ -48,8 +48,7 @@ def open_part(path: str | Path, part: Path | None = None) -> BinaryIO:
     Raises InvalidValueError where it is there or cannot be made.
     """
     path, part = Path(path), part or part_beside(path)
-    if path.is_dir():
-        raise InvalidValueError(f"{path}: cannot be written: it is a folder")
+    check_target(path)
     if part.exists():
         raise InvalidValueError(
             f"{part} is there: another recording is at work, or a run was killed. What it has so far can be "
@@ -123,7 +122,7 @@ class McapFile:
         with refusals(self.path):
             self._records.finish()
             self._stream.close()
-            os.replace(self.part, self.path)
+            put_in_place(self.part, self.path)
 
     def abandon(self) -> None:
         """Leave what was flushed beside the name, after an error; whatever follows the last whole chunk is cut off."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.output import check_target, part_of, refusals, replacing
+from fleet_sim.output import check_target, part_of, put_in_place, refusals, replacing
 from fleet_sim.settings import setting
 from fleet_sim.swarm.parameters import Configured, documented, file_setting
 from fleet_sim.swarm.pictures import picture, require_pillow
@@ -163,7 +162,7 @@ class VideoRecorder(Recorder):
                 with refusals(self.path):
                     self._writer.close()
                     # Whole or not at all: a film that was interrupted does not replace a good one.
-                    os.replace(part, self.path)
+                    put_in_place(part, self.path)
             finally:
                 self._writer = None
                 part.unlink(missing_ok=True)

@@ -168,15 +168,20 @@ def open_server(host: str, port: int, admission: Admission, label: str) -> viser
     return server
 
 
+LONGEST_NAME = 300
+"""Characters of a host that a message repeats."""
+
+
 def check_host(host: str) -> None:
     """Raise InvalidValueError where nothing can be bound to `host`: viser would try for ever."""
     try:
         family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         socket.create_server((host, 0), family=family).close()
-    except OSError as error:
+    # UnicodeError: of names that are none, by their encoding for DNS.
+    except (OSError, UnicodeError) as error:
         raise InvalidValueError(
-            f"host: {host!r} is no address of this machine ({error}); give 127.0.0.1 for this machine only, 0.0.0.0 for"
-            " every network it is in, or one of its own addresses"
+            f"host: {host[:LONGEST_NAME]!r} is no address of this machine ({error}); give 127.0.0.1 for this machine"
+            " only, 0.0.0.0 for every network it is in, or one of its own addresses"
         ) from error
 
 
