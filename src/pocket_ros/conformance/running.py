@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -59,7 +60,14 @@ def run_suite(
 def run_file(path: Path, name: str, environment: Mapping[str, str], seconds: float) -> FileResult:
     """Run one file: by `launch_test` where it describes a launch, by pytest otherwise."""
     report = path.with_suffix(".junit.xml").absolute()
-    tail, timed_out = _run([*_command(path), f"--junit-xml={report}"], path.parent, environment, seconds)
+    command = _command(path)
+    options = [f"--junit-xml={report}"]
+    if command[-1] == "pytest":
+        # As colcon does it: tests that parse the command line find nothing of pytest's there.
+        options = [*_pytest_options(), *options, path.name]
+        environment = {**environment, "PYTEST_ADDOPTS": shlex.join(options)}
+        options = []
+    tail, timed_out = _run([*command, *options], path.parent, environment, seconds)
     if timed_out:
         return FileResult(name, not_collectable=f"no end within {seconds:g} s")
     if not report.exists():
@@ -70,8 +78,12 @@ def run_file(path: Path, name: str, environment: Mapping[str, str], seconds: flo
 def _command(path: Path) -> list[str]:
     if re.search(r"^def generate_test_description", path.read_text(), re.MULTILINE):
         return [sys.executable, "-m", "launch_testing.launch_test", str(path), *_launch_arguments(path)]
+    return [sys.executable, "-m", "pytest"]
+
+
+def _pytest_options() -> list[str]:
     limit = [f"--timeout={_TEST_SECONDS}"] if find_spec("pytest_timeout") else []
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", LENT, *limit, path.name]
+    return ["-q", "-p", "no:cacheprovider", "-p", LENT, *limit]
 
 
 def _launch_arguments(path: Path) -> list[str]:

@@ -33,7 +33,7 @@ NOT_COVERED = (
     "test",
     "wtf",
 )
-NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex"), "pkg": ("create",)}
+NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex")}
 
 
 def completion_is_asked() -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from ..rosidl_parser.definition import AbstractType
+from ..rosidl_parser.definition import AbstractType, NamespacedType
 
 
 class _Dumper(yaml.SafeDumper):
@@ -29,12 +29,19 @@ def _abbreviation(kind: str, length: int) -> str:
     if found is None:
         return f"<array type: {kind}>"
     element = re.sub(r"^(w?string)<\d+>$", r"\1", found["item"] or found["element"])
-    package, _, name = element.rpartition("/")
-    element = f"{package}/msg/{name}" if package and "/" not in package else element
     if found["size"]:
         return f"<array type: {element}[{found['size']}]>"
     bound = f"[{found['bound']}]" if found["bound"] else ""
     return f"<sequence type: {element}{bound}, length: {length}>"
+
+
+def _with_full_name(kind: str, slot: Any) -> str:
+    """The type of an array of messages with the whole name of the element, `pkg/srv/Name_Request`."""
+    element = getattr(slot, "value_type", None)
+    if not isinstance(element, NamespacedType):
+        return kind
+    package, *_, name = full = element.namespaced_name()
+    return kind.replace(f"{package}/{name}", "/".join(full))
 
 
 def _is_array(value: Any) -> bool:
@@ -66,6 +73,9 @@ def to_plain(
     options["byte"] = byte
     if hasattr(value, "get_fields_and_field_types"):
         types = value.get_fields_and_field_types()
+        if no_arr:
+            slots = zip(types.items(), value.SLOT_TYPES, strict=True)
+            types = {name: _with_full_name(kind, slot) for (name, kind), slot in slots}
         return {name: to_plain(getattr(value, name), kind=types[name], **options) for name in types}
     if isinstance(value, bool | int | float):
         return value

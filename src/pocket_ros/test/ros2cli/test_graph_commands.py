@@ -77,7 +77,9 @@ def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
         ("param load /fleet/robot /no/such/file.yaml", "No such file"),
         ("doctor", "'ros2 doctor' is not covered by pocket_ros"),
         ("bag convert -i x -o y", "'ros2 bag convert' is not covered by pocket_ros"),
-        ("pkg create x", "'ros2 pkg create' is not covered by pocket_ros"),
+        ("interface show no_pkg/msg/Name", "Unknown package 'no_pkg'"),
+        ("interface show std_msgs/msg/Strin", "Could not find the interface 'std_msgs/msg/Strin.idl'"),
+        ("interface show std_msgs/msg/Strin", "did you mean 'std_msgs/msg/String'"),
         ("run no_such_package node", "Package 'no_such_package' not found"),
         ("bag info /no/such/bag", "Could not open '/no/such/bag'"),
         ("bag record", "Need to specify at least one option"),
@@ -256,5 +258,9 @@ def test_parameters(robot: Any, ros2: Any, tmp_path: Path) -> None:
     file = tmp_path / "robot.yaml"
     file.write_text("/fleet/robot:\n  ros__parameters:\n    rate: 2.5\n    arm: {ready: true}\n")
     loaded = ros2("param", "load", "/fleet/robot", file)
+    assert ros2("param", "load", "/fleet/robot", file, "--no-use-wildcard").returncode == 0
+    file.write_text(file.read_text().replace("/fleet/robot", "/**"))
+    refused = ros2("param", "load", "/fleet/robot", file, "--no-use-wildcard")
+    assert refused.stderr.startswith("Param file does not contain selected parameters"), refused.stderr
     assert loaded.stdout == "Set parameter rate successful\nSet parameter arm.ready successful\n"
     assert ros2("param", "get", "/fleet/robot", "rate").stdout == "Double value is: 2.5\n"

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from ..text_match import build_text_match
+from ..text_match import build_line_match, build_text_match
+
+_ANSI_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 
 
 def get_default_filtered_prefixes() -> list[str]:
@@ -54,24 +56,35 @@ def expected_output_from_file(path: str, encoding: str = "utf-8") -> Any:
     raise RuntimeError(f"could not find {path}.regex or {path}.txt")
 
 
+def remove_ansi_escape_sequences(text: str) -> str:
+    """The text without the sequences by which terminals are told colors and the like."""
+    return _ANSI_SEQUENCE.sub("", text)
+
+
 def expect_output(
     text: str | None = None,
     *,
-    expected_text: Any = None,
-    expected_lines: Iterable[Any] | None = None,
     lines: Iterable[str] | None = None,
+    expected_text: Any = None,
+    expected_lines: Any = None,
+    strip_ansi_escape_sequences: bool = True,
     strict: bool = False,
 ) -> bool:
-    """Whether output, given as text or lines, has what is expected, given as text or as lines in order.
+    """Whether output, given as text or lines, has what is expected.
 
-    Lines may come from iterators; more expected lines than there are, and so an iterator that never ends, do
-    not match. Raises ValueError where not just one of each two is given.
+    `expected_text` is what `build_text_match` takes, `expected_lines` what `build_line_match` takes, or an
+    iterator; one that never ends does not match. Colors are removed from the output unless told otherwise.
+    Raises ValueError where not just one of each two is given.
     """
     if (expected_text is None) == (expected_lines is None) or (text is None) == (lines is None):
         raise ValueError("give one of expected_text and expected_lines, and one of text and lines")
     output = text if text is not None else "\n".join(lines or [])
-    expected = expected_text
-    if expected_lines is not None:
+    if strip_ansi_escape_sequences:
+        output = remove_ansi_escape_sequences(output)
+    if expected_text is not None:
+        return build_text_match(expected_text, strict=strict)(output) is not None
+    found = output.splitlines()
+    if isinstance(expected_lines, Iterable) and not isinstance(expected_lines, str):
         # One more than there are lines is enough to see that there are too many.
-        expected = list(islice(expected_lines, output.count("\n") + 2))
-    return build_text_match(expected, strict=strict)(output) is not None
+        expected_lines = list(islice(expected_lines, len(found) + 1))
+    return build_line_match(expected_lines, strict=strict)(found) is not None

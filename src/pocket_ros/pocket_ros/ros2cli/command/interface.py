@@ -85,10 +85,18 @@ def _proto(args: argparse.Namespace) -> None:
     print(text if args.no_quotes else f'"{text}"')
 
 
-def _show(args: argparse.Namespace) -> None:
+def _show(args: argparse.Namespace) -> str | None:
     name = sys.stdin.readline().strip() if args.type == "-" else args.type
+    try:
+        catalog.definition(name)
+    except catalog.UnknownInterfaceError as error:
+        package, *rest = name.split("/")
+        if len(rest) == 2 and not catalog.has_package(package):
+            return f"Unknown package '{package}'"
+        return f"Could not find the interface '{name}.idl': {error}"
     for line in show(name, comments=not args.no_comments, nested_comments=args.all_comments):
         print(line)
+    return None
 
 
 def show(name: str, *, comments: bool, nested_comments: bool, indent: int = 0) -> Iterator[str]:

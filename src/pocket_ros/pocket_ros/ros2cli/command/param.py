@@ -247,6 +247,6 @@ def _sections(args: argparse.Namespace, node_name: str) -> list[str]:
     found = [key for key in (node_name, node_name.lstrip("/")) if key in content]
     if not found and (args.no_use_wildcard or "/**" not in content):
         raise RuntimeError(
-            f"Param file does not contain parameters for {node_name}, only for {list(content)}"
+            f"Param file does not contain selected parameters: none for {node_name}, only for {list(content)}"
         )
     return found

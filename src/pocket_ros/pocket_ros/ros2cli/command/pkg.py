@@ -14,6 +14,7 @@ from ...ament_index_python import (
 )
 from ...executables import get_executable_paths
 from ..verbs import add_verb, add_verbs
+from .pkg_create import add_create
 
 NOT_FOUND = "Package not found"
 
@@ -21,6 +22,7 @@ NOT_FOUND = "Package not found"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of `ros2 pkg`."""
     verbs = add_verbs(parser)
+    add_create(verbs)
     executables = add_verb(
         verbs, "executables", _executables, "Output a list of package specific executables"
     )

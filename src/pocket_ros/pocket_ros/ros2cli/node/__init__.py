@@ -36,11 +36,13 @@ def add_node_arguments(parser: argparse.ArgumentParser) -> None:
 def cli_node(args: argparse.Namespace, name: str | None = None) -> Iterator[Node]:
     """A node in an initialised context; without a name a hidden one."""
     with rclpy.init(args=[]):
-        sim_time = Parameter("use_sim_time", value=True)
+        overrides = [Parameter("start_type_description_service", value=False)]
+        if getattr(args, "use_sim_time", False):
+            overrides.append(Parameter("use_sim_time", value=True))
         node = Node(
             name or f"{NODE_NAME_PREFIX}_{os.getpid()}",
             start_parameter_services=False,
-            parameter_overrides=[sim_time] if getattr(args, "use_sim_time", False) else [],
+            parameter_overrides=overrides,
         )
         try:
             yield node
