@@ -54,8 +54,24 @@ def test_the_longest_record_always_fits_into_an_empty_ring() -> None:
         assert giver.place(0, giver.longest) is not None
 
 
+def test_a_record_may_turn_out_shorter_than_its_place() -> None:
+    memory = memoryview(bytearray(64 + 4096))
+    giver, taker, numbers = RingGiver(memory), RingTaker(memory), random.Random(4)
+    for _ in range(500):
+        content = numbers.randbytes(numbers.randrange(giver.longest + 1))
+        place = giver.place(7, giver.longest)
+        assert place is not None
+        place[: len(content)] = content
+        giver.shorten(len(content))
+        giver.commit()
+        assert list(taker.take(giver.head)) == [(7, content)]
+        giver.tail = taker.tail
+
+
 def fleet(robots: int) -> fs.MultiRobotSimulationCore:
-    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1, monitor=False))
+    # Without kernels samples are as long as can be.
+    params = fs.SimulationParams(gui=False, target_rtf=0, timestep=0.1, monitor=False, compiled_code="never")
+    sim = fs.MultiRobotSimulationCore(params)
     for number in range(robots):
         pose = fs.Pose.from_xyz(2.0 * number, 0.0, 0.1)
         sim.spawn(fs.AgentSpawnParams(BOX, BOX, pose, name=f"robot_{number}")).set_velocity(wz=1.0)

@@ -206,6 +206,8 @@ def _paths(world: World, roster: EntityRoster) -> EntityPaths:
     # A sample of a recording has no time to spare: slices are views, and most paths are of one waypoint.
     own = roster.rows if roster.bodies.span is None else roster.bodies.span
     lengths = motion.path_length[own]
+    if not pool.live:
+        return EntityPaths(lengths, motion.waypoint[own], pool.position[:0], pool.orientation[:0])
     driving = np.flatnonzero(lengths)
     some = lengths[driving]
     places: Ints = motion.path_start[own][driving]

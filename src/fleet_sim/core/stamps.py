@@ -15,8 +15,10 @@ class RosTime:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # As a fraction, so that stamps have no rounding errors that grow with the number of steps.
-        self._dt = exact(clock.dt)
+        # A fraction, so that stamps have no rounding errors that grow with the number of steps, as whole numbers:
+        # arithmetic of Fraction takes longer than a robot's step.
+        numerator, self._denominator = exact(clock.dt).as_integer_ratio()
+        self._numerator = NS_PER_S * numerator
         self._offset = 0
         self._last = 0
 
@@ -37,4 +39,4 @@ class RosTime:
         self._offset = self._last - self._elapsed(0)
 
     def _elapsed(self, ticks_ahead: int) -> int:
-        return int((self._clock.tick + ticks_ahead) * NS_PER_S * self._dt)
+        return (self._clock.tick + ticks_ahead) * self._numerator // self._denominator

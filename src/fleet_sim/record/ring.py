@@ -28,7 +28,8 @@ class RingGiver:
         """Up to where records are whole."""
         self.tail = 0
         """Up to where they were taken, as far as is known here."""
-        self._end = 0
+        # Of the record that was placed last.
+        self._begin = self._kind = self._skipped = self._end = 0
 
     @property
     def longest(self) -> int:
@@ -42,7 +43,7 @@ class RingGiver:
 
     def place(self, kind: int, length: int) -> memoryview | None:
         """Return where a record of a kind goes that is `length` long; None while there is no room for it."""
-        whole = ALIGNMENT + length + -length % ALIGNMENT
+        whole = _whole(length)
         place = self.head % self.size
         skipped = self.size - place if place + whole > self.size else 0
         if self.head + skipped + whole - self.tail > self.size:
@@ -52,8 +53,15 @@ class RingGiver:
             place = 0
         begin = ALIGNMENT + place
         _RECORD.pack_into(self._memory, begin, whole, kind, length)
+        self._begin, self._kind, self._skipped = begin, kind, skipped
         self._end = self.head + skipped + whole
         return self._memory[begin + ALIGNMENT : begin + ALIGNMENT + length]
+
+    def shorten(self, length: int) -> None:
+        """Have the record that was placed last be only `length` long."""
+        whole = _whole(length)
+        _RECORD.pack_into(self._memory, self._begin, whole, self._kind, length)
+        self._end = self.head + self._skipped + whole
 
     def commit(self) -> None:
         """Call the record whole for which `place` has returned a place."""
@@ -90,3 +98,8 @@ class RingTaker:
             self.tail += whole
             if kind != _FILLER:
                 yield kind, content
+
+
+def _whole(length: int) -> int:
+    """Return the length of a record with its head and padding, for a content of `length`."""
+    return ALIGNMENT + length + -length % ALIGNMENT

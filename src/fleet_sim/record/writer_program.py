@@ -25,6 +25,7 @@ from fleet_sim.errors import FleetSimError
 from fleet_sim.record import bells, parcels
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.ring import RingTaker
+from fleet_sim.record.samples import SampleTaker
 from fleet_sim.record.topic import RecordedTopic, Sample
 from fleet_sim.record.topics import TOPICS
 
@@ -41,6 +42,7 @@ class RecordWriter:
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self._file = file
         self._topics: list[RecordedTopic] = [topic(file, frames) for topic in TOPICS]
+        self._samples = SampleTaker()
         self._readings: ReadingWriter | None = None
         self._begun = b""
         self._orders: tuple[Any, ...] = ()
@@ -57,7 +59,7 @@ class RecordWriter:
             content, self._begun = self._begun + content, b""
         if kind == parcels.SAMPLE:
             orders, self._orders = self._orders, ()
-            self._write_sample(parcels.read_sample(content, self._roster, self._given, orders))
+            self._write_sample(self._samples.read(content, self._roster, self._given, orders))
         else:
             self._unpack(pickle.loads(content))
 

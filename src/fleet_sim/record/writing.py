@@ -22,15 +22,16 @@ from fleet_sim.output import part_beside, refusals
 from fleet_sim.record import bells, parcels, writer_program
 from fleet_sim.record.mcap_file import open_part
 from fleet_sim.record.ring import RingGiver
+from fleet_sim.record.samples import SampleGiver
 from fleet_sim.record.settings import RecordParams
 
 logger = logging.getLogger(__name__)
 
 RING = 16 << 20
-"""Bytes of the ring: 120 samples of 1,000 robots. In a larger one, the run would write to new memory for longer, which
-costs it three times as much."""
-BATCH = 8
-"""Samples after which the other process is told: each time it is woken costs the run some µs."""
+"""Bytes of the ring: 120 samples of 1,000 robots, where everything changes. In a larger one, the run would write to new
+memory for longer, which costs it three times as much."""
+BATCH = 1 << 20
+"""Bytes after which the other process is told: each time it is woken costs the run some µs."""
 SOONEST = 0.1
 """In s of real time, after which it is told of fewer."""
 
@@ -60,7 +61,8 @@ class WriterProcess:
         self._ring = RingGiver(self._memory)
         self._roster: EntityRoster | None = None
         self._colors: GivenColors | None = None
-        self._untold, self._told_at, self._asked = 0, 0.0, False
+        self._samples = SampleGiver()
+        self._told, self._told_at, self._asked = 0, 0.0, False
 
     def _start(self, file: int) -> None:
         """Start the process that writes, with the ring in shared memory and the file already open."""
@@ -99,6 +101,7 @@ class WriterProcess:
             if roster is not self._roster:
                 self._roster = roster
                 self._give(roster)
+                self._samples.start_anew()
             if colors is not self._colors:
                 self._colors = colors
                 self._give(colors)
@@ -110,16 +113,20 @@ class WriterProcess:
 
     def _give_state(self, now: int, board: SnapshotBoard, state: StateArrays) -> bool:
         """Give a sample to the writer; return False where there is no room and it may be left out."""
-        length, waits = parcels.sample_length(state), self._params.on_full == "wait"
-        tick, seconds = board.tick, board.time
+        waits, samples = self._params.on_full == "wait", self._samples
+        length = samples.longest(state)
         if length > self._ring.longest:
             data = bytearray(length)
-            parcels.write_sample(memoryview(data), now, tick, seconds, state)
-            return self._give_bytes(parcels.SAMPLE, data, waits=waits)
+            length = samples.write(memoryview(data), now, board.tick, board.time, state, with_kernels=board.compiled)
+            taken = self._give_bytes(parcels.SAMPLE, memoryview(data)[:length], waits=waits)
+            if not taken:
+                # The next one cannot build on it.
+                samples.start_anew()
+            return taken
         place = self._place(parcels.SAMPLE, length, waits=waits)
         if place is None:
             return False
-        parcels.write_sample(place, now, tick, seconds, state)
+        self._ring.shorten(samples.write(place, now, board.tick, board.time, state, with_kernels=board.compiled))
         self._commit()
         return True
 
@@ -131,7 +138,7 @@ class WriterProcess:
     def _give(self, parcel: object) -> None:
         self._give_bytes(parcels.OBJECT, pickle.dumps(parcel, pickle.HIGHEST_PROTOCOL), waits=True)
 
-    def _give_bytes(self, kind: int, data: bytes | bytearray, *, waits: bool) -> bool:
+    def _give_bytes(self, kind: int, data: bytes | memoryview, *, waits: bool) -> bool:
         """Give a record, in pieces where it is long."""
         size = self._ring.longest
         for begin in range(0, len(data), size):
@@ -158,8 +165,7 @@ class WriterProcess:
 
     def _commit(self) -> None:
         self._ring.commit()
-        self._untold += 1
-        if self._untold >= BATCH or time.monotonic() - self._told_at > SOONEST:
+        if self._ring.head - self._told >= BATCH or time.monotonic() - self._told_at > SOONEST:
             # Asked for early, it has answered when there is no room any more.
             self._tell(wait=False)
             self._hear(wait=False)
@@ -171,7 +177,7 @@ class WriterProcess:
         wish = bells.FINISH if finish else 0
         if self._ring.is_half_full and not self._asked:
             wish |= bells.ASK
-        self._untold, self._told_at = 0, time.monotonic()
+        self._told, self._told_at = self._ring.head, time.monotonic()
         try:
             self._socket.sendall(bells.BELL.pack(self._ring.head, wish), 0 if wait else socket.MSG_DONTWAIT)
             self._asked = self._asked or bool(wish & bells.ASK)

@@ -1,0 +1,119 @@
+"""Samples as bytes, on their way from a run to the process that writes: of the entities, what changed.
+
+An entity has 16 words of 8 bytes. A sample has a mask of 16 bits for each entity, which tells the words that follow,
+then those, entity by entity, then the arrays of STATE that have other rows or single bytes, as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+
+from fleet_sim.arrays import AnyArray, Ints
+from fleet_sim.core.snapshot_taking import STATE, EntityRoster, GivenColors, StateArrays, snapshot_of
+from fleet_sim.record.compiled_words import pack_changed
+from fleet_sim.record.topic import Sample
+
+WORDS = {
+    "positions": slice(0, 3),
+    "orientations": slice(3, 7),
+    "velocities": slice(7, 10),
+    "angular_velocities": slice(10, 13),
+    "parents": slice(13, 14),
+    "blocked_by": slice(14, 15),
+    "path_lengths": slice(15, 16),
+}
+"""Which words of an entity each array has, in the order in which kernels take them."""
+WIDTH = 16
+_REST = tuple(name for name in STATE if name not in WORDS)
+_HEAD = struct.Struct("<qqdqqqqq")
+"""Time in ns, tick, time in s, how many entities, waypoints, joints and pairs there are, and how many words follow."""
+_ALL = np.uint16(0xFFFF)
+_COUNTED = ("positions", "path_positions", "joint_positions", "pairs")
+
+
+class SampleGiver:
+    """Writes samples that build on each other: none may be left out but by `start_anew`."""
+
+    def __init__(self) -> None:
+        self._last: Ints = np.empty((0, WIDTH), np.int64)
+        self._anew = True
+
+    def start_anew(self) -> None:
+        """Have the next sample build on none: after spawns and removals, and where one was not taken."""
+        self._anew = True
+
+    def longest(self, state: StateArrays) -> int:
+        """Return how many bytes the next sample has at most."""
+        entities = len(state["positions"])
+        rest = sum([state[name].nbytes for name in _REST])
+        return _HEAD.size + _masks_size(entities) + 8 * WIDTH * entities + rest
+
+    def write(
+        self, place: memoryview, now: int, tick: int, time: float, state: StateArrays, *, with_kernels: bool
+    ) -> int:
+        """Write a sample of the time `now` in ns to `place`, and return how many bytes it has.
+
+        Without kernels it has all words: comparing them takes as long as writing them.
+        """
+        entities = len(state["positions"])
+        begin = _HEAD.size + _masks_size(entities)
+        masks = np.frombuffer(place, np.uint16, entities, _HEAD.size)
+        values = np.frombuffer(place, np.int64, WIDTH * entities, begin)
+        if with_kernels and not self._anew:
+            count = pack_changed(*[state[name] for name in WORDS], self._last, masks, values)  # type: ignore[call-arg]
+        else:
+            self._write_all(state, masks, values)
+            count = len(values)
+        _HEAD.pack_into(place, 0, now, tick, time, *[len(state[name]) for name in _COUNTED], count)
+        at = begin + 8 * count
+        for name in _REST:
+            array = state[name]
+            # Views of arrays without elements cannot be cast.
+            if array.nbytes:
+                place[at : at + array.nbytes] = array.data.cast("B")
+                at += array.nbytes
+        return at
+
+    def _write_all(self, state: StateArrays, masks: AnyArray, values: Ints) -> None:
+        masks[:] = _ALL
+        words = values.reshape(-1, WIDTH)
+        for name, places in WORDS.items():
+            words[:, places] = state[name].view(np.int64).reshape(len(words), -1)
+        self._last, self._anew = words.copy(), False
+
+
+class SampleTaker:
+    """Reads what a SampleGiver wrote, sample by sample."""
+
+    def __init__(self) -> None:
+        self._words: Ints = np.empty((0, WIDTH), np.int64)
+
+    def read(self, data: bytes, roster: EntityRoster, colors: GivenColors, orders: tuple[Any, ...]) -> Sample:
+        """Return the sample in `data`, which must not change any more. Features are not recorded."""
+        now, tick, time, *counts, count = _HEAD.unpack_from(data, 0)
+        entities = counts[0]
+        masks = np.frombuffer(data, np.uint8, 2 * entities, _HEAD.size)
+        at = _HEAD.size + _masks_size(entities)
+        values = np.frombuffer(data, np.int64, count, at)
+        # Copied: the arrays of the sample before are those of its snapshot, which must not change.
+        self._words = np.empty((entities, WIDTH), np.int64) if len(self._words) != entities else self._words.copy()
+        np.place(self._words.reshape(-1), np.unpackbits(masks, bitorder="little").view(np.bool_), values)
+        at += values.nbytes
+        state = dict[str, AnyArray]()
+        for name, (counted, shape, kind) in STATE.items():
+            rows = counts[counted]
+            if name in WORDS:
+                state[name] = self._words[:, WORDS[name]].view(kind).reshape(rows, *shape)
+            else:
+                state[name] = np.frombuffer(data, kind, rows * math.prod(shape), at).reshape(rows, *shape)
+                at += state[name].nbytes
+        return Sample(now, snapshot_of(state, roster, colors, tick=tick, time=time, features={}), orders)
+
+
+def _masks_size(entities: int) -> int:
+    """Return how many bytes masks take: words behind them are aligned."""
+    return 2 * entities + -2 * entities % 8
