@@ -19,12 +19,12 @@ def normalize_lineseps(lines: str) -> str:
 def build_line_match(expected_lines: Any, *, strict: bool = False) -> Match:
     """A function from lines to where the expected ones are among them, None where they are not.
 
-    A line is expected by text in it, by a compiled pattern from its start, or they are a list of both that
-    must follow one another. `strict` asks that nothing else be between, in front or, of a single line,
+    A line is expected by text in it, by a compiled pattern from its start, or they are a list of both, or of
+    such lists, that must follow one another. `strict` asks that nothing else be between, in front or, of a single line,
     behind. Raises TypeError for anything else.
     """
     if isinstance(expected_lines, Iterable) and not isinstance(expected_lines, str):
-        return _line_sequence_match([_holds(line, False) for line in expected_lines], strict)
+        return _line_sequence_match([build_line_match(line) for line in expected_lines], strict)
     holds = _holds(expected_lines, strict)
 
     def match(lines: Sequence[str], start: int = 0) -> tuple[int, int] | None:
@@ -43,15 +43,15 @@ def _holds(expected: Any, strict: bool) -> Callable[[str], bool]:
     raise TypeError(f"expected text or a compiled pattern, got {type(expected).__name__}")
 
 
-def _line_sequence_match(tests: list[Callable[[str], bool]], strict: bool) -> Match:
+def _line_sequence_match(matches: list[Match], strict: bool) -> Match:
     def match(lines: Sequence[str], start: int = 0) -> tuple[int, int] | None:
         first, end = start, start
-        for number, holds in enumerate(tests):
-            found = next((i for i in range(end, len(lines)) if holds(lines[i])), None)
-            if found is None or (strict and found != end):
+        for number, one in enumerate(matches):
+            found = one(lines, end)
+            if found is None or (strict and found[0] != end):
                 return None
-            first = found if number == 0 else first
-            end = found + 1
+            first = found[0] if number == 0 else first
+            end = found[1]
         return first, end
 
     return match

@@ -281,6 +281,7 @@ def test_output_is_text_and_expected_lines_may_come_from_an_iterator(tmp_path: P
     assert not expect_output(text, expected_lines=itertools.repeat("a"))
     assert expect_output(text, expected_lines=["a", "b"], strict=True)
     assert not expect_output(text, expected_lines=["b"], strict=True)
+    assert expect_output(text, expected_lines=(["a", re.compile("b.")], "b2"), strict=True)
     assert expect_output("one of ten", expected_lines=["of"], strict=True)
     assert expect_output("\x1b[31mred\x1b[0m", expected_text="red", strict=True)
     assert not expect_output(
