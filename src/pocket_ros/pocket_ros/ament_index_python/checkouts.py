@@ -13,9 +13,9 @@ install them from.
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -25,18 +25,35 @@ _NAME = re.compile(r"<name>\s*([^<\s]+)\s*</name>")
 @lru_cache(maxsize=1)
 def _editable_sources() -> tuple[Path, ...]:
     sources: dict[Path, None] = {}
-    for distribution in metadata.distributions():
-        text = distribution.read_text("direct_url.json")
-        if text:
-            origin = json.loads(text)
-            if origin.get("dir_info", {}).get("editable"):
-                sources[Path(unquote(urlparse(origin["url"]).path))] = None
-        else:
-            # `setup.py develop`, which pip uses for packages without a pyproject.toml, leaves only the
-            # metadata in the source folder, or in its `src`.
-            folder = Path(str(distribution.locate_file("")))
-            sources[folder.parent if folder.name == "src" else folder] = None
+    for site in sys.path:
+        for text in _origins(site or "."):
+            if text:
+                origin = json.loads(text)
+                if origin.get("dir_info", {}).get("editable"):
+                    sources[Path(unquote(urlparse(origin["url"]).path))] = None
+            else:
+                # `setup.py develop`, which pip uses for packages without a pyproject.toml, leaves only the
+                # metadata in the source folder, or in its `src`.
+                folder = Path(site)
+                sources[folder.parent if folder.name == "src" else folder] = None
     return tuple(sources)
+
+
+def _origins(site: str) -> Iterator[str]:
+    """Where each distribution in a folder came from, as JSON; "" where its metadata does not say.
+
+    Not by importlib.metadata: importing that takes a tenth of the time in which a node starts.
+    """
+    try:
+        names = os.listdir(site)
+    except OSError:
+        return
+    for name in names:
+        if name.endswith((".dist-info", ".egg-info")):
+            try:
+                yield Path(site, name, "direct_url.json").read_text(encoding="utf-8")
+            except OSError:
+                yield ""
 
 
 def _roots() -> Iterator[Path]:

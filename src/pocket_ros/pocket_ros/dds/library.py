@@ -1,6 +1,6 @@
 """The functions of the Cyclone DDS library that this package calls, with their C types.
 
-Loading it takes about 0.1 s, so nothing imports this module before the first context is initialised.
+Loading it takes time, so nothing imports this module before the first context is initialised.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import ctypes as ct
 from typing import Any
 
-from cyclonedds import _clayer as clayer
-from cyclonedds.internal import DDS
-
 from .allocation import keep_freed_memory
+from .binding import clayer, library
 
 _entity, _qos, _ns = ct.c_int32, ct.c_void_p, ct.c_int64
 _u32, _p, _size = ct.c_uint32, ct.c_void_p, ct.c_size_t
@@ -85,7 +83,6 @@ class DDSError(RuntimeError):
 
 
 def _load() -> Any:
-    library = DDS._dll_handle
     for name, arguments in _PROTOTYPES.items():
         function = getattr(library, name)
         function.argtypes = arguments

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import ctypes as ct
 import struct
-from functools import cache
 from types import SimpleNamespace
-from typing import Any
 
 from .library import check, clayer, lib
 
@@ -25,14 +23,24 @@ _SEARCHED_BYTES = 256
 _DESCRIPTION_OFFSET = 16
 
 
-@cache
-def _description() -> Any:
-    from cyclonedds.idl import make_idl_struct, types
+DESCRIPTION = (
+    bytes.fromhex(
+        "6000000001100040280000002400000014000000f1f5de112d140e2e8638d5b052e17800270000000000000004000000"
+        "0000000002100040280000002400000014000000f2f9a94a9b6f052ae4a29536844ded00480000000000000004000000"
+        "00000000"
+    ),
+    bytes.fromhex(
+        "3b00000001000000f1f5de112d140e2e8638d5b052e1780023000000f151010001000000000000001300000001000000"
+        "0b0000000000000001000d8b04d5e3005c00000001000000f2f9a94a9b6f052ae4a29536844ded0044000000f2510100"
+        "1b0000000000000013000000706f636b65745f726f733a3a4f706171756500001c000000010000001400000000000000"
+        "01000d000600000066697273740000002200000001000000f2f9a94a9b6f052ae4a29536844dedf1f5de112d140e2e86"
+        "38d5b052e178"
+    ),
+)
+"""The information and the map of `struct pocket_ros::Opaque {octet first;}`, as XTypes serializes them.
 
-    described = make_idl_struct("Opaque", "pocket_ros::Opaque", {"first": types.uint8})
-    described.__idl__.populate()
-    described.__idl__.fill_type_data()
-    return described.__idl__._xt_bytedata
+Fixed here, for the part of the Python binding that computes them takes long to import.
+"""
 
 
 class OpaqueType:
@@ -48,7 +56,7 @@ class OpaqueType:
                     idl_transformed_typename=type_name,
                     data_type_props=0,
                     supported_versions=_XCDR1_ONLY,
-                    _xt_bytedata=_description(),
+                    _xt_bytedata=DESCRIPTION,
                 )
             },
         )
@@ -91,7 +99,7 @@ class OpaqueType:
         if found < 0 or found + _DESCRIPTION_OFFSET + 12 > len(memory):
             return
         pointer, size = struct.unpack_from("<QI", memory, found + _DESCRIPTION_OFFSET)
-        expected = _description()[0]
+        expected = DESCRIPTION[0]
         if size == len(expected) and ct.string_at(pointer, size) == expected:
             place = self._native + found + _DESCRIPTION_OFFSET + 8
             ct.memset(place, 0, 4)

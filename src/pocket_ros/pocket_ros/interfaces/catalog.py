@@ -7,7 +7,6 @@ here, which are those of ROS 2 Jazzy. What was found is kept.
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -44,6 +43,8 @@ def definition(name: str) -> Definition:
     part = _part(name)
     if part is not None:
         return part
+    import difflib  # only where a name is wrong
+
     near = difflib.get_close_matches(parts[2], interface_names(parts[0]).get(parts[1], []), 1)
     hint = f"; did you mean '{parts[0]}/{parts[1]}/{near[0]}'?" if near else ""
     raise UnknownInterfaceError(f"no definition of '{name}' is installed or known{hint}")

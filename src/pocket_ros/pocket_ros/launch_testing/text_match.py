@@ -20,8 +20,8 @@ def build_line_match(expected_lines: Any, *, strict: bool = False) -> Match:
     """A function from lines to where the expected ones are among them, None where they are not.
 
     A line is expected by text in it, by a compiled pattern from its start, or they are a list of both, or of
-    such lists, that must follow one another. `strict` asks that nothing else be between, in front or, of a single line,
-    behind. Raises TypeError for anything else.
+    such lists, that must follow one another. `strict` asks that nothing else be between, in front or, of a
+    single line, behind. Raises TypeError for anything else.
     """
     if isinstance(expected_lines, Iterable) and not isinstance(expected_lines, str):
         return _line_sequence_match([build_line_match(line) for line in expected_lines], strict)
