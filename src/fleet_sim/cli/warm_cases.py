@@ -63,6 +63,22 @@ def _many_worlds() -> None:
     worlds.close()
 
 
+@_case("reaching")
+def _reaching() -> None:
+    """An arm reaches for a pose near its rest posture."""
+    import numpy as np
+
+    from fleet_sim.kinematics.inverse import InverseKinematics
+    from fleet_sim.kinematics.params import IKParams
+    from fleet_sim.models import load_robot_model, resolve_urdf
+
+    model = load_robot_model(resolve_urdf("arm_robot"))
+    params = IKParams(rest_posture={model.movable_names[0]: 0.1})
+    solver = InverseKinematics(model, model.num_joints - 1, params)
+    present = np.zeros((1, len(model.movable)))
+    solver.solve(present, np.array([[0.2, 0.1, 0.4]]), np.array([[0.0, 0.0, 0.0, 1.0]]), compiled=True)
+
+
 @_case("flocks")
 def _flocks() -> None:
     """Swarms large enough for compiled code: boids, and agents with a field of view, together and in turn."""

@@ -13,6 +13,8 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE, RobotModel
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.kinematics.compiled_chain import Chain
+from fleet_sim.kinematics.compiled_inverse import CompiledDescent, CompiledNullSpace, chain_of
 from fleet_sim.kinematics.descent import Descent
 from fleet_sim.kinematics.forward import ORIGIN
 from fleet_sim.kinematics.jacobian import EndEffector, norm
@@ -53,6 +55,10 @@ class InverseKinematics:
         self._null_space: NullSpace | None = None
         if self._rest is not None:
             self._null_space = NullSpace(end, self._free, (self._lower, self._upper), self._rest, self.params)
+        chain = chain_of(tree, link, self._free, (self._lower, self._upper))
+        self._compiled = _compiled(chain, self.params, self._rest)
+        self.solved = 0
+        """For how many robots `solve` was called, all together."""
 
     @property
     def slots(self) -> Ints:
@@ -70,13 +76,21 @@ class InverseKinematics:
         positions: Floats,
         orientations: Floats | None = None,
         tolerance: float | None = None,
+        *,
+        compiled: bool = False,
     ) -> Solution:
         """Return joint values for targets of N robots, given in the frames of their bases.
 
         `values` (N, M) are the present values of all movable joints; joints that are not used keep them.
         `positions` (N, 3) and `orientations` (N, 4) are the target poses of the link; without orientations any
-        orientation will do. `tolerance` in m replaces `reachability_tolerance`.
+        orientation will do. `tolerance` in m replaces `reachability_tolerance`. `compiled` may be asked for where
+        kernels are usable; it takes effect where the joints follow each other, with the same result to the bit.
         """
+        descent: Descent | CompiledDescent = self._descent
+        null_space: NullSpace | CompiledNullSpace | None = self._null_space
+        if compiled and self._compiled is not None:
+            descent, null_space = self._compiled
+        self.solved += len(values)
         targets = np.ascontiguousarray(positions.T)
         axes = None if orientations is None else _axes(orientations)
         # Component layout, as in `forward`: each joint is one contiguous row over all robots.
@@ -93,26 +107,32 @@ class InverseKinematics:
             if not len(left):
                 break
             q = self._start(start, present[:, left])
-            found, reached = self._descent.run(q, targets[:, left], None if axes is None else axes[..., left])
+            found, reached = descent.run(q, targets[:, left], None if axes is None else axes[..., left])
             nearer_mask = _size(reached) < _size(errors[:, left])
             nearer = left[nearer_mask]
             best[:, nearer], errors[:, nearer] = found[:, nearer_mask], reached[:, nearer_mask]
             # Robots that have arrived take no part in further starts: most arrive in the first.
             left = left[(errors[:, left] > self.params.convergence_threshold).any(axis=0)]
-        self._rest_in_null_space(best, errors, targets, axes)
+        if null_space is not None:
+            self._rest_in_null_space(null_space, best, errors, targets, axes)
         solved = values.copy()
         solved[:, self._slots] = best.T
         limit = self.params.reachability_tolerance if tolerance is None else tolerance
         return Solution(solved, errors[0], errors[1], (errors[0] <= limit) & (errors[1] <= ORIENTATION_TOLERANCE))
 
-    def _rest_in_null_space(self, best: Floats, errors: Floats, targets: Floats, axes: Floats | None) -> None:
+    def _rest_in_null_space(
+        self,
+        null_space: NullSpace | CompiledNullSpace,
+        best: Floats,
+        errors: Floats,
+        targets: Floats,
+        axes: Floats | None,
+    ) -> None:
         """Change `best` and `errors` of robots that have arrived to a solution nearer to their rest values."""
-        if self._null_space is None:
-            return
         # What was not reached stays as near as it is.
         near = np.flatnonzero((errors <= self.params.convergence_threshold).all(axis=0))
         turned = None if axes is None else axes[..., near]
-        best[:, near], errors[:, near] = self._null_space.run(best[:, near], targets[:, near], turned, errors[:, near])
+        best[:, near], errors[:, near] = null_space.run(best[:, near], targets[:, near], turned, errors[:, near])
 
     def _start(self, number: int, present: Floats) -> Floats:
         """Return start values (K, N): present ones, the rest posture, quartiles of the ranges, values between."""
@@ -137,6 +157,14 @@ class InverseKinematics:
         # A joint without limits has no range to divide, so it starts where it is.
         q[free] = np.where(limited_mask, low + fractions * (high - low), q[free])
         return q
+
+
+def _compiled(
+    chain: Chain | None, params: IKParams, rest: Floats | None
+) -> tuple[CompiledDescent, CompiledNullSpace | None] | None:
+    if chain is None:
+        return None
+    return CompiledDescent(chain, params), None if rest is None else CompiledNullSpace(chain, rest, params)
 
 
 def _axes(orientations: Floats) -> Floats:

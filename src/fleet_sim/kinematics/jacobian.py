@@ -5,6 +5,8 @@ Arrays are laid out as in `forward`: component, then joint, then robot.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
@@ -102,7 +104,7 @@ def _half_turn(turn: Floats) -> Floats:
     # The longest column: shorter ones are mostly rounding.
     column = int(np.argmax(np.diagonal(twice)))
     x, y, z = twice[:, column].tolist()
-    return np.asarray(twice[:, column] * (np.pi / (x * x + y * y + z * z) ** 0.5))
+    return np.asarray(twice[:, column] * (np.pi / math.sqrt(x * x + y * y + z * z)))
 
 
 def norm(vectors: Floats) -> Floats:

@@ -64,7 +64,7 @@ def reach(
         starts = world.robots.joint_start[rows[members]]
         present = world.joints.position[starts[:, None] + np.arange(len(solver.model.movable))]
         turned = None if orientations is None else turns[members]
-        solution = solver.solve(present, places[members], turned, tolerance)
+        solution = solver.solve(present, places[members], turned, tolerance, compiled=world.compiled)
         reachable_mask[members] = solution.reachable_mask
         errors[:, members] = solution.position_errors, solution.orientation_errors
         slots.append((starts[:, None] + solver.slots).reshape(-1))

@@ -240,7 +240,15 @@ class FrankaArm(Panda):
         if use_null_space:
             names = [self.agent.joint_names[joint] for joint in self.moveable_joints[:7]]
             rest = dict(zip(names, self.rest_poses[:7], strict=True))
-        return joints_for(self.agent, self._model, self.gripper_index, target_ee_position, target_ee_orientation, rest)
+        return joints_for(
+            self.agent,
+            self._model,
+            self.gripper_index,
+            target_ee_position,
+            target_ee_orientation,
+            rest,
+            self.sim.params.compiled_code,
+        )
 
     def clip_to_workspace(self, desired_target_pos: Sequence[float] | Floats) -> Floats:
         """Return the nearest position (3,) in the workspace; raises InvalidValueError without a workspace."""
