@@ -140,7 +140,8 @@ class Carrying(CollisionRule):
     def exempt_pairs(self) -> Ints:
         """Return each carried row, paired with every row that carries it, directly or through others."""
         bodies = self._bodies
-        below = np.flatnonzero((bodies.parent != NO_ROW) & bodies.alive)
+        below = (bodies.parent != NO_ROW).nonzero()[0]
+        below = below[bodies.alive[below]] if len(below) else below
         if not len(below):
             return NO_PAIRS
         above = bodies.parent[below]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows, span_of
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.compiled import Compiled
 from fleet_sim.mujoco.fixtures import Fixtures
-from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.plans import WorldPlan, plan_world
 from fleet_sim.mujoco.spec import SpecOptions, WorldSpec
 from fleet_sim.mujoco.state import MujocoState, restore_state
@@ -18,56 +18,9 @@ from fleet_sim.spatial import quaternions
 
 KEPT_MODELS = 4
 """Compiled models that are kept, so that a world that goes back to what it was need not compile again."""
+FEW = 64
+"""Bodies up to which all are read back."""
 _XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]
-
-
-class Bound:
-    """A compiled model whose places are `rows` (N,) of the world, with data of its own.
-
-    All index arrays are of rows: `free` (F,), `seats` (S,) and `slots` (J,) of joints in the table of joints.
-    """
-
-    def __init__(self, world: World, compiled: Compiled, rows: Rows) -> None:
-        self.compiled = compiled
-        self.model = compiled.model
-        self.data = mujoco_module().MjData(compiled.model)
-        self.rows = rows
-        self.ids: Ints = world.object_id[rows]
-        place = compiled.free[:, 0]
-        self.free: Rows = rows[place]
-        self.free_q: Ints = compiled.free[:, 1][:, None] + np.arange(7)
-        self.free_v: Ints = compiled.free[:, 2][:, None] + np.arange(6)
-        self.free_span = span_of(self.free_v.ravel())
-        self.free_inertia: Floats = _inertias(compiled)
-        """Masses and inertias (F, 6) that their velocities have."""
-        self.seats: Rows = rows[compiled.seats[:, 0]]
-        self.slots: Ints = world.robots.joint_start[rows[compiled.joints[:, 0]]] + compiled.joints[:, 1]
-        self.joint_q, self.joint_v = compiled.joints[:, 2], compiled.joints[:, 3]
-        self.dynamic: Rows = np.unique(np.concatenate((self.free, self.seats)))
-        robots: Rows = rows[compiled.joints[:, 0]]
-        self.with_joints: Rows = np.unique(robots)
-        self.joint_row: Rows = robots
-        self.waking: set[int] = set()
-        """Trees of bodies that wake up in the next substep, should they sleep."""
-
-    def wake(self, trees: Ints | range) -> None:
-        """Wake up `trees` in the next substep; what is written, pushed or touched wakes up by itself."""
-        self.waking.update(trees if isinstance(trees, range) else trees.tolist())
-
-    def take_waking(self) -> Ints:
-        """Return the first velocity (K,) of each tree that is to wake up, which then need not be told again."""
-        if not self.waking:
-            return NO_ROWS
-        trees = [tree for tree in self.waking if self.data.tree_asleep[tree] >= 0]
-        self.waking.clear()
-        return np.asarray(self.model.tree_dofadr[trees], np.int64)
-
-    def rows_of_bodies(self, world: World, bodies: Ints) -> Rows:
-        """Return the rows (any shape) of bodies; -1 for the floor, -2 for entities that are gone."""
-        places = self.compiled.body_place[bodies]
-        rows = np.where(places >= 0, self.rows[places], -1)
-        gone_mask = (places >= 0) & ((world.object_id[rows] != self.ids[places]) | ~world.alive[rows])
-        return np.where(gone_mask, -2, rows)
 
 
 class MujocoBodies:
@@ -84,14 +37,16 @@ class MujocoBodies:
         self._arena = 0
         self._kept: dict[WorldPlan, Compiled] = {}
         self._made_from: tuple[bytes, ...] = ()
+        self._seen: tuple[bytes | int, ...] = ()
+        """What the world was like when the model in use was found to be the right one."""
         self.driven: set[int] = set()
         """Object ids of kinematic entities that are moved with a velocity though they are no agents."""
         self.fixtures = Fixtures(world)
         self.bound: Bound | None = None
-        self._last: tuple[Floats, ...] = ()
-        self._last_bytes: tuple[bytes, ...] = ()
-        self._read: Floats | None = None
-        """Positions and velocities (F, 13) of free bodies in the data when the columns got them; None: not known."""
+        self._last: tuple[bytes, ...] = ()
+        """What the columns held of dynamic rows when the data had the same, as bytes."""
+        self._read: tuple[bytes, bytes] | None = None
+        """Positions and velocities of free bodies in the data when the columns got them; None: not known."""
 
     @property
     def gravity(self) -> tuple[float, float, float]:
@@ -103,12 +58,16 @@ class MujocoBodies:
     def refresh(self) -> Bound:
         """Return the model of the present rows, compiled only where something that it depends on has changed."""
         world, rows = self._world, self._world.rows
+        if self.bound is not None and self._now(rows) == self._seen:
+            return self.bound
         driven_mask = self._driven_mask(rows)
         fixtures = self.fixtures.find(rows, driven_mask)
         sources = self._sources(rows, driven_mask, *fixtures)
         if self.bound is None or sources != self._made_from:
             self._bind(self._compiled(plan_world(world, rows, driven_mask, fixtures, self._exempt_links)), rows)
             self._made_from = sources
+        # Not before: which poses count is found only now.
+        self._seen = self._now(rows)
         assert self.bound is not None
         return self.bound
 
@@ -127,14 +86,14 @@ class MujocoBodies:
 
     def take(self, bound: Bound) -> None:
         """Go on with a model that was bound before, and whose rows are there again."""
-        self.bound = bound
+        self.bound, self._seen = bound, ()
         driven_mask = self._driven_mask(bound.rows)
         self._made_from = self._sources(bound.rows, driven_mask, *self.fixtures.find(bound.rows, driven_mask))
         self.note_read()
 
     def forget(self) -> None:
         """Forget the model, what was driven and what stood where; the next `refresh` makes it again."""
-        self.bound, self._made_from, self._last, self._last_bytes = None, (), (), ()
+        self.bound, self._made_from, self._seen, self._last, self._read = None, (), (), (), None
         self.driven.clear()
         self.fixtures.forget()
 
@@ -145,16 +104,30 @@ class MujocoBodies:
             mask = mask | np.isin(world.object_id[rows], list(self.driven))
         return mask
 
+    def _now(self, rows: Rows) -> tuple[bytes | int, ...]:
+        """Return all that may make another model necessary; compared in each step."""
+        world = self._world
+        # Whole columns, with rows that nobody has: copying them takes less time than choosing rows.
+        columns = *self._columns(), world.kind, *self._pairs(), *self.fixtures.poses()
+        # Nobody is taken out of `driven` as long as there is a model.
+        return (len(self.driven), len(world.models), len(world.shapes.concave), *_bytes_of(rows, *columns))
+
     def _sources(self, rows: Rows, driven_mask: Bools, fixed: Ints, poses: Floats) -> tuple[bytes, ...]:
-        """Return all that the model depends on, as bytes: they are compared in each step."""
+        """Return all that the model depends on, as bytes."""
+        return _bytes_of(rows, driven_mask, fixed, poses, *self._pairs(), *[column[rows] for column in self._columns()])
+
+    def _pairs(self) -> tuple[Ints, Ints]:
+        world = self._world
+        return world.collision_rules.exempt_pairs(), world.collision_filters.enabled_pairs()
+
+    def _columns(self) -> tuple[AnyArray, ...]:
         world, material, robots = self._world, self._world.material, self._world.robots
         columns: list[AnyArray] = [world.object_id, world.dynamic, world.mass, world.shape_id]
         columns += [world.collision_group, world.collision_mask, world.collision_mode]
         columns += [robots.model, robots.mimics, robots.self_collision]
         columns += [material.friction, material.rolling_friction, material.restitution]
         columns += [material.linear_damping, material.angular_damping]
-        pairs = world.collision_rules.exempt_pairs(), world.collision_filters.enabled_pairs()
-        return _bytes_of(rows, driven_mask, fixed, poses, *pairs, *(column[rows] for column in columns))
+        return tuple(columns)
 
     def _compiled(self, plan: WorldPlan) -> Compiled:
         """Return the compiled model of a plan; the KEPT_MODELS used last are kept."""
@@ -181,11 +154,11 @@ class MujocoBodies:
         """Write the poses, velocities and joints of dynamic rows that are not those read last; return if any are."""
         bound, now = self.bound, self._values()
         assert bound is not None
-        if _bytes_of(*now) == self._last_bytes:
+        if _bytes_of(*now) == self._last:
             return False
         self._read = None
         position, orientation, linear, angular, seat, turn, joints, speeds = (
-            (one != other) for one, other in zip(now, self._last, strict=True)
+            (one != np.frombuffer(other).reshape(one.shape)) for one, other in zip(now, self._last, strict=True)
         )
         bodies = position.any(1) | orientation.any(1) | linear.any(1) | angular.any(1)
         self.write(bound.free[bodies], bound.seats[seat.any(1) | turn.any(1)], bound.slots[joints | speeds])
@@ -217,64 +190,66 @@ class MujocoBodies:
         """Copy poses, velocities and joints of dynamic rows to the columns; `efforts` (J,) are of the joints."""
         world, bound = self._world, self.bound
         assert bound is not None
-        data = bound.data
-        now = np.concatenate((data.qpos[bound.free_q], data.qvel[bound.free_v]), axis=1)
-        any_moved = self._read_free(now)
-        angles, speeds = data.qpos[bound.joint_q], data.qvel[bound.joint_v]
+        data, spans = bound.data, bound.spans
+        now = data.qpos[bound.free_q_span], data.qvel[bound.free_span]
+        read = now[0].tobytes(), now[1].tobytes()
+        # What sleeps has the same numbers. They are compared as bits: no zero may get another sign.
+        any_moved = read != self._read
+        if any_moved:
+            self._read_free(now[0].reshape(-1, 7), now[1].reshape(-1, 6))
         if len(bound.slots):
-            joints = world.joints
-            changed = bound.joint_row[angles != joints.position[bound.slots]]
-            joints.position[bound.slots], joints.velocity[bound.slots] = angles, speeds
-            joints.effort[bound.slots] = efforts
-            world.touch_joints(changed if len(changed) < 2 else np.unique(changed))
+            joints, angles = world.joints, data.qpos[spans.joint_q]
+            changed = bound.joint_row[angles != joints.position[spans.slots]]
+            joints.position[spans.slots], joints.velocity[spans.slots] = angles, data.qvel[spans.joint_v]
+            joints.effort[spans.slots] = efforts
+            if len(changed):
+                world.touch_joints(bound.with_joints if len(bound.with_joints) == 1 else np.unique(changed))
         if any_moved:
             self.note_read()
         else:
             # The columns of bodies are as they were noted the last time.
-            self._last = (*self._last[:-2], angles, speeds)
-            self._last_bytes = (*self._last_bytes[:-2], angles.tobytes(), speeds.tobytes())
-        self._read = now
+            self._last = (*self._last[:-2], *_bytes_of(*self._joint_values()))
+        self._read = read
         return len(bound.dynamic)
 
-    def _read_free(self, now: Floats) -> bool:
-        """Copy positions and velocities (F, 13) of free bodies to the columns; return False if none has changed."""
+    def _read_free(self, places: Floats, speeds: Floats) -> None:
+        """Copy positions (F, 7) and velocities (F, 6) of free bodies to the columns, of those that have changed."""
         world, bound = self._world, self.bound
         assert bound is not None
-        rows = bound.free
-        if self._read is not None:
-            # What sleeps has the same numbers. They are compared as bits: no zero may get another sign.
-            changed = np.flatnonzero((now.view(np.int64) != self._read.view(np.int64)).any(axis=1))
-            rows, now = rows[changed], now[changed]
-            if not len(rows):
-                return False
-        positions, turns = now[:, :3], now[:, 3:7][:, _XYZW]
+        rows, at = bound.free, bound.spans.free
+        # Of few it takes less time to write what has not changed than to find it.
+        if self._read is not None and len(rows) > FEW:
+            was = [np.frombuffer(values, np.int64) for values in self._read]
+            changed_mask = (places.view(np.int64) != was[0].reshape(places.shape)).any(axis=1)
+            changed_mask |= (speeds.view(np.int64) != was[1].reshape(speeds.shape)).any(axis=1)
+            if not changed_mask.all():
+                at = rows = rows[changed_mask]
+                places, speeds = places[changed_mask], speeds[changed_mask]
+        positions, turns = places[:, :3], places[:, 3:][:, _XYZW]
         # Of what only gets another speed, bounds need not be computed again.
-        moved_mask = (positions != world.position[rows]).any(1) | (turns != world.orientation[rows]).any(1)
-        world.position[rows], world.orientation[rows] = positions, turns
-        world.velocity[rows] = now[:, 7:10]
-        world.angular_velocity[rows] = quaternions.rotate(turns, now[:, 10:])
+        moved_mask = (positions != world.position[at]).any(1) | (turns != world.orientation[at]).any(1)
+        world.position[at], world.orientation[at] = positions, turns
+        world.velocity[at] = speeds[:, :3]
+        world.angular_velocity[at] = quaternions.rotate(turns, speeds[:, 3:])
         world.touch(rows[moved_mask])
-        return True
 
     def note_read(self) -> None:
         """Note that the data has what the columns hold of dynamic rows."""
         self._read = None
-        self._last = self._values()
-        self._last_bytes = _bytes_of(*self._last)
+        self._last = _bytes_of(*self._values())
 
     def _values(self) -> tuple[Floats, ...]:
+        """Return what the columns hold of dynamic rows; may be views."""
         world, bound = self._world, self.bound
         assert bound is not None
-        free, seats, joints = bound.free, bound.seats, world.joints
+        free, seats = bound.spans.free, bound.spans.seats
         poses = world.position[free], world.orientation[free], world.velocity[free], world.angular_velocity[free]
-        return (*poses, world.position[seats], world.orientation[seats], joints.position[bound.slots],
-                joints.velocity[bound.slots])  # fmt: skip
+        return (*poses, world.position[seats], world.orientation[seats], *self._joint_values())
 
-
-def _inertias(compiled: Compiled) -> Floats:
-    model, bodies = compiled.model, compiled.base[compiled.free[:, 0]]
-    masses = np.repeat(model.body_subtreemass[bodies][:, None], 3, axis=1)
-    return np.concatenate((masses, model.body_inertia[bodies]), axis=1)
+    def _joint_values(self) -> tuple[Floats, Floats]:
+        joints, bound = self._world.joints, self.bound
+        assert bound is not None
+        return joints.position[bound.spans.slots], joints.velocity[bound.spans.slots]
 
 
 def _keep_warmstart(before: Bound, after: Bound) -> None:
@@ -294,4 +269,5 @@ def _joint_keys(bound: Bound) -> Ints:
 
 
 def _bytes_of(*arrays: AnyArray) -> tuple[bytes, ...]:
-    return tuple(array.tobytes() for array in arrays)
+    # A list is filled faster than a tuple from a generator.
+    return tuple([array.tobytes() for array in arrays])

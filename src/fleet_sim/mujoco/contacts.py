@@ -7,7 +7,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.contacts import Contact, Vector
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.resting import ContactTable, computed
 
 _LEAST = 1e-5

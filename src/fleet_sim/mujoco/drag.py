@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.mujoco.bodies import Bound
+from fleet_sim.mujoco.bound import Bound
 
 
 def drag(bound: Bound, dt: float) -> None:
@@ -20,11 +20,12 @@ def drag(bound: Bound, dt: float) -> None:
         return
     # Of each body the linear and the angular velocity.
     velocities = moving.reshape(-1, 2, 3)
-    damping = bound.model.dof_damping[at].reshape(-1, 2, 3)
     squares = velocities * velocities
     # Component by component, so that the sum is the same in company as alone.
     speeds = np.sqrt(squares[:, :, 0] + squares[:, :, 1] + squares[:, :, 2])
-    force = (damping * velocities * speeds[:, :, None]).ravel()
-    # Never more than what stops it within the substep.
-    most = np.abs(moving) * bound.free_inertia.ravel() / dt
-    data.qfrc_passive[at] -= np.minimum(np.maximum(force, -most), most)
+    force = (bound.free_damping * velocities * speeds[:, :, None]).ravel()
+    if not float(speeds.max()) * bound.drag_rate * dt < 0.5:
+        # Never more than what stops it within the substep.
+        most = np.abs(moving) * bound.free_inertia.ravel() / dt
+        force = np.minimum(np.maximum(force, -most), most)
+    data.qfrc_passive[at] -= force

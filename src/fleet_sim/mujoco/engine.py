@@ -11,7 +11,8 @@ from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.contacts import Contact
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies
+from fleet_sim.mujoco.bodies import MujocoBodies
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.broken import mend_broken
 from fleet_sim.mujoco.contacts import NO_PAIRS, contacts_of, pairs_in_contact
 from fleet_sim.mujoco.forces import MujocoForces

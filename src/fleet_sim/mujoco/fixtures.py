@@ -24,6 +24,7 @@ class Fixtures:
         self.moved: set[int] = set()
         """Object ids of those that were put elsewhere."""
         self._ids, self._poses = _NOBODY, _NOWHERE
+        self._rows: Rows = _NOBODY
         self._seen: tuple[bytes | int, ...] = ()
         self._concave: Bools = np.empty(0, np.bool_)
 
@@ -34,6 +35,7 @@ class Fixtures:
         """
         world = self._world
         places = np.flatnonzero(self._concave_mask(rows) & ~driven_mask)
+        self._rows = rows[places]
         if not len(places):
             self._ids, self._poses = _NOBODY, _NOWHERE
             return places, _NOWHERE
@@ -49,6 +51,10 @@ class Fixtures:
             places, poses = places[kept_mask], poses[kept_mask]
         return places, poses
 
+    def poses(self) -> tuple[Floats, Floats]:
+        """Return positions (K, 3) and orientations (K, 4) of what `find` looked at the last time, as they are now."""
+        return self._world.position[self._rows], self._world.orientation[self._rows]
+
     def forget(self) -> None:
         """Forget what was where: all concave entities that stand still are fixtures again."""
         self.moved.clear()
@@ -57,9 +63,9 @@ class Fixtures:
     def _concave_mask(self, rows: Rows) -> Bools:
         """Return which of `rows` (N,) are concave and stand still; found anew where anything has changed."""
         world = self._world
-        columns = rows, *(column[rows] for column in (world.shape_id, world.robots.model, world.dynamic, world.kind))
+        columns = rows, world.shape_id, world.robots.model, world.dynamic, world.kind
         counts = len(world.models), len(world.shapes.concave)
-        seen: tuple[bytes | int, ...] = (*(column.tobytes() for column in columns), *counts)
+        seen: tuple[bytes | int, ...] = (*[column.tobytes() for column in columns], *counts)
         if seen != self._seen:
             self._concave, self._seen = self._find_concave(rows), seen
         return self._concave

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound
+from fleet_sim.mujoco.bound import Bound
 
 Numbers = tuple[float, ...]
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, span_of
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, span_of
 from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound
+from fleet_sim.mujoco.bound import Bound
 
 
 class _Orders(NamedTuple):
@@ -21,13 +21,14 @@ class _Orders(NamedTuple):
     position_gain: Floats
     velocity_gain: Floats
     most: Floats
+    least: Floats
     at_velocity: Bools | None
     off: Bools | None
 
     def velocities(self, positions: Floats, speeds: Floats, dt: float) -> Floats:
         """Return the velocities (J,) to aim at in a substep that begins with these positions and velocities."""
         aims = self.position_gain * (self.target - positions) / dt + speeds - self.velocity_gain * speeds
-        aims = np.minimum(np.maximum(aims, -self.most), self.most)
+        aims = np.minimum(np.maximum(aims, self.least), self.most)
         if self.at_velocity is not None:
             rates = speeds + self.velocity_gain * (self.command - speeds)
             aims[self.at_velocity] = rates[self.at_velocity]
@@ -64,6 +65,8 @@ class MujocoMotors:
         self._found: Ints = np.empty(0, np.int64)
         self._found_from = b""
         """The joints with a motor, in the order of their constraints, and the bytes from which they were found."""
+        self._prepared_from: tuple[bytes, ...] = ()
+        """The columns that the orders were made from, as bytes."""
 
     def fits(self, bound: Bound) -> bool:
         """Return whether these are the motors of `bound`."""
@@ -74,22 +77,40 @@ class MujocoMotors:
         bound, joints = self._bound, self.world.joints
         if not len(bound.slots):
             return
-        slots, data = self._slots, bound.data
-        control, command = joints.control[slots], joints.command[slots]
+        slots = self._slots
+        columns: tuple[AnyArray, ...] = (
+            joints.control,
+            joints.command,
+            joints.max_force,
+            joints.force_limit,
+            joints.target,
+        )
+        columns += (joints.position_gain, joints.velocity_gain, joints.max_velocity)
+        prepared_from = tuple([column[slots].tobytes() for column in columns])
+        if prepared_from != self._prepared_from:
+            self._take_orders()
+            self._prepared_from = prepared_from
+        bound.data.qfrc_applied[self._v] = self._commanded
+        joints.motor_behind[slots] = False
+
+    def _take_orders(self) -> None:
+        """Set what follows from the columns of the joints."""
+        joints, slots = self.world.joints, self._slots
+        control, command, most = joints.control[slots], joints.command[slots], joints.max_velocity[slots]
         forced, at_velocity = control == AT_FORCE, control == AT_VELOCITY
-        limits = np.minimum(joints.max_force[slots], joints.force_limit[slots])
         # The motors of followers are off: gears hold them to their leaders.
         off = forced | self._mimics
-        bound.model.dof_frictionloss[self._v] = np.where(off, self._friction, limits)
+        limits = np.minimum(joints.max_force[slots], joints.force_limit[slots])
+        self._bound.model.dof_frictionloss[self._v] = np.where(off, self._friction, limits)
         self._commanded = np.where(forced & ~self._mimics, command, 0.0)
-        data.qfrc_applied[self._v] = self._commanded
-        joints.motor_behind[slots] = False
+        # Copies, as a slice of slots gives views.
         self._orders = _Orders(
-            joints.target[slots],
-            command,
-            joints.position_gain[slots],
-            joints.velocity_gain[slots],
-            joints.max_velocity[slots],
+            joints.target[slots].copy(),
+            command.copy(),
+            joints.position_gain[slots].copy(),
+            joints.velocity_gain[slots].copy(),
+            most.copy(),
+            -most,
             at_velocity if at_velocity.any() else None,
             off if off.any() else None,
         )

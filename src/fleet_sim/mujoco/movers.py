@@ -8,7 +8,8 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies
+from fleet_sim.mujoco.bodies import MujocoBodies
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.spatial import poses, quaternions
 
 SWEEP_LIMIT = 1.0
@@ -53,7 +54,10 @@ class Movers:
     def find_driven(self) -> None:
         """Remember which entities move in this step though they are no agents: they have a velocity from now on."""
         world = self._world
-        rows = np.flatnonzero(world.moved & world.alive & ~world.dynamic & (world.kind != KIND_AGENT))
+        moved = world.moved.nonzero()[0]
+        if not len(moved):
+            return
+        rows = moved[world.alive[moved] & ~world.dynamic[moved] & (world.kind[moved] != KIND_AGENT)]
         if len(rows):
             before, _, known_mask = self._begun_at(rows)
             travel = world.position[rows] - before
@@ -65,6 +69,9 @@ class Movers:
         joints = None if self._last is None or bound is not self._bound else self._last[2]
         if bound is not self._bound:
             self._rebind(bound)
+        if not len(self._rows):
+            misplaced, self._misplaced = self._misplaced, False
+            return misplaced
         before, before_turns = self._positions, self._turns
         self._moving = np.zeros(len(before), np.bool_)
         moved = self._place()
@@ -169,9 +176,11 @@ class Movers:
         world, bound = self._world, self._bound
         assert bound is not None
         rows = self._rows
+        if self._last is not None and not len(rows):
+            return False
         now = world.position[rows], world.orientation[rows], world.joints.position[self._slots]
         seen = tuple(values.tobytes() for values in now)
-        if not world.alive[rows].all() or (self._last is not None and seen == self._seen):
+        if (self._last is not None and seen == self._seen) or not world.alive[rows].all():
             return False
         self._last, self._seen = now, seen
         self._positions, self._turns = world.link_poses(rows, bound.compiled.pieces[:, 1])
@@ -182,6 +191,7 @@ class Movers:
         """Note what stays as long as `bound` is the model."""
         world, pieces = self._world, bound.compiled.pieces
         self._bound, self._last = bound, None
+        self._moving = np.zeros(len(pieces), np.bool_)
         rows = self._rows = bound.rows[pieces[:, 0]]
         jointed = rows[(pieces[:, 1] != BASE) & (world.robots.joint_count[rows] > 0)]
         self._slots = world.joints.slots(world.robots, np.unique(jointed))

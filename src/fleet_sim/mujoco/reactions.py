@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.bodies import Bound
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.geoms import xyzw
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.spatial import quaternions

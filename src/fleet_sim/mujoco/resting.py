@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.mujoco.bodies import Bound
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.module import mujoco_module
 
 
@@ -40,25 +40,29 @@ class RestingContacts:
     def __init__(self) -> None:
         self.table = NO_CONTACTS
         self._asleep: Bools = np.empty(0, np.bool_)
+        self._seen = b""
+        """The bytes of `_asleep`."""
 
     def update(self, bound: Bound) -> None:
         """Take in the contacts of what fell asleep in this step, and drop those of what woke up."""
         asleep: Bools = bound.data.tree_asleep >= 0
-        if asleep.tobytes() == self._asleep.tobytes():
+        seen = asleep.tobytes()
+        if seen == self._seen:
             return
         before = self._asleep if len(self._asleep) == len(asleep) else np.zeros(len(asleep), np.bool_)
-        self._asleep = asleep
+        self._asleep, self._seen = asleep, seen
         kept = self.table.take(self._sleeping_mask(bound, self.table.geoms))
         new = computed(bound, self._sleeping_mask(bound, bound.data.contact.geom) & (asleep & ~before).any())
         self.table = ContactTable(*(np.concatenate(parts) for parts in zip(kept, new, strict=True)))
 
     def forget(self) -> None:
         """Forget all of them, as with another model."""
-        self.table, self._asleep = NO_CONTACTS, np.empty(0, np.bool_)
+        self.table, self._asleep, self._seen = NO_CONTACTS, np.empty(0, np.bool_), b""
 
     def take(self, bound: Bound, table: ContactTable) -> None:
         """Go on with the contacts that were there when the state of `bound` was saved."""
         self.table, self._asleep = table, bound.data.tree_asleep >= 0
+        self._seen = self._asleep.tobytes()
 
     def _sleeping_mask(self, bound: Bound, geoms: Ints) -> Bools:
         """Return which pairs of geoms (K, 2) are of bodies that sleep, or of one that does and one that never moves."""

@@ -12,7 +12,8 @@ from fleet_sim.arrays import Ints
 from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.world import World
 from fleet_sim.errors import StateFileError
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies
+from fleet_sim.mujoco.bodies import MujocoBodies
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.forces import MujocoForces, Push
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.movers import Movers

@@ -41,7 +41,8 @@ def state_of(bound: WithData) -> MujocoState:
     mujoco, data, kind = mujoco_module(), bound.data, _integration()
     vector = np.empty(mujoco.mj_stateSize(bound.model, kind))
     mujoco.mj_getState(bound.model, data, vector, kind)
-    accelerations = np.array((data.qacc, data.qacc_smooth))
+    accelerations = np.empty((2, len(data.qacc)))
+    accelerations[0], accelerations[1] = data.qacc, data.qacc_smooth
     return MujocoState(vector, data.tree_asleep.astype(np.int64), accelerations, tuple(sorted(bound.waking)))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from fleet_sim.errors import StateError
-from fleet_sim.mujoco.bodies import Bound, MujocoBodies
+from fleet_sim.mujoco.bodies import MujocoBodies
+from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.contacts import IMPEDANCE, contact_law, mix_surfaces
 from fleet_sim.mujoco.drag import drag
 from fleet_sim.mujoco.forces import MujocoForces
@@ -42,16 +42,22 @@ class Substeps:
         """Make `count` substeps of `dt`; return the model and motors in use, others where memory had to grow."""
         self._prepare(bound, dt)
         motors.prepare()
-        for _ in range(count):
+        before, resting = state_of(bound), self._resting.table
+        left = count
+        while left:
             self._movers.drive(bound)
-            before = state_of(bound)
-            while not self._substep(bound, motors, dt):
-                # What did not fit was left out, so the substep is made again with more memory.
-                bound = self._grown(bound, before)
-                self._movers.follow(bound)
-                motors = MujocoMotors(motors.world, bound)
-                self._prepare(bound, dt)
-                motors.prepare()
+            if self._substep(bound, motors, dt):
+                left -= 1
+                continue
+            # What did not fit was left out, so all substeps are made again with more memory.
+            left = count
+            bound = self._grown(bound, before)
+            self._movers.follow(bound)
+            self._resting.take(bound, resting)
+            motors = MujocoMotors(motors.world, bound)
+            self._prepare(bound, dt)
+            motors.prepare()
+        motors.measure()
         return bound, motors
 
     def _prepare(self, bound: Bound, dt: float) -> None:
@@ -74,7 +80,7 @@ class Substeps:
     def _substep(self, bound: Bound, motors: MujocoMotors, dt: float) -> bool:
         """Make one substep; return False if there was too little memory for its contacts."""
         mujoco, model, data = mujoco_module(), bound.model, bound.data
-        full = _left_out(data)
+        full = _left_out(bound)
         try:
             waking = bound.take_waking()
             if len(waking):
@@ -83,7 +89,7 @@ class Substeps:
             mujoco.mj_fwdPosition(model, data)
             if len(waking):
                 data.qfrc_applied[waking] = 0.0
-            if mix_surfaces(bound):
+            if data.ncon and mix_surfaces(bound):
                 # The constraints again, now of these contacts.
                 mujoco.mj_makeConstraint(model, data)
                 mujoco.mj_island(model, data)
@@ -97,9 +103,8 @@ class Substeps:
             if not is_lack_of_memory(error):
                 raise StateError(f"MuJoCo cannot make this step: {error}") from error
             return False
-        if _left_out(data) > full:
+        if _left_out(bound) > full:
             return False
-        motors.measure()
         # In each substep: a contact is gone in the one after its bodies fell asleep.
         self._resting.update(bound)
         return True
@@ -111,11 +116,10 @@ class Substeps:
         return self._bodies.grow_arena(before)
 
 
-def _left_out(data: Any) -> int:
+def _left_out(bound: Bound) -> int:
     """Return how often MuJoCo had no room for contacts or constraints."""
     contacts, constraints = _kinds_of_lack()
-    numbers = data.warning.number
-    return int(numbers[contacts]) + int(numbers[constraints])
+    return int(bound.warnings[contacts]) + int(bound.warnings[constraints])
 
 
 @cache

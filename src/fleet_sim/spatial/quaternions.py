@@ -15,6 +15,8 @@ from fleet_sim.spatial import trigonometry as trig
 IDENTITY: Floats = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.flags.writeable = False
 
+FEW = 512
+"""Rotations up to which fewer calls of NumPy count for more than smaller arrays."""
 _TINY = 1e-12
 
 
@@ -72,6 +74,8 @@ def conjugate(quaternions: Floats) -> Floats:
 def rotate(quaternions: Floats, vectors: Floats) -> Floats:
     """Return `vectors` (N, 3) rotated by `quaternions` (N, 4)."""
     # v + w t + q x t with t = 2 q x v: cheaper than building the matrix.
+    if len(quaternions) == len(vectors) <= FEW:
+        return _rotate_few(quaternions, vectors)
     qx, qy, qz, qw = _parts(quaternions)
     vx, vy, vz = _parts(vectors)
     tx = 2.0 * (qy * vz - qz * vy)
@@ -82,6 +86,18 @@ def rotate(quaternions: Floats, vectors: Floats) -> Floats:
         vy + qw * ty + (qz * tx - qx * tz),
         vz + qw * tz + (qx * ty - qy * tx),
     )
+
+
+def _rotate_few(quaternions: Floats, vectors: Floats) -> Floats:
+    """As `rotate`, with the same bits and half as many calls of NumPy, which is what few vectors take."""
+    q, v, t = np.empty((3, 5, len(vectors)))
+    # x, y, z, x, y: the components that a vector product takes next are one row further.
+    q[:3], q[3:] = quaternions.T[:3], quaternions.T[:2]
+    v[:3], v[3:] = vectors.T, vectors.T[:2]
+    t[:3] = 2.0 * (q[1:4] * v[2:] - q[2:] * v[1:4])
+    t[3:] = t[:2]
+    out = v[:3] + quaternions.T[3] * t[:3] + (q[1:4] * t[2:] - q[2:] * t[1:4])
+    return np.ascontiguousarray(out.T)
 
 
 def cross(a: Floats, b: Floats) -> Floats:
