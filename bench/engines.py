@@ -25,7 +25,7 @@ CUBE = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 BALL = fs.ShapeParams("sphere", radius=0.1)
 SMALL = fs.ShapeParams("box", half_extents=(0.03, 0.03, 0.03))
 WALL = fs.ShapeParams("box", half_extents=(0.3, 0.02, 0.15))
-ARMS = 16
+ARMS, SOLUTIONS = 16, 100
 MODULES = {"bullet": "pybullet", "mujoco": "mujoco"}
 
 
@@ -149,6 +149,10 @@ def measure_arms(engine: str, scale: float) -> Measured:
     for seed, env in enumerate(worlds):
         env.reset(seed=seed)
     first, spent, moved = time.process_time() - begin, 0.0, 0.0
+    arm = worlds[0].arm()
+    for _ in range(SOLUTIONS):
+        # So many load the compiled code of inverse kinematics, once in a process.
+        arm.get_joint_poses_ik(arm.get_gripper_state()[0].tolist(), use_null_space=True)
     for env in worlds:
         place = env.arm().get_gripper_state()[0]
         begin = time.process_time()
@@ -162,7 +166,15 @@ def measure_arms(engine: str, scale: float) -> Measured:
 
 def bytes_per_body(engine: str, count: int) -> float:
     """Return by how much this process grows with a cube at rest, in bytes: run it in a process of its own."""
-    params = fs.SimulationParams(gui=False, physics=True, engine=engine, timestep=0.02, collision_check_frequency=0.0)
+    # Without compiled code, which takes more memory than all of the bodies.
+    params = fs.SimulationParams(
+        gui=False,
+        physics=True,
+        engine=engine,
+        timestep=0.02,
+        collision_check_frequency=0.0,
+        compiled_code="never",
+    )
 
     def resident() -> int:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
