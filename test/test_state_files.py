@@ -376,6 +376,8 @@ WRONG = {
     "seed": (["--from-state", "a", "--seed", "3"], "leave --seed out"),
     "at alone": (["demo.yaml", "--at", "3"], "--save-state"),
     "at before": (["demo.yaml", "--save-state", "a", "--at", "-1"], "at least 0 s"),
+    "at infinity": (["demo.yaml", "--save-state", "a", "--at", "1e400"], "and finite, got inf"),
+    "no name": (["demo.yaml", "--save-state", ""], "no file has such a name"),
     "no folder": (["demo.yaml", "--save-state", "/none/a"], "there is no folder"),
     "no file": (["--from-state", "/none/a"], "No such file"),
 }

@@ -105,6 +105,31 @@ def test_a_session_has_the_lift_until_it_is_there(sim: Sim) -> None:
     assert ask("L1", "b") == {} and way.destination == "L1"
 
 
+@pytest.mark.parametrize("gone", ["the cabin", "all of it", "its doors", "a leaf", "a wall"])
+def test_a_lift_that_was_removed_comes_back_by_a_reset_and_works(gone: str) -> None:
+    settings = {"gui": False, "monitor": False, "timestep": 0.05}
+    with Sim.from_dict({"simulation": settings, "lifts": {"list": [LIFT]}}) as sim:
+        every = [one.name for one in sim.sim_objects]
+        doors = [name for name in every if "Door" in name]
+        removed = {"the cabin": ["lift"], "all of it": every, "its doors": doors, "a leaf": doors[-1:]}
+        names = removed.get(gone, ["lift_wall_0"])
+        sim.inbox.put(CallLift(lift="lift", floor="L2"))
+        sim.step_once()
+        sim.inbox.put(fs.Remove(names=tuple(names)))
+        for _ in range(5):
+            sim.step_once()
+        if "lift" not in names:
+            assert not sim.inbox.put(CallLift(lift="lift", floor="L1")).done()
+            sim.step_once()
+        sim.reset()
+        way, back = LiftHandle.of(sim.get_object("lift")), DoorHandle.of(sim.get_object("CabinDoor_lift_back"))
+        assert (way.floor, way.calls, back.mode) == ("L1", (), DoorMode.CLOSED)
+        way.call("L2")
+        run(sim, lambda: way.floor == "L2" and not way.is_busy)
+        assert way.height == 5.0 and back.mode is DoorMode.OPEN
+        assert sim.get_object("CabinDoor_lift_back").get_pose().z > 5.0
+
+
 def test_lifts_are_sections_of_scenarios(make_sim: Any) -> None:
     sim = Sim.from_dict({"simulation": {"gui": False, "monitor": False}, "lifts": {"list": [LIFT]}})
     assert LiftHandle.of(sim.get_object("lift")).floors == ("L1", "L2")

@@ -150,7 +150,8 @@ def node_target() -> Target:
         live.check()
 
     names = [
-        name + b"\0" for name in b"cart arm helper pallet map odom cart/base_link cart/odom move_to scan x".split()
+        name + b"\0"
+        for name in b"cart arm helper pallet map odom cart/base_link cart/odom move_to scan x lift L1 L2 door".split()
     ]
 
     def mutate(data: bytes, random: Random) -> bytes:

@@ -70,7 +70,8 @@ def test_addresses_are_read_and_passwords_are_not_shown(monkeypatch: pytest.Monk
         with pytest.raises(ConfigError) as caught:
             BrokerAddress.parse(wrong)
         assert "secret" not in str(caught.value)
-    for url, ca in (("mqtt://host", str(tmp_path)), ("mqtts://host", str(tmp_path / "none.pem"))):
+    secure = "mqtts://host"
+    for url, ca in (("mqtt://host", str(tmp_path)), (secure, str(tmp_path / "none.pem")), (secure, "x" * 5000)):
         with pytest.raises(ConfigError, match="--vda5050-ca"):
             BrokerAddress.parse(url, ca)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
@@ -37,8 +38,8 @@ def check(args: argparse.Namespace) -> None:
         raise ConfigError("a state has the seed of its run; leave --seed out")
     if args.at is not None and args.save_state is None:
         raise ConfigError("--at says when to write the state; name the file with --save-state")
-    if args.at is not None and not args.at >= 0.0:
-        raise ConfigError(f"--at must be a simulated time of at least 0 s, got {args.at}")
+    if args.at is not None and not 0.0 <= args.at < math.inf:
+        raise ConfigError(f"--at must be a simulated time of at least 0 s, and finite, got {args.at}")
     if args.save_state is not None:
         if args.seeds:
             raise ConfigError("--save-state is for one run; use it with --seed, not with --seeds")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from fleet_sim.arrays import Rows
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
@@ -55,12 +56,15 @@ def build_lift(sim: MultiRobotSimulationCore, settings: LiftSettings) -> LiftHan
     for entry in settings.floors:
         chosen = [door for door in settings.doors if entry.doors is None or door.name in entry.doors]
         outer = [_door(sim, settings, door, entry.height, entry.name)[0] for door in chosen]
-        doors.append((*outer, *(inner[door.name][0] for door in chosen)))
+        doors.append(_rows([*outer, *(inner[door.name][0] for door in chosen)]))
         entrances.append(_entrance(settings, max(chosen or settings.doors, key=lambda door: door.width)))
-    leaves = tuple(leaf for pair in inner.values() for leaf in pair)
-    every = [leaf for group in doors for leaf in group]
-    lifts.own(cabin.row, every, LiftPlan(names, heights, tuple(doors), leaves, tuple(entrances)), floor)
+    leaves = _rows([leaf for pair in inner.values() for leaf in pair])
+    lifts.own(cabin.row, LiftPlan(names, heights, tuple(doors), leaves, tuple(entrances)), floor)
     return LiftHandle(cabin, lifts)
+
+
+def _rows(leaves: Sequence[SimObject]) -> Rows:
+    return np.array([leaf.row for leaf in leaves], np.int64)
 
 
 def _cabin_part(settings: LiftSettings, name: str, piece: Side, z: float, half_height: float) -> SimObjectSpawnParams:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
-from fleet_sim.entities.sim_object import SimObject
+from fleet_sim.arrays import Floats, Rows
 from fleet_sim.errors import unknown_name
 
 
@@ -26,12 +25,13 @@ class LiftPlan:
 
     `doors[i]` are the leading leaves of the doors in front of the cabin on floor i, and of those of the cabin that open
     with them. `inner` are all leaves of the cabin, which move with it. `entrances[i]` is the widest door of floor i.
+    Leaves are rows: one that was removed is in its row again after a reset. `Lifts.leaves` knows which live.
     """
 
     names: tuple[str, ...]
     heights: Floats
-    doors: tuple[tuple[SimObject, ...], ...]
-    inner: tuple[SimObject, ...]
+    doors: tuple[Rows, ...]
+    inner: Rows
     entrances: tuple[Entrance, ...]
 
     def floor(self, name: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from fleet_sim.core.commands import Command
 from fleet_sim.core.feature_rows import FeatureRows
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.equipment.doors import Doors, command
 from fleet_sim.equipment.fittings import fittings_mask
 from fleet_sim.equipment.lift_columns import LiftColumns
@@ -52,6 +51,7 @@ class Lifts(FeatureRows[LiftColumns]):
         self.refused = 0
         """Requests for what is unknown, or while the lift did something else."""
         self._doors = doors
+        # Also of lifts that were removed: a reset, or a state, may bring them back.
         self._plans: dict[int, LiftPlan] = {}
         self._sessions: dict[int, LiftSession] = {}
         world.on_remove.append(self._removed)
@@ -62,9 +62,9 @@ class Lifts(FeatureRows[LiftColumns]):
         rows = super().rows
         return rows[self._table.cabin[rows] == NO_ROW]
 
-    def own(self, row: int, leaves: Sequence[SimObject], plan: LiftPlan, floor: int) -> None:
-        """Take in the cabin in `row`, which is at a floor, and the leading `leaves` of all its doors."""
-        self._doors.table.lift[[leaf.row for leaf in leaves]] = row
+    def own(self, row: int, plan: LiftPlan, floor: int) -> None:
+        """Take in the cabin in `row`, which is at a floor, and all its doors."""
+        self._doors.table.lift[np.concatenate(plan.doors)] = row
         self._plans[row], self._sessions[row] = plan, LiftSession()
         self._table.floor[row] = self._table.goal[row] = floor
         self._table.height[row] = plan.heights[floor]
@@ -76,6 +76,13 @@ class Lifts(FeatureRows[LiftColumns]):
     def session(self, row: int) -> LiftSession:
         """Return whose the lift in `row` is."""
         return self._sessions[row]
+
+    def leaves(self, row: int, leaves: Rows) -> Rows:
+        """Return which `leaves` in the plan of the lift in `row` live, and are of its doors still."""
+        doors = self._doors.table
+        living = doors.among(leaves[self._world.alive[leaves]])
+        leaders = np.where(doors.leader[living] == NO_ROW, living, doors.leader[living])
+        return np.asarray(living[doors.lift[leaders] == row])
 
     # ---- commands ----------------------------------------------------------------------------------------------------
 
@@ -124,7 +131,7 @@ class Lifts(FeatureRows[LiftColumns]):
         time = self._world.clock.time
         row = int(self._world.index.rows_named([name])[0])
         try:
-            if row not in self._plans:
+            if not (self.rows == row).any():
                 raise InvalidValueError("it is not a lift")
             act(row)
         except FleetSimError as error:
@@ -158,16 +165,16 @@ class Lifts(FeatureRows[LiftColumns]):
         goal, floor = int(table.goal[row]), int(table.floor[row])
         if table.height[row] == plan.heights[goal]:
             table.floor[row] = goal
-            if self._doors_at(plan, goal, bool(table.opens[row])):
+            if self._doors_at(row, goal, bool(table.opens[row])):
                 table.busy[row] = False
                 table.closes_at[row] = self._world.clock.time + table.dwell[row]
                 self._world.events.emit("lift_arrived", lift=self._world.handles[row], floor=plan.names[goal])
-        elif self._doors_at(plan, floor, False):
+        elif self._doors_at(row, floor, False):
             self._travel(row, float(plan.heights[goal]), dt)
 
-    def _doors_at(self, plan: LiftPlan, floor: int, is_open: bool) -> bool:
-        """Tell the doors of a floor to be open or closed; return whether they are."""
-        rows = np.array([leaf.row for leaf in plan.doors[floor] if leaf.is_alive], np.int64)
+    def _doors_at(self, row: int, floor: int, is_open: bool) -> bool:
+        """Tell the doors of the lift in `row` at a floor to be open or closed; return whether they are."""
+        rows = self.leaves(row, self._plans[row].doors[floor])
         command(self._doors.table, rows, is_open)
         return bool((self._doors.table.opening[rows] == float(is_open)).all())
 
@@ -187,7 +194,7 @@ class Lifts(FeatureRows[LiftColumns]):
         parts = table.among(world.rows)
         body = np.concatenate((one, parts[table.cabin[parts] == row], riders))
         self._shift(body, shift)
-        leaves = np.array([leaf.row for leaf in plan.inner if leaf.is_alive], np.int64)
+        leaves = self.leaves(row, plan.inner)
         self._doors.table.closed_position[leaves, 2] += shift
         self._shift(leaves, shift)
 
@@ -216,17 +223,17 @@ class Lifts(FeatureRows[LiftColumns]):
     def save(self) -> Any:
         """Return the sessions and the calls, by the name of the lift."""
         label = self._world.label
-        return {label(row): [own.name, own.kind, list(own.calls)] for row, own in self._sessions.items()}
+        return {label(row): [own.name, own.kind, list(own.calls)] for row, own in self._living()}
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        for row, own in self._sessions.items():
+        for row, own in self._living():
             own.name, own.kind, calls = saved.get(self._world.label(row), ("", 1, ()))
             own.calls = deque(calls)
 
     def check_saved(self, saved: Any) -> None:
         """Raise StateFileError unless `saved` is of lifts with these floors."""
-        for row in self._sessions:
+        for row, _ in self._living():
             name = self._world.label(row)
             if name not in saved:
                 continue
@@ -235,7 +242,9 @@ class Lifts(FeatureRows[LiftColumns]):
             if not (isinstance(session, str) and isinstance(kind, int) and all(0 <= call < floors for call in calls)):
                 raise StateFileError(f"lift {name!r}: it has no such session or floors: {saved[name]!r}"[:200])
 
+    def _living(self) -> list[tuple[int, LiftSession]]:
+        return [(row, self._sessions[row]) for row in self.rows.tolist()]
+
     def _removed(self, rows: Rows) -> None:
-        for row in rows.tolist():
-            self._plans.pop(row, None)
-            self._sessions.pop(row, None)
+        for row in rows[np.isin(rows, list(self._sessions))].tolist():
+            self._sessions[row] = LiftSession()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from rmf_lift_msgs.msg import LiftRequest, LiftState
 
 from fleet_sim.equipment import DoorMode, Doors, Lifts, RequestLift
@@ -49,7 +48,7 @@ class LiftTopics:
         return plan.names[floor], plan.names[goal if busy else floor], self._door_state(row, floor), motion, session
 
     def _door_state(self, row: int, floor: int) -> int:
-        rows = np.array([leaf.row for leaf in self._lifts.plan(row).doors[floor]], np.int64)
+        rows = self._lifts.leaves(row, self._lifts.plan(row).doors[floor])
         modes = set(self._doors.modes(rows))
         if modes <= {DoorMode.OPEN}:
             return int(LiftState.DOOR_OPEN)

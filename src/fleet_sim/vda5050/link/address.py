@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from fleet_sim.errors import ConfigError
+from fleet_sim.output import named
 
 PASSWORD = "FLEET_SIM_MQTT_PASSWORD"
 """Environment variable with the password, which in a URL others on the machine could see."""
@@ -40,8 +40,8 @@ class BrokerAddress:
             raise ConfigError(f"--vda5050: {what}, got {parts.scheme}://{host or ''}{parts.path}")
         if ca is not None and parts.scheme != "mqtts":
             raise ConfigError("--vda5050-ca is for mqtts://")
-        if ca is not None and not Path(ca).is_file():
-            raise ConfigError(f"--vda5050-ca: there is no file {ca!r}")
+        if ca is not None and not os.path.isfile(ca):
+            raise ConfigError(f"--vda5050-ca: there is no file {named(ca)!r}")
         user = unquote(parts.username) if parts.username else None
         password = os.environ.get(PASSWORD) if parts.password is None else unquote(parts.password)
         if user is None and parts.password is not None:
