@@ -66,6 +66,16 @@ def test_the_node_finds_code_in_the_folder_where_it_is_run(tmp_path: Path) -> No
     assert "cannot be imported" not in done.stderr
 
 
+def test_the_node_says_that_and_why_it_ends_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("simulation: {gui: false, duration: 0.5, timestep: 0.1, target_rtf: 0}\n")
+    program = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", "-p", f"config:={tmp_path / 's.yaml'}"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0
+    told = done.stdout + done.stderr
+    assert "the run ends at 0.5 s (simulation.duration of the scenario; 0: only Ctrl-C ends it)" in told
+    assert "the simulation.duration of the scenario is over" in told
+
+
 def rclpy_is_of_pocket_ros() -> bool:
     """Whether rclpy is pocket_ros'; pocket_ros may be installed beside a full ROS 2, which then comes first."""
     spec = find_spec("rclpy")

@@ -22,7 +22,7 @@ TEMPLATE = """\
 
 simulation:
   timestep: 0.05
-  duration: 30                 # 0: until it is stopped
+  duration: 30                 # the run ends then, on ROS 2 too; 0: until it is stopped
   target_rtf: 0                # simulated seconds per real second; 0: as fast as possible
   seed: 1                      # the same seed gives the same run
   block_on_collision: true     # robots stop in front of what they would hit, walls included

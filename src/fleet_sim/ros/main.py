@@ -82,6 +82,11 @@ def greet(node: FleetSimNode, arguments: Sequence[str]) -> None:
     robots = len(node.simulation.agents)
     empty = "" if robots else " (give a scenario with -p config:=FILE, or spawn some with sim/spawn)"
     node.get_logger().info(f"{robots} robots{empty}; press Ctrl-C to stop")
+    duration = node.simulation.params.duration
+    if duration:
+        node.get_logger().info(
+            f"the run ends at {duration:g} s (simulation.duration of the scenario; 0: only Ctrl-C ends it)"
+        )
 
 
 def unknown_parameters(arguments: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
@@ -135,16 +140,21 @@ def run_node(node: FleetSimNode, arguments: Sequence[str], ended: SimpleQueue[st
     sys.setswitchinterval(SWITCH_INTERVAL)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    workers = [
-        Worker("simulation", node.simulation.run_simulation, ended),
-        Worker("executor", lambda: spin(executor, node.tell_fault), ended),
-    ]
+    simulation = Worker("simulation", node.simulation.run_simulation, ended)
+    workers = [simulation, Worker("executor", lambda: spin(executor, node.tell_fault), ended)]
     for worker in workers:
         worker.start()
     greet(node, arguments)
     # Whichever ends first, a thread or the wait for a signal, ends the program.
-    ended.get()
+    if ended.get() == simulation.name and simulation.error is None and is_over(node.simulation):
+        node.get_logger().info("the simulation.duration of the scenario is over")
     return shut_down(node, executor, workers, on_signal.patience)
+
+
+def is_over(simulation: MultiRobotSimulationCore) -> bool:
+    """Return whether `simulation` has run for the duration of its scenario."""
+    duration = simulation.params.duration
+    return bool(duration) and simulation.sim_time >= duration - simulation.params.timestep
 
 
 def with_flags(arguments: Sequence[str]) -> list[str]:
