@@ -65,6 +65,36 @@ def test_a_table_on_demand_takes_memory_once_it_is_used() -> None:
     assert table.nbytes == 5 * 8 + 5 * 16
 
 
+def test_a_lazy_column_takes_memory_once_it_is_owned() -> None:
+    class Carried(BatteryColumns):
+        link = column(np.int64, default=-1, lazy=True)
+
+    table, other = Carried(2), Carried(2)
+    table.charge[1] = 2.0
+    table.grow(4)
+    table.clear_rows(np.array([0]))
+    assert (table.owns("charge"), table.owns("link")) == (True, False)
+    assert table.nbytes == 4 * 8 + 4 * 16
+    with pytest.raises(ValueError, match="read-only"):
+        table.link[1] = 2
+    before = table.copy_arrays()
+    table.own("link", "charge")
+    table.link[1] = 2
+    table.own("link")
+    table.grow(5)
+    table.clear_rows(np.array([1]))
+    table.link[3] = 7
+    assert table.link.tolist() == [-1, -1, -1, 7, -1]
+    assert table.charge.tolist() == [1, 1, 1, 1, 1]
+    assert table.nbytes == 5 * 8 + 5 * 16 + 5 * 8
+    # What was saved without it takes it back, and what was saved with it brings it.
+    other.grow(5)
+    other.restore_arrays(table.copy_arrays())
+    assert other.link.tolist() == [-1, -1, -1, 7, -1]
+    table.restore_arrays(before)
+    assert (table.link == -1).all()
+
+
 def test_restoring_gives_rows_beyond_the_saved_ones_their_defaults() -> None:
     table = BatteryColumns(2)
     table.charge[:] = 5

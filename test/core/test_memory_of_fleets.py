@@ -79,3 +79,36 @@ def test_names_of_fleets_are_found_whenever_they_came() -> None:
         assert not sim.world.index.has_name(f"x_{FLEET + 5}")
         sim.remove_object(more[3])
         assert not sim.world.index.has_name("x_3")
+
+
+def test_how_loads_are_carried_takes_memory_from_the_first_one_on(tmp_path: Path) -> None:
+    with fleet() as sim, fleet() as other:
+        world, robot, load = sim.world, sim.get_object("robot_7"), sim.get_object("robot_8")
+        lazy = ("parent_link", "attach_position", "attach_orientation")
+        assert not any(map(world.owns, lazy))
+        before = sim.state_hash()
+        sim.step_once()
+        start = sim.save_state()
+        robot.attach_object(load)
+        assert all(map(world.owns, lazy))
+        sim.save_state(tmp_path / "state.npz")
+        other.load_state(tmp_path / "state.npz")
+        assert other.state_hash() == sim.state_hash()
+        # Nobody carries anything in the state it goes back to.
+        sim.restore_state(start)
+        assert not load.is_attached()
+        sim.reset()
+        assert sim.state_hash() == before
+        carried = other.get_object("robot_8")
+        other.get_object("robot_7").detach_object(carried)
+        assert not carried.is_attached()
+
+
+def test_a_robot_may_be_put_down_in_a_world_where_nothing_says_how_it_was_carried() -> None:
+    with fleet() as sim:
+        robot, load = sim.get_object("robot_7"), sim.get_object("robot_8")
+        load.set_pose(robot.get_pose())
+        robot.attach_object(load)
+        sim.restore_state(sim.save_state())
+        robot.detach_object(load)
+        assert not load.is_attached()

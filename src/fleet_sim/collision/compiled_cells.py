@@ -16,7 +16,7 @@ from fleet_sim.kernels import compiled_step, inlined
 
 # The part of a cell that a box may take: what is smaller ends in the next cell at the most, however it is rounded.
 _MOST_OF_A_CELL = 0.999
-_CELLS_PER_BOX = 8
+_CELLS_PER_BOX = 4
 _MIN_CELLS = 4096
 # Cells may become so many times larger to fit into the table.
 _MOST_GROWTH = 8.0

@@ -18,7 +18,8 @@ class Column:
 
     `hashed` columns are part of the state hash; `reference` columns hold rows of other entities (-1 for none), for
     which the hash uses the entity's name, as rows depend on the order of spawning. `law` columns hold indices of motion
-    laws, for which it uses the law's name, as indices depend on the order in which laws were registered.
+    laws, for which it uses the law's name, as indices depend on the order in which laws were registered. `lazy` columns
+    take no memory, and cannot be written, before `ColumnTable.own` is called for them.
     """
 
     dtype: np.dtype[Any]
@@ -31,6 +32,7 @@ class Column:
     hashed: bool
     reference: bool
     law: bool
+    lazy: bool
 
     def allocate(self, capacity: int) -> AnyArray:
         """Return a fresh array for `capacity` rows, filled with the default."""
@@ -40,6 +42,10 @@ class Column:
         array = np.empty((capacity, *self.shape), self.dtype)
         array[:] = self.default
         return array
+
+    def shared(self, capacity: int) -> AnyArray:
+        """Return the default as a read-only array of `capacity` rows, which takes no memory."""
+        return np.broadcast_to(np.array(self.default, self.dtype), (capacity, *self.shape))
 
 
 def column(
@@ -54,9 +60,10 @@ def column(
     hashed: bool = True,
     reference: bool = False,
     law: bool = False,
+    lazy: bool = False,
 ) -> Any:
     """Declare a column in the body of a ColumnTable; the annotation beside it is the array's type."""
-    return Column(np.dtype(dtype), shape, default, unit, frame, writer, doc, hashed, reference, law)
+    return Column(np.dtype(dtype), shape, default, unit, frame, writer, doc, hashed, reference, law, lazy)
 
 
 class ColumnTable:
@@ -86,23 +93,32 @@ class ColumnTable:
     def __init__(self, capacity: int = 64) -> None:
         self.capacity = capacity
         self.in_use = not self.on_demand
+        self._shared = {name for name, spec in self.schema.items() if spec.lazy or self.on_demand}
         for name, spec in self.schema.items():
-            setattr(self, name, self._allocate(spec, capacity))
+            setattr(self, name, self._allocate(name, spec, capacity))
         self.scalars = Scalars(self)
 
-    def _allocate(self, spec: Column, capacity: int) -> AnyArray:
-        if self.in_use:
-            return spec.allocate(capacity)
-        return np.broadcast_to(np.array(spec.default, spec.dtype), (capacity, *spec.shape))
+    def _allocate(self, name: str, spec: Column, capacity: int) -> AnyArray:
+        return spec.shared(capacity) if name in self._shared else spec.allocate(capacity)
 
     def use(self) -> None:
         """Let the columns of a table that is `on_demand` be written from now on; may be called again."""
-        if self.in_use:
-            return
-        self.in_use = True
-        for name, spec in self.schema.items():
-            setattr(self, name, spec.allocate(self.capacity))
-        self.scalars = Scalars(self)
+        if not self.in_use:
+            self.in_use = True
+            self.own(*(name for name, spec in self.schema.items() if not spec.lazy))
+
+    def own(self, *names: str) -> None:
+        """Let the columns `names`, which may be lazy, be written from now on; may be called again."""
+        shared = self._shared.intersection(names)
+        if shared:
+            self._shared -= shared
+            for name in shared:
+                setattr(self, name, self.schema[name].allocate(self.capacity))
+            self.scalars = Scalars(self)
+
+    def owns(self, name: str) -> bool:
+        """Return whether the column `name` takes memory, and can be written."""
+        return name not in self._shared
 
     def columns(self) -> Iterator[tuple[str, Column, AnyArray]]:
         """Yield (name, description, array) of every column, in order of declaration."""
@@ -114,9 +130,9 @@ class ColumnTable:
         if capacity <= self.capacity:
             return
         for name, spec, old in list(self.columns()):
-            new = self._allocate(spec, capacity)
+            new = self._allocate(name, spec, capacity)
             # Copied into a new array, not resized in place: views of the old one may still be in use.
-            if self.in_use:
+            if name not in self._shared:
                 new[: self.capacity] = old
             setattr(self, name, new)
         self.capacity = capacity
@@ -129,7 +145,8 @@ class ColumnTable:
         # One row is written three times as fast by its number.
         index = int(rows[0]) if len(rows) == 1 else rows
         for name, spec in self.schema.items():
-            getattr(self, name)[index] = spec.default
+            if name not in self._shared:
+                getattr(self, name)[index] = spec.default
 
     def copy_arrays(self) -> dict[str, AnyArray]:
         """Return read-only copies of all arrays by name; a column of equal rows uses the memory of one row."""
@@ -141,15 +158,20 @@ class ColumnTable:
             if all(bool((arrays[name] == spec.default).all()) for name, spec in self.schema.items()):
                 return
             self.use()
-        for name, spec, array in self.columns():
+        for name, spec in self.schema.items():
             saved = arrays[name]
+            if name in self._shared:
+                if bool((saved == spec.default).all()):
+                    continue
+                self.own(name)
+            array = getattr(self, name)
             array[: len(saved)] = saved
             array[len(saved) :] = spec.default
 
     @property
     def nbytes(self) -> int:
         """Memory of all columns in bytes."""
-        return sum(array.nbytes for _, _, array in self.columns()) if self.in_use else 0
+        return sum(array.nbytes for name, _, array in self.columns() if name not in self._shared)
 
 
 class Scalars:
@@ -179,6 +201,7 @@ def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
     length = parts[0].capacity
     for table in (whole, *parts):
         table.use()
+        table.own(*table.schema)
     for name in whole.schema:
         stacked = np.concatenate([getattr(part, name) for part in parts])
         setattr(whole, name, stacked)

@@ -6,6 +6,8 @@ import numpy as np
 
 from fleet_sim.arrays import Ints, Rows
 
+_LEAST = 64
+
 
 class FreeRows:
     """A stack of rows with the lowest on top.
@@ -31,7 +33,11 @@ class FreeRows:
         """Take the next `count` rows (N,); there must be as many."""
         self._size -= count
         # Copied: the place they leave is written when rows come back.
-        return self._stack[self._size : self._size + count][::-1].copy()
+        taken = self._stack[self._size : self._size + count][::-1].copy()
+        # A full world needs no room for free rows. Not sooner: taking one by one costs a constant time on average.
+        if 4 * self._size + _LEAST < len(self._stack):
+            self._stack = self._stack[: self._size].copy()
+        return taken
 
     def used_before(self, rows: Rows) -> Rows:
         """Return which of `rows`, just taken, were an entity's before; all columns of the others hold the defaults."""

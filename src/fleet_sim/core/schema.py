@@ -59,9 +59,11 @@ class BodyColumns(ColumnTable):
     aabb_upper: Floats = column(float, (3,), unit="m", frame="world", writer="bounds system", hashed=False)
 
     parent: Ints = column(np.int64, default=NO_ROW, writer="attach, detach", reference=True, doc="carried by")
-    parent_link: Ints = column(np.int64, default=-1, writer="attach", doc="link of the parent, -1: base")
-    attach_position: Floats = column(float, (3,), unit="m", frame="parent link", writer="attach")
-    attach_orientation: Floats = column(float, (4,), default=UNIT_QUATERNION, frame="parent link", writer="attach")
+    parent_link: Ints = column(np.int64, default=-1, writer="attach", doc="link of the parent, -1: base", lazy=True)
+    attach_position: Floats = column(float, (3,), unit="m", frame="parent link", writer="attach", lazy=True)
+    attach_orientation: Floats = column(
+        float, (4,), default=UNIT_QUATERNION, frame="parent link", writer="attach", lazy=True
+    )
 
     moved: Bools = column(bool, writer="whoever writes a pose", doc="pose changed in this step", hashed=False)
     bullet_behind: Bools = column(bool, writer="whoever writes a pose", doc="PyBullet has an older pose", hashed=False)

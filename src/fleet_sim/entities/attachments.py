@@ -53,6 +53,7 @@ def attach(
     if position is None or orientation is None:
         position, orientation = relative_pose(world, child, parent, link)
     world.may_carry = True
+    world.own("parent_link", "attach_position", "attach_orientation")
     world.parent[child] = parent
     world.parent_link[child] = link
     world.attach_position[child] = position
@@ -85,7 +86,8 @@ def take(
 def detach(world: World, child: int, *, dynamic: bool) -> None:
     """Detach `child` at its present pose; with `dynamic` the physics engine moves it again."""
     world.parent[child] = NO_ROW
-    world.parent_link[child] = BASE
+    if world.owns("parent_link"):
+        world.parent_link[child] = BASE
     # What is put down does not slide on with the velocity of its carrier.
     world.velocity[child] = 0.0
     world.angular_velocity[child] = 0.0

@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows, as_float
+from fleet_sim.arrays import AnyArray, Floats, Ints, Rows, as_float
 from fleet_sim.core.world import World
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.grid import GridSpawnParams
@@ -37,7 +37,7 @@ class BaseManager(Attentive, Generic[Handle]):
         # Weak references: a removed entity is kept only while a checkpoint or the user can bring it back.
         self._removed: WeakSet[Handle] = WeakSet()
         # Row and generation of each of the handles, but of those that were added since the last look.
-        self._places: Ints = np.zeros((0, 2), np.int64)
+        self._places: AnyArray = np.zeros((0, 2), np.int32)
         self._version = -1
         self._limit = 256
         self._sim: Any = None
@@ -77,7 +77,7 @@ class BaseManager(Attentive, Generic[Handle]):
     def _update(self) -> None:
         """Follow what was removed, restored and added to the group since."""
         world = self.world
-        added = np.array([handle.place for handle in self._handles[len(self._places) :]], np.int64).reshape(-1, 2)
+        added = np.array([handle.place for handle in self._handles[len(self._places) :]], np.int32).reshape(-1, 2)
         self._places = np.concatenate((self._places, added))
         rows, generations = self._places.T
         alive_mask = world.alive[rows] & (world.generation[rows] == generations)
@@ -88,7 +88,7 @@ class BaseManager(Attentive, Generic[Handle]):
             self._handles = [*map(self._handles.__getitem__, np.flatnonzero(alive_mask).tolist()), *revived]
             if revived:
                 self._handles.sort(key=lambda handle: handle.object_id)
-            self._places = np.array([handle.place for handle in self._handles], np.int64).reshape(-1, 2)
+            self._places = np.array([handle.place for handle in self._handles], np.int32).reshape(-1, 2)
         self._version = world.version
 
     @property
@@ -96,7 +96,7 @@ class BaseManager(Attentive, Generic[Handle]):
         """The rows of the living entities, in order."""
         if self._sim is None or self._version != self.world.version:
             self.objects  # noqa: B018  brings the rows up to date
-        return self._places[:, 0].copy()
+        return self._places[:, 0].astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.objects)

@@ -33,6 +33,9 @@ from fleet_sim.settings import Checked, check_fields
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
+MANY = 64
+"""Rows from which on it is worth while to look whether a value is the default."""
+
 
 @dataclass(frozen=True)
 class Template:
@@ -62,6 +65,11 @@ class Template:
             table = world.tables[name]
             table.use()
             for column, value in values.items():
+                # The rows hold the defaults already: many of them need no memory for a column that has no other value.
+                if not table.owns(column) or len(rows) >= MANY:
+                    if np.array_equal(value, table.schema[column].default):
+                        continue
+                    table.own(column)
                 getattr(table, column)[chosen] = value
         if self.robot is not None:
             # Joints are in a separate pool, as the number of their rows depends on the robot.
