@@ -222,7 +222,7 @@ HEAD = '{"format": "fleet_sim commands 1", "timestep": 0.1}\n'
         (HEAD.replace("0.1", "1e999"), "line 1: expected a timestep above 0 up to 3600 s, got inf"),
         (HEAD.replace("0.1", "NaN"), "line 1: expected a timestep above 0 up to 3600 s, got nan"),
         (HEAD.replace("0.1", "true"), "line 1: expected a timestep above 0 up to 3600 s, got True"),
-        (HEAD + "[" * 100_000, "line 2: not JSON: maximum recursion"),
+        (HEAD + "[" * 100_000, "line 2: not JSON: (maximum recursion|Stack overflow)"),
         (HEAD + '{"tick": 0, "in_step": true, "command": {"type": "stp"}}', "line 2: .*Did you mean 'stop'"),
     ],
 )
