@@ -43,9 +43,7 @@ class House:
         self.sim.events.on("collision_started", self._note)
 
     def _note(self, obj_a: fs.SimObject, obj_b: fs.SimObject) -> None:
-        # Of two robots that drive towards each other each stops for where the other one was: see `nearest`.
-        if not (isinstance(obj_a, fs.Agent) and isinstance(obj_b, fs.Agent)):
-            self.touched.append(f"{obj_a} {obj_b}")
+        self.touched.append(f"{obj_a} {obj_b}")
 
     def add(self, start: Place, goal: Place) -> None:
         """Add a robot on its way to a goal."""
@@ -77,7 +75,7 @@ class House:
             for agent, move in zip(self.agents, self.moves, strict=True)
         ]
         assert not self.touched
-        assert self.nearest >= 2 * RADIUS - 2 * SPEED * STEP
+        assert self.nearest >= 2 * RADIUS
 
 
 def places(rng: np.random.Generator, count: int, begin: float) -> Sequence[Place]:

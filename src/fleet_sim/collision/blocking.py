@@ -1,9 +1,8 @@
 """Swept blocking: how far bodies may move before they touch something. Fast bodies do not tunnel through thin ones.
 
-Each mover goes from its present pose to its next one in a straight line, at a constant rotation rate. Everything
-else, other movers included, stays at its present pose, so the result does not depend on the order of rows. Two
-movers that approach each other may therefore end a step closer than the skin, by at most what both moved in it;
-the next step then stops them.
+Each mover goes from its present pose to its next one in a straight line, at a constant rotation rate. First it is
+stopped at whatever stands at its present pose, other movers included; then movers that would meet each other on their
+way are stopped where they meet. All move at once, so the result does not depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from typing import TypeAlias
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.collision.broad import cross_pairs
-from fleet_sim.collision.first_contacts import first_contacts, stop_earlier
-from fleet_sim.collision.sweep import PosedDistanceSolver, Sweep
+from fleet_sim.collision.broad import candidate_pairs, cross_pairs
+from fleet_sim.collision.first_contacts import FirstContacts, first_contacts, stop_earlier
+from fleet_sim.collision.meetings import Meetings, shorten
+from fleet_sim.collision.sweep import Motion, PosedDistanceSolver, Sweep
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays
@@ -37,6 +37,7 @@ def allowed_fractions(
     *,
     obstacle_mask: Bools | None = None,
     may_collide: PairMask | None = None,
+    whole_mask: Bools | None = None,
     skin: float = DEFAULT_SKIN,
     solve: PosedDistanceSolver | None = None,
 ) -> tuple[Floats, Rows]:
@@ -46,7 +47,7 @@ def allowed_fractions(
     3) and `end_orientations` (M, 4). Rows in `obstacle_mask` (N,), all by default, may block if `may_collide`
     allows the pair; a mover never blocks itself. A mover stops `skin` metres short of contact; one that is
     already nearer may move along or away but not closer. The blocker is the row that stops the mover first (the
-    lowest row if several do), or -1 with fraction 1.
+    lowest row if several do), or -1 with fraction 1. Movers in `whole_mask` (M,) make all of their motion or none.
 
     Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
     in strides of a quarter of its smallest half extent and may cut a corner by less than that on its way, but not where
@@ -56,23 +57,38 @@ def allowed_fractions(
     if not (np.isfinite(skin) and skin >= 0.0):
         raise InvalidValueError(f"skin: expected a finite number >= 0 in metres, got {skin!r}")
     fractions, blockers = np.ones(len(movers)), np.full(len(movers), -1, np.int64)
-    obstacles = np.arange(len(shapes.kinds)) if obstacle_mask is None else np.flatnonzero(obstacle_mask)
-    pairs = _swept_pairs(shapes, movers, end_positions, end_orientations, obstacles, skin, may_collide)
-    if not len(pairs):
+    if not len(movers):
         return fractions, blockers
-    places, others = pairs[:, 0], obstacles[pairs[:, 1]]
-    rows = np.stack((movers[places], others), axis=1)
-    start, ends = shapes.take(movers[places]), (end_positions[places], end_orientations[places])
-    sweep = Sweep(start, *ends, obstacles=shapes.take(others), rows=rows, solve=solve)
-    _find_stops(sweep, skin, places, fractions, blockers)
+    obstacle_mask = np.ones(len(shapes.kinds), bool) if obstacle_mask is None else obstacle_mask
+    motion = Motion(shapes.take(movers), end_positions, end_orientations)
+    boxes = world_aabbs(*shapes)
+    swept = _swept_boxes(motion, boxes[0][movers], boxes[1][movers])
+    places, rows = _standing_pairs(swept, boxes, movers, np.flatnonzero(obstacle_mask), skin, may_collide)
+    sweep = Sweep(*motion.take(places).columns(), shapes.take(rows[:, 1]), rows, solve)
+    both = _moving_pairs(swept, movers, obstacle_mask, skin, may_collide)
+    until = np.ones(both.shape)
+    meetings = Meetings(motion.take(both[:, 0]), motion.take(both[:, 1]), until, movers[both], solve)
+    contacts = first_contacts(sweep, skin) if len(rows) else None
+    for _ in range(_MOST_STOPS):
+        if contacts is not None:
+            _find_stops(contacts, sweep, places, fractions, blockers)
+        if whole_mask is not None:
+            fractions[whole_mask & (fractions < 1.0)] = 0.0
+        if not shorten(meetings.ending(fractions[both]), both, skin, fractions, blockers, whole_mask):
+            return fractions, blockers
+        if contacts is None or not stop_earlier(contacts, sweep, fractions[places]):
+            return fractions, blockers
+    # Held, as those that are near another for too many strides.
+    fractions[blockers >= 0] = 0.0
     return fractions, blockers
 
 
-def _find_stops(sweep: Sweep, skin: float, places: Rows, fractions: Floats, blockers: Rows) -> None:
+def _find_stops(contacts: FirstContacts, sweep: Sweep, places: Rows, fractions: Floats, blockers: Rows) -> None:
     """Write where the movers of a sweep stop, and at what; `places` (P,) are those of its pairs in the results."""
-    contacts, others = first_contacts(sweep, skin), sweep.rows[:, 1]
+    others = sweep.rows[:, 1]
     for _ in range(_MOST_STOPS):
         stopped = _first_of_each(places, contacts.times)
+        stopped = stopped[contacts.times[stopped] < fractions[places[stopped]]]
         fractions[places[stopped]] = contacts.times[stopped]
         blockers[places[stopped]] = others[stopped]
         if not stop_earlier(contacts, sweep, fractions[places]):
@@ -92,33 +108,47 @@ def _first_of_each(places: Rows, times: Floats) -> Rows:
     return np.asarray(order[first_mask])
 
 
-def _swept_pairs(
-    shapes: ShapeArrays,
-    movers: Rows,
-    end_positions: Floats,
-    end_orientations: Floats,
-    obstacles: Rows,
-    skin: float,
-    may_collide: PairMask | None,
-) -> Ints:
-    """Return pairs (index into movers, index into obstacles) that may collide and whose swept boxes overlap, sorted."""
-    if not len(movers) or not len(obstacles):
-        return np.empty((0, 2), np.int64)
-    lower, upper = world_aabbs(*shapes)
-    start = shapes.take(movers)
-    end_lower, end_upper = world_aabbs(*start.at(end_positions, end_orientations))
-    swept_lower, swept_upper = np.minimum(lower[movers], end_lower), np.maximum(upper[movers], end_upper)
-    turning = np.flatnonzero((start.orientations != end_orientations).any(axis=1))
+def _swept_boxes(motion: Motion, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Return corners of boxes around all that moving bodies pass; `lower` and `upper` (M, 3) are where they begin."""
+    start = motion.start
+    end_lower, end_upper = world_aabbs(*start.at(motion.end_positions, motion.end_orientations))
+    swept_lower, swept_upper = np.minimum(lower, end_lower), np.maximum(upper, end_upper)
+    turning = np.flatnonzero((start.orientations != motion.end_orientations).any(axis=1))
     if len(turning):
         # Between its end poses a rotating shape may leave both end boxes, but not the ball around its centre.
         half = start.half_extents[turning]
         ball = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)[:, None]
-        ends = start.positions[turning], end_positions[turning]
+        ends = start.positions[turning], motion.end_positions[turning]
         swept_lower[turning] = np.minimum(swept_lower[turning], np.minimum(*ends) - ball)
         swept_upper[turning] = np.maximum(swept_upper[turning], np.maximum(*ends) + ball)
-    pairs = cross_pairs(swept_lower, swept_upper, lower[obstacles], upper[obstacles], margin=skin)
-    pairs = np.asarray(pairs[movers[pairs[:, 0]] != obstacles[pairs[:, 1]]])
+    return swept_lower, swept_upper
+
+
+def _standing_pairs(
+    swept: tuple[Floats, Floats],
+    boxes: tuple[Floats, Floats],
+    movers: Rows,
+    obstacles: Rows,
+    skin: float,
+    may_collide: PairMask | None,
+) -> tuple[Rows, Ints]:
+    """Return which movers (P,), by place, pass near which rows (P, 2), their own first, and may collide; sorted."""
+    pairs = cross_pairs(*swept, boxes[0][obstacles], boxes[1][obstacles], margin=skin)
+    rows = np.stack((movers[pairs[:, 0]], obstacles[pairs[:, 1]]), axis=1)
+    others = np.flatnonzero(rows[:, 0] != rows[:, 1])
+    places, rows = pairs[others, 0], rows[others]
     # Asked last, of the few pairs that are near each other: rules may call user code.
+    if len(rows) and may_collide is not None:
+        allowed = np.flatnonzero(may_collide(rows))
+        places, rows = places[allowed], rows[allowed]
+    return places, rows
+
+
+def _moving_pairs(
+    swept: tuple[Floats, Floats], movers: Rows, obstacle_mask: Bools, skin: float, may_collide: PairMask | None
+) -> Ints:
+    """Return the pairs (K, 2) of movers, by place, that pass near each other and may collide."""
+    pairs = candidate_pairs(*swept, margin=skin, active_mask=obstacle_mask[movers])
     if len(pairs) and may_collide is not None:
-        pairs = pairs[may_collide(np.stack((movers[pairs[:, 0]], obstacles[pairs[:, 1]]), axis=1))]
+        pairs = pairs[may_collide(movers[pairs])]
     return pairs

@@ -87,6 +87,8 @@ class BlockingSystem:
             ends.orientations,
             obstacle_mask=active_mask(world) & (world.parent == NO_ROW),
             may_collide=world.collision_rules.may_collide,
+            # Between the ends of a step a robot on a curve would be beside it.
+            whole_mask=world.motion.whole_steps[movers],
             solve=self._solve,
         )
         before = world.motion.blocked_by[movers]
@@ -104,8 +106,6 @@ class BlockingSystem:
         """Move the rows at `places` of `start` by `fractions` of their motion only, and stop them."""
         world, motion = self._world, self._world.motion
         rows = start.rows[places]
-        # Between the ends of a step a robot on a curve would be beside it.
-        fractions = np.where(motion.whole_steps[rows], 0.0, fractions)
         way = world.position[rows] - start.positions[places]
         world.position[rows] = start.positions[places] + fractions[:, None] * way
         world.orientation[rows] = quaternions.slerp(start.orientations[places], world.orientation[rows], fractions)

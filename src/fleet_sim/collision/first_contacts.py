@@ -7,21 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
+from fleet_sim.collision.advancement import CREEP, EXACT, advanced, halved
 from fleet_sim.collision.sweep import Sweep
 
-# Tolerance of the contact time, as a distance in metres.
-_EXACT = 1e-7
-# In metres. A body already in contact may get closer by this much in a step, so that rounding does not hold it.
-_CREEP = 1e-9
 _MAX_ROUNDS = 200
 # First probe of the secant search, in metres: long compared with rounding errors, shorter than any obstacle.
 _FIRST_STEP = 1e-4
-# A rotating body near another is measured again after it moved this share of its smallest half extent, or
-# `_LEAST_STRIDE` of its whole motion if that is longer.
-_STRIDE = 0.25
-_LEAST_STRIDE = 1e-5
-# A body that is near another for more measurements than these, moving hundreds of its sizes in a step, gets no farther.
-_MOST_STRIDES = 1000
 
 
 @dataclass(frozen=True)
@@ -45,15 +36,15 @@ def first_contacts(sweep: Sweep, skin: float) -> FirstContacts:
     reach = skin + 2.0 * float(travels.max())
     gaps = sweep.distances(np.zeros(len(travels)), reach)
     # Contact begins at the skin, or, for a pair that is already nearer, when it gets any closer.
-    limits = np.minimum(skin, gaps - _CREEP)
+    limits = np.minimum(skin, gaps - CREEP)
     # Pairs whose gap is larger than the farthest travel cannot meet in this step.
     near = np.flatnonzero((gaps - limits <= travels) & (travels > 0.0))
     convex_mask = sweep.convex_mask()[near]
     for rows, search in ((near[convex_mask], _convex_times), (near[~convex_mask], _turning_times)):
         if len(rows):
             times[rows] = search(sweep.take(rows), travels[rows], gaps[rows], limits[rows], reach)
-    # A pair in contact that may move less than `_EXACT` does not move at all: it would creep closer step by step.
-    times[(gaps <= skin) & (times * travels < _EXACT)] = 0.0
+    # A pair in contact that may move less than `EXACT` does not move at all: it would creep closer step by step.
+    times[(gaps <= skin) & (times * travels < EXACT)] = 0.0
     return FirstContacts(times, limits, near[~convex_mask], reach)
 
 
@@ -70,7 +61,7 @@ def stop_earlier(contacts: FirstContacts, sweep: Sweep, fractions: Floats) -> bo
     if not len(near):
         return False
     rows = unseen[near]
-    contacts.times[rows] = _halved(
+    contacts.times[rows] = halved(
         sweep.take(rows),
         np.zeros(len(rows)),
         ahead[near],
@@ -98,8 +89,8 @@ def _convex_times(sweep: Sweep, travels: Floats, gaps: Floats, limits: Floats, r
         slopes = (gap - before_gap) / (now - before)
         falling = slopes < 0.0
         following = np.where(falling, now - gap / np.where(falling, slopes, -1.0), np.inf)
-        passed = gap < (0.0 if round_number == 0 else -_EXACT)
-        touching = passed | ((gap <= _EXACT) & (following < 1.0))
+        passed = gap < (0.0 if round_number == 0 else -EXACT)
+        touching = passed | ((gap <= EXACT) & (following < 1.0))
         ended = touching | (following >= 1.0) | (now >= 1.0)
         times[live[ended]] = np.where(passed, np.maximum(before, np.minimum(sure[live], now)), now)[ended]
         times[live[ended & ~touching]] = 1.0
@@ -113,39 +104,5 @@ def _convex_times(sweep: Sweep, travels: Floats, gaps: Floats, limits: Floats, r
 
 def _turning_times(sweep: Sweep, travels: Floats, gaps: Floats, limits: Floats, reach: float) -> Floats:
     """Return contact times by conservative advancement, then bisection."""
-    # Advancing by the gap can never pass the contact, but slows down near it; a stride of at least `strides` keeps
-    # the number of rounds bounded. The first time that is too close brackets the contact for the bisection.
-    times = np.ones(len(travels))
-    strides = np.maximum(_STRIDE * sweep.start.half_extents.min(axis=1) / travels, _LEAST_STRIDE)
-    safe, ahead = np.zeros(len(travels)), np.ones(len(travels))
-    hit_mask = np.zeros(len(travels), bool)
-    live = np.arange(len(travels))
-    gap = gaps - limits
-    for _ in range(_MOST_STRIDES):
-        if not len(live):
-            break
-        following = np.minimum(safe[live] + np.maximum(gap / travels[live], strides[live]), 1.0)
-        gap = sweep.take(live).distances(following, reach) - limits[live]
-        hit = gap < 0.0
-        hit_mask[live[hit]] = True
-        ahead[live[hit]] = following[hit]
-        safe[live[~hit]] = following[~hit]
-        keep = np.flatnonzero(~hit & (following < 1.0))
-        live, gap = live[keep], gap[keep]
-    hits = np.flatnonzero(hit_mask)
-    times[live] = safe[live]
-    if len(hits):
-        times[hits] = _halved(sweep.take(hits), safe[hits], ahead[hits], travels[hits], limits[hits], reach)
-    return times
-
-
-def _halved(sweep: Sweep, safe: Floats, ahead: Floats, travels: Floats, limits: Floats, reach: float) -> Floats:
-    """Return times (K,) of contact between `safe`, which are clear, and `ahead`, which are too near, by bisection."""
-    safe, ahead = safe.copy(), ahead.copy()
-    live = np.arange(len(safe))
-    while len(live := live[(ahead[live] - safe[live]) * travels[live] > _EXACT]):
-        middle = 0.5 * (safe[live] + ahead[live])
-        clear_mask = sweep.take(live).distances(middle, reach) >= limits[live]
-        safe[live[clear_mask]] = middle[clear_mask]
-        ahead[live[~clear_mask]] = middle[~clear_mask]
-    return safe
+    sizes = sweep.start.half_extents.min(axis=1)
+    return advanced(sweep, travels, gaps - limits, limits, sizes, np.ones(len(travels)), reach)

@@ -1,4 +1,4 @@
-"""Pairs of a moving body and a standing one, measured at any time of the motion."""
+"""Moving bodies, and pairs of one and a standing obstacle, measured at any time of the motion."""
 
 from __future__ import annotations
 
@@ -21,12 +21,62 @@ PosedDistanceSolver: TypeAlias = Callable[[Ints, Poses, Poses, float], Floats]
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """K pairs of a moving body and a standing obstacle."""
+class Motion:
+    """K bodies that each go in a straight line, turning at a constant rate, from time 0 to time 1."""
 
     start: ShapeArrays
     end_positions: Floats
     end_orientations: Floats
+
+    def take(self, places: Rows) -> Motion:
+        """Return the bodies at `places`."""
+        return Motion(self.start.take(places), self.end_positions[places], self.end_orientations[places])
+
+    def columns(self) -> tuple[ShapeArrays, Floats, Floats]:
+        """Return where the bodies begin, and the positions and orientations at which they end."""
+        return self.start, self.end_positions, self.end_orientations
+
+    def at(self, times: Floats) -> ShapeArrays:
+        """Return the bodies, each at its own time (K,)."""
+        start = self.start
+        positions = start.positions + (self.end_positions - start.positions) * times[:, None]
+        orientations = start.orientations
+        turning = np.flatnonzero((self.end_orientations != orientations).any(axis=1))
+        if len(turning):
+            orientations = orientations.copy()
+            orientations[turning] = slerp(start.orientations[turning], self.end_orientations[turning], times[turning])
+        return start.at(positions, orientations)
+
+    def travels(self) -> Floats:
+        """Return the farthest (K,) any point of each body can move."""
+        start, half = self.start, self.start.half_extents
+        shift = self.end_positions - start.positions
+        length = np.sqrt(shift[:, 0] ** 2 + shift[:, 1] ** 2 + shift[:, 2] ** 2)
+        radius = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)
+        # No point moves farther than the centre does plus the rotation angle times the radius of the bounding ball.
+        products = start.orientations * self.end_orientations
+        same = np.abs(products[:, 0] + products[:, 1] + products[:, 2] + products[:, 3])
+        return np.asarray(length + 2.0 * trig.arccos(np.minimum(same, 1.0)) * radius)
+
+
+def measured(
+    first: ShapeArrays, second: ShapeArrays, rows: Ints, reach: float, solve: PosedDistanceSolver | None
+) -> Floats:
+    """Return signed distances (K,) of pairs of bodies of `rows` (K, 2); beyond `reach` they may be infinite."""
+    distances, open_mask = distances_between(first, second, reach=reach)
+    rest = np.flatnonzero(open_mask)
+    if len(rest):
+        distances[rest] = np.inf
+        if solve is not None:
+            poses = [(shapes.positions[rest], shapes.orientations[rest]) for shapes in (first, second)]
+            distances[rest] = solve(rows[rest], poses[0], poses[1], reach)
+    return distances
+
+
+@dataclass(frozen=True)
+class Sweep(Motion):
+    """K pairs of a moving body and a standing obstacle."""
+
     obstacles: ShapeArrays
     rows: Ints
     solve: PosedDistanceSolver | None
@@ -44,33 +94,7 @@ class Sweep:
 
     def distances(self, times: Floats, reach: float) -> Floats:
         """Return signed distances (K,), each mover at its own time; beyond `reach` they may be infinite."""
-        start = self.start
-        positions = start.positions + (self.end_positions - start.positions) * times[:, None]
-        orientations = start.orientations
-        turning = np.flatnonzero((self.end_orientations != orientations).any(axis=1))
-        if len(turning):
-            orientations = orientations.copy()
-            orientations[turning] = slerp(start.orientations[turning], self.end_orientations[turning], times[turning])
-        distances, open_mask = distances_between(start.at(positions, orientations), self.obstacles, reach=reach)
-        rest = np.flatnonzero(open_mask)
-        if len(rest):
-            distances[rest] = np.inf
-            if self.solve is not None:
-                movers = positions[rest], orientations[rest]
-                obstacles = self.obstacles.positions[rest], self.obstacles.orientations[rest]
-                distances[rest] = self.solve(self.rows[rest], movers, obstacles, reach)
-        return distances
-
-    def travels(self) -> Floats:
-        """Return the farthest (K,) any point of each mover can move."""
-        start, half = self.start, self.start.half_extents
-        shift = self.end_positions - start.positions
-        length = np.sqrt(shift[:, 0] ** 2 + shift[:, 1] ** 2 + shift[:, 2] ** 2)
-        radius = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)
-        # No point moves farther than the centre does plus the rotation angle times the radius of the bounding ball.
-        products = start.orientations * self.end_orientations
-        same = np.abs(products[:, 0] + products[:, 1] + products[:, 2] + products[:, 3])
-        return np.asarray(length + 2.0 * trig.arccos(np.minimum(same, 1.0)) * radius)
+        return measured(self.at(times), self.obstacles, self.rows, reach, self.solve)
 
     def convex_mask(self) -> Bools:
         """Return which pairs (K,) have a distance that is convex in time."""
