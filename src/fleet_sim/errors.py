@@ -82,15 +82,15 @@ class MissingDependencyError(FleetSimError, ImportError):
 
 
 class StateError(FleetSimError, RuntimeError):
-    """A call is not allowed in the present state (inside a step, while running, after closing)."""
+    """A call is not allowed in the current state (inside a step, while running, after closing)."""
 
 
 class StateFileError(FleetSimError, ValueError):
-    """A state cannot be written to a file, or a file is no state that this simulation can go on from; says why."""
+    """A state cannot be written to a file, or this simulation cannot continue from a file; the message says why."""
 
 
 class PlanError(FleetSimError, ValueError):
-    """A planner has no plan, or one that robots must not drive: which robot, at which step, and why."""
+    """A planner found no plan, or an invalid one; the message names the robot, the step and the reason."""
 
 
 def brief(value: object) -> str:

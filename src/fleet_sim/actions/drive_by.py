@@ -165,7 +165,7 @@ class DriveByAction(_Relative):
 
 @dataclass(eq=False, repr=False)
 class TurnAction(_Relative):
-    """Turn on the spot by `angle`; above 0 is to the left, and more than a whole turn is more than once around."""
+    """Turn on the spot by `angle`: positive turns left, and more than 2 pi turns more than once around."""
 
     angle: float = setting(low=-1e4, high=1e4, unit="rad", doc="How far.")
     speed: float = setting(1.0, above=0.0, high=LARGEST_SPEED, unit="rad/s", doc="How fast at most.")

@@ -28,7 +28,7 @@ log = logging.getLogger("fleet_sim.actions")
 
 @dataclass(eq=False, repr=False)
 class PoseAction(DeclaredAction):
-    """Move the end effector to `target_position`, and turned as `target_orientation` (xyzw) if that is given.
+    """Move the end effector to `target_position`, with `target_orientation` (xyzw) if that is given.
 
     Both are in the world frame, as it is when the action starts: the base should stay where it is. COMPLETED when the
     joints are at their targets, within the agent's `joint_tolerance`, and the end effector is within `tolerance` of

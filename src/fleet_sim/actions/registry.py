@@ -98,7 +98,7 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
 
 
 def describe_action(action: Action) -> dict[str, Any]:
-    """Return `action` as plain data, its `type` and parameters, of which `parse_action_goal` makes an equal one.
+    """Return `action` as plain data, its `type` and parameters, from which `parse_action_goal` makes an equal action.
 
     Parameters are read from the attributes of their names. Raises InvalidValueError for a class that is not registered,
     and for a parameter that is not a plain value.

@@ -39,7 +39,7 @@ class TrajectoryCause(Mode):
 
 @dataclass(eq=False, repr=False)
 class JointTrajectoryAction(DeclaredAction):
-    """Lead joints through `positions` (P, K), at `times` (P,) in s from the start; COMPLETED at the last.
+    """Move joints through `positions` (P, K) at `times` (P,) in s from the start; COMPLETED at the last.
 
     Between points positions are interpolated: by cubics where `velocities` (P, K) are given, else in straight lines.
     The way to the first point begins where the joints are. Joints move no faster than they can and lag behind then.

@@ -171,7 +171,7 @@ class Clear(Command):
 
 @command("save_state")
 class SaveState(Command):
-    """Save the present state as `name`, in memory; replaces an earlier state of that name."""
+    """Save the current state as `name`, in memory; replaces an earlier state of that name."""
 
     between_steps: ClassVar[bool] = True
     name: str

@@ -137,7 +137,7 @@ def register_model(name: str, path_or_entry: str | Path | ModelEntry, *, force: 
 
 
 def unregister_model(name: str) -> None:
-    """Remove the model `name` from the catalogue; raises UnknownNameError with the closest names."""
+    """Remove the model `name` from the catalog; raises UnknownNameError with the closest names."""
     if name not in KNOWN_MODELS:
         raise unknown_name("model", name, KNOWN_MODELS)
     del KNOWN_MODELS[name]

@@ -13,7 +13,7 @@ PERIOD = 0.5
 
 @dataclass(frozen=True)
 class MonitorFigures:
-    """Present figures of a run. Times in s; `fps` is steps per real second, `step_time` the mean time of one step.
+    """Current figures of a run. Times in s; `fps` is steps per real second, `step_time` the mean time of one step.
 
     `actual_rtf`, `fps` and `step_time` are averages since the previous figures.
     """

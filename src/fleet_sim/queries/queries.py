@@ -33,7 +33,7 @@ class Near(NamedTuple):
 
 
 class SpatialQueries(Attentive):
-    """Queries of where entities are now, without PyBullet but for distances of bodies whose shapes only it knows.
+    """Queries about entities at their current poses. Only distances of shapes known to PyBullet alone use PyBullet.
 
     All take `kinds`, "all", "agents" or "objects", and `ignore`, an entity or several. Results are in a stable order:
     that of spawning, or by distance and then that of spawning. Entities without a collision shape are not found.

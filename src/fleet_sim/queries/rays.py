@@ -14,7 +14,7 @@ from fleet_sim.core.world import World
 
 @dataclass(frozen=True, eq=False)
 class RayHits:
-    """What N rays met first, ray by ray.
+    """The first hits of N rays, ray by ray.
 
     `distances` (N,) in m, infinite for nothing; `points` and unit `normals` (N, 3) in the world, NaN for nothing;
     `object_ids` and `links` (N,), -1 for nothing and for the floor, where links count from -1, the base.

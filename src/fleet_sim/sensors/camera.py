@@ -77,7 +77,7 @@ class CameraSensorParams(SensorParams):
 
 @dataclass(frozen=True, eq=False)
 class CameraReading(Reading):
-    """One picture. Channels that the camera does not have are None.
+    """One image. Channels that the camera does not have are None.
 
     - `rgb` (H, W, 3) uint8.
     - `depth` (H, W) float32: m along the optical axis, +inf if nothing is between near and far.

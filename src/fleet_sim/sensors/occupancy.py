@@ -82,7 +82,7 @@ def occupancy_grid(
     bounds: tuple[float, float, float, float] | None = None,
     coarsen: bool = False,
 ) -> OccupancyGrid:
-    """Return the map of what never moves, cut at height `z`.
+    """Return the map, at height `z`, of everything that never moves.
 
     A cell is OCCUPIED when anything, surface or inside, is in its square; what only touches its rim is not. A concave
     mesh is a surface alone. The grid covers `bounds`, (least x, least y, largest x, largest y), or everything there is,

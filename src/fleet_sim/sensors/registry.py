@@ -61,7 +61,7 @@ class SensorPlan(NamedTuple):
 
 
 def register_sensor(name: str, kind: type[SensorKind]) -> None:
-    """Make a kind of sensor known as `name`; its `params_class` is its own, and read strictly.
+    """Register a kind of sensor as `name`; it needs its own `params_class`, which is read strictly.
 
     Raises DuplicateNameError, or InvalidValueError for anything that is not a SensorKind.
     """

@@ -16,7 +16,7 @@ from fleet_sim.spatial import trigonometry as trig
 
 
 class RandomWalk(GoalController):
-    """Drives to places drawn evenly from a disc of `radius` m about where the agent was first asked.
+    """Drives to random positions, uniform in a disc of `radius` m around the robot's first position.
 
     At each it waits a time drawn from `wait_range` (s). It arrives facing the way it went and keeps its height.
     Draws come from the simulation's seed, from a stream of the agent's own: other agents do not change them.
