@@ -39,7 +39,7 @@ MODULES = {
     "ros2cli": "cli command entry_points helpers node node.daemon node.direct node.strategy plugin_system",
     "ros2action": "api verb",
     "ros2component": "api",
-    "ros2doctor": "api",
+    "ros2doctor": "api api.format api.network api.qos_compatibility api.topic",
     "ros2interface": "api verb",
     "ros2lifecycle": "api verb",
     "ros2multicast": "api verb",

@@ -13,6 +13,7 @@ COMMANDS = {
     "bag": "Various rosbag related sub-commands",
     "component": "Various component related sub-commands",
     "daemon": "Various daemon related sub-commands",
+    "doctor": "Check ROS setup and other potential issues",
     "interface": "Show information about ROS interfaces",
     "lifecycle": "Various lifecycle related sub-commands",
     "launch": "Run a launch file",
@@ -23,15 +24,14 @@ COMMANDS = {
     "run": "Run a package specific executable",
     "service": "Various service related sub-commands",
     "topic": "Various topic related sub-commands",
+    "wtf": "Use `wtf` as alias to `doctor`",
 }
 NOT_COVERED = (
     "control",
-    "doctor",
     "extension_points",
     "extensions",
     "security",
     "test",
-    "wtf",
 )
 NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex")}
 

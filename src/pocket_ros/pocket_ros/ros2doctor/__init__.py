@@ -1,1 +1,1 @@
-"""`ros2 doctor`, which is not covered."""
+"""What `ros2 doctor` checks and reports, for programs that add to it."""

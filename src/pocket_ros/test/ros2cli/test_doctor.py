@@ -1,0 +1,87 @@
+"""`ros2 doctor`: what it finds of a graph, and what other packages add."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
+
+
+def test_endpoints_that_cannot_match_fail_a_check(ros2: Any) -> None:
+    best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    with rclpy.init():
+        node = rclpy.create_node("pair")
+        node.create_publisher(String, "lossy", best_effort)
+        node.create_subscription(String, "lossy", print, 10)
+        node.create_publisher(String, "unheard", 10)
+        done = ros2("doctor")
+        assert "1/3 check(s) failed" in done.stdout and "Failed modules: middleware" in done.stdout
+        assert "ERROR: QoS compatibility error found on topic '/lossy'" in done.stderr
+        assert "Publisher without subscriber detected on /unheard." in done.stderr
+        strict = ros2("doctor", "--include-warnings", "--report-failed").stdout
+        assert "Failed modules: middleware" in strict and "topic" in strict
+        report = ros2("doctor", "--report").stdout
+        node.destroy_node()
+    for title in ("NETWORK CONFIGURATION", "PLATFORM INFORMATION", "ROS 2 INFORMATION", "RMW MIDDLEWARE"):
+        assert f"\n   {title}\n" in report
+    assert "rmw_cyclonedds_cpp" in report and ": 127.0.0.1\n" in report
+    lines = [line.split(":", 1)[1].strip() for line in report.splitlines() if ":" in line]
+    place = lines.index("/unheard")
+    assert lines[place + 1 : place + 3] == ["1", "0"]
+    assert "/lossy [std_msgs/msg/String]" in lines
+
+
+def test_without_nodes_all_checks_pass(ros2: Any) -> None:
+    """In a domain of its own, for its nodes would be looked at."""
+    domain = str(int(os.environ.get("ROS_DOMAIN_ID") or 0) + 1)
+    environment = {**os.environ, "ROS_DOMAIN_ID": domain}
+    assert ros2("wtf", env=environment).stdout == "\nAll 3 checks passed\n\n"
+
+
+def test_checks_of_other_packages_are_made(tmp_path: Path, ros2: Any) -> None:
+    metadata = tmp_path / "tools-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: tools\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[ros2doctor.checks]\nBattery = tools:Battery\nBroken = tools:Broken\n"
+        "[ros2doctor.report]\nBattery = tools:BatteryReport\n"
+    )
+    (tmp_path / "tools.py").write_text(
+        """
+from ros2doctor.api import DoctorCheck, DoctorReport, Report, Result
+
+
+class Battery(DoctorCheck):
+    def category(self):
+        return "battery"
+
+    def check(self):
+        result = Result()
+        result.add_error()
+        return result
+
+
+class Broken(DoctorCheck):
+    def category(self):
+        return "broken"
+
+    def check(self):
+        raise ValueError("no sensor")
+
+
+class BatteryReport(DoctorReport):
+    def category(self):
+        return "battery"
+
+    def report(self):
+        report = Report("BATTERY")
+        report.add_to_report("charge", 7)
+        return report
+"""
+    )
+    done = ros2("doctor", "-rf", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert "Failed modules: battery" in done.stdout
+    assert done.stdout.endswith("\n   BATTERY\ncharge  : 7\n")
+    assert "Failed to run Broken: no sensor" in done.stderr
