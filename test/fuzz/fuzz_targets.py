@@ -10,6 +10,7 @@ import fuzz_files
 import fuzz_machine
 import fuzz_node
 import fuzz_pages
+import fuzz_parameters
 import fuzz_recordings
 import fuzz_ros
 import fuzz_scenarios
@@ -41,6 +42,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "cdr": fuzz_ros.cdr_target,
     "node": fuzz_node.node_target,
     "page": fuzz_pages.pages_target,
+    "parameters": fuzz_parameters.parameters_target,
 }
 
 NEEDS = {
@@ -51,5 +53,6 @@ NEEDS = {
     "vda5050": "paho",
     "xacro": "xacro",
     "page": "viser",
+    "parameters": "rclpy",
 }
 """The module without which a target is left out."""

@@ -37,6 +37,7 @@ TARGETS = (
     "cdr",
     "node",
     "page",
+    "parameters",
 )
 MUTANTS = {
     "xacro": 3,
