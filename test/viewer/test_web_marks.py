@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from chromium import Browser, Page, until
 from view_pages import opened, pixel, select
 
-from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
+from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, SetVelocity, ShapeParams, SimulationParams
 
 pytest.importorskip("viser")
 pytestmark = pytest.mark.slow
@@ -37,3 +38,48 @@ def test_a_ring_is_seen_around_a_large_robot_and_from_far_away(browser: Browser)
             until(lambda: ring(page, *place, reach) > 60, "it is seen")  # noqa: B023  called at once
             assert page.errors == []
             page.close()
+
+
+def test_the_ring_goes_with_its_robot_among_many(browser: Browser) -> None:
+    from PIL import Image
+
+    def middle(mask: Any) -> Any:
+        """Return the middle of the pixels in a mask; no numbers where there are none."""
+        return np.array(np.nonzero(mask)).mean(axis=1) if mask.any() else np.full(2, np.nan)
+
+    def apart(page: Page) -> Any:
+        """Return how far the ring is from its robot, in pixels."""
+        red, green, blue = np.moveaxis(np.asarray(Image.open(BytesIO(page.picture())).convert("RGB"), int), 2, 0)
+        ring = (red > 200) & (green > 1.5 * blue) & (red > 1.3 * green)
+        robot = (green > 1.8 * red) & (blue > 1.8 * red) & (abs(green - blue) < 60) & (green > 90)
+        # The page has messages of that color at its left.
+        ring[:, :300] = robot[:, :300] = False
+        return middle(ring) - middle(robot)
+
+    with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.05, target_rtf=1.0)) as sim:
+        for number in range(100):
+            rgba = (0.1, 0.3, 0.9, 1.0) if number else (0.1, 0.8, 0.9, 1.0)
+            box = ShapeParams("box", half_extents=(0.3, 0.3, 0.02), rgba_color=rgba)
+            x, y = (1.5 * (number % 10) - 7.0, 6.0 + 1.5 * (number // 10)) if number else (0.0, 0.0)
+            sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(x, y, 0.02), name=f"robot_{number}"))
+        thread = Thread(target=sim.run_simulation)
+        thread.start()
+        try:
+            view: Any = sim.view.show(port=0)
+            page = opened(browser, view)
+            select(page, view, "robot_0", 0.0, 0.0, 0.1)
+            until(lambda: np.isfinite(apart(page)).all(), "the ring is seen")
+            standing = apart(page)
+            meter = np.hypot(*np.subtract(pixel(view, 0.0, 1.0, 0.0), pixel(view, 0.0, 0.0, 0.0)))
+            everybody = tuple(agent.name for agent in sim.agents)
+            ahead, around = np.tile((0.8, 0.0, 0.0), (100, 1)), np.tile((0.0, 0.0, 0.4), (100, 1))
+            sim.inbox.put(SetVelocity(names=everybody, linear=ahead, angular=around))
+            until(lambda: "100 moving" in page.text(), "all move")
+            # A picture may be taken between the two messages; not most of them.
+            distances = [np.hypot(*(apart(page) - standing)) / meter for _ in range(7)]
+            assert np.median(distances) < 0.15, distances
+            assert page.errors == []
+            page.close()
+        finally:
+            sim.stop()
+            thread.join()

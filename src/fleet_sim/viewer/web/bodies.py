@@ -220,6 +220,11 @@ def _tinted(colors: Bytes, piece: MeshPiece) -> Bytes:
     """Return colors (K, 3) of instances times that of the piece, as viser takes those of batches: in linear light."""
     if piece.tint != (1.0, 1.0, 1.0):
         colors = np.round(colors * np.array(piece.tint)).astype(np.uint8)
+    return linear_light(colors)
+
+
+def linear_light(colors: Bytes) -> Bytes:
+    """Return colors (K, 3) in sRGB as viser takes those of batches."""
     linear: Bytes = _LINEAR[colors]
     return linear
 
