@@ -175,6 +175,18 @@ def test_imports_point_one_way() -> None:
     assert [fault for module in MODULES for fault in imports_of_others(module)] == []
 
 
+def test_views_know_no_feature() -> None:
+    """What a page says and plots of a feature is the feature's own, see `Feature` and `CountsDeliveries`."""
+    named = {"traffic", *features()}
+    assert [
+        f"{module}:{line}: {name}"
+        for module in MODULES
+        if module.is_relative_to(PACKAGE / "viewer" / "web")
+        for line, name in imports_of(module)
+        if name.split(".")[1:2] and name.split(".")[1] in named
+    ] == []
+
+
 def test_no_string_names_a_module_of_a_floor_above() -> None:
     named = (
         (module, line, name)

@@ -29,8 +29,11 @@ from fleet_sim import (
 
 viser = pytest.importorskip("viser")
 from fleet_sim.core.appearance import appearance_in, appearance_of, looks_alike
+from fleet_sim.core.features import FEATURES
+from fleet_sim.orders.orders import Orders
 from fleet_sim.paths import data_file
 from fleet_sim.sensors.render.scene import Scene
+from fleet_sim.traffic.runs.work import Work
 from fleet_sim.viewer.web import commands, plots
 from fleet_sim.viewer.web.bodies import ShownBodies
 from fleet_sim.viewer.web.choosing import meant
@@ -155,15 +158,44 @@ def test_a_click_beside_a_node_sends_a_robot_of_the_traffic_to_it() -> None:
         snapshot = sim.snapshots.take()
         assert snapshot.features["traffic"]["present"].any()
         source, point, actions = LiveSource(sim), np.array([0.52, 47.4, 0.0]), []
-        for name, in_traffic in (("carrier_0", True), ("carrier_1", False)):
+        nearby = FEATURES.get("traffic").goal_tolerance
+        for name, tolerance in (("carrier_0", nearby), ("carrier_1", 0.0)):
             here = snapshot.positions[snapshot.index_of(name)]
-            sent = source.send(commands.go_to(name, here, point, queue=False, routed=True, in_traffic=in_traffic))
+            sent = source.send(commands.go_to(name, here, point, queue=False, routed=True, tolerance=tolerance))
             sim.step_once()
             actions.append(sent.result().value[name])
         for _ in range(10):
             sim.step_once()
         assert not actions[0].is_complete()
         assert "from the node" in str(actions[1].error_message)
+        (way,) = [value for what, value in details_of(sim, "carrier_0").lines if what == "way"]
+        assert "granted" in way
+
+
+class Postman:
+    """A manager that counts."""
+
+    delivered = 3
+
+
+def test_deliveries_of_all_managers_are_plotted(make_sim: Callable[..., Sim]) -> None:
+    sim = make_sim(timestep=0.1)
+    source = LiveSource(sim)
+
+    def throughput() -> float | None:
+        frame = source.frame(Wanted(), 1.0)
+        assert frame is not None
+        return frame.status.throughput
+
+    sim.register_manager(object(), "counts_nothing")
+    assert throughput() is None
+    sim.register_manager(Postman(), "north")
+    assert throughput() == 0.0
+    sim.register_manager(Postman(), "south")
+    sim.run_simulation(10.0)
+    assert throughput() == pytest.approx(3600.0 * 6 / 10.0)
+    for manager in (Orders, Work):
+        assert isinstance(manager.delivered, property)
 
 
 def test_a_load_and_a_rack_stand_for_the_robot_under_them(make_sim: Callable[..., Sim]) -> None:

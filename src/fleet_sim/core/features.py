@@ -70,6 +70,9 @@ class Feature(Generic[Settings, Table]):
     table: type[Table]
     """Its columns."""
 
+    goal_tolerance: ClassVar[float] = 0.0
+    """In m: how far from a point that views send an entity to the place may be that it goes to; 0: it goes there."""
+
     def values(self, settings: Settings) -> Mapping[str, Any]:
         """Return the initial values of an entity with `settings`, by column; omitted columns keep their defaults.
 

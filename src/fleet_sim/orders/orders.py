@@ -151,6 +151,11 @@ class Orders:
         return dict(self.book.counts)
 
     @property
+    def delivered(self) -> int:
+        """How many orders are done."""
+        return self.book.counts[OrderState.DONE]
+
+    @property
     def released_waiting(self) -> int:
         """How many orders wait that were released."""
         return len(self.book.waiting) + (0 if self.pods is None else len(self.pods.counter.waiting))

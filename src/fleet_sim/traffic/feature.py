@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fleet_sim.arrays import Rows
@@ -58,6 +58,8 @@ class TrafficFeature(Feature[TrafficRobotSettings, TrafficColumns]):
     doc = "Whether it takes part in the traffic of the site."
     settings = TrafficRobotSettings
     table = TrafficColumns
+    # To a node. Nobody clicks one to the millimetre.
+    goal_tolerance = 10.0
 
     def values(self, settings: TrafficRobotSettings) -> Mapping[str, Any]:
         """Return what is wished for; `enter` does it."""
@@ -84,6 +86,12 @@ class TrafficFeature(Feature[TrafficRobotSettings, TrafficColumns]):
         """Let robots take no part any more."""
         if part.traffic is not None:
             part.traffic.leave([robot for robot in part.traffic.robots if robot.row in rows])
+
+    def details(self, table: TrafficColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say how much of its way is ahead, how much of it is granted, and whether it waits."""
+        at, waits = int(table.at[row]), ", waits" if table.waiting[row] else ""
+        granted = int(table.granted[row]) - at
+        return [("way", f"{int(table.length[row]) - 1 - at} nodes, {granted} of them granted{waits}")]
 
 
 FEATURE = TrafficFeature()

@@ -52,6 +52,11 @@ class Work:
         self._watch.look(dt, self._giver.serving_mask, self._giver.active_mask)
 
     @property
+    def delivered(self) -> int:
+        """How many tasks are done."""
+        return self.collector.tasks_done
+
+    @property
     def all_done(self) -> bool:
         """Whether no robot has a task left."""
         return not self._giver.active_mask.any()

@@ -13,8 +13,6 @@ SOURCE = "view"
 """What commands say they came from."""
 BOX = "plain box"
 """The choice of a robot without a description."""
-NODE_REACH = 10.0
-"""In m, of a point from the node it belongs to, at most."""
 SHIPPED = ("diff_base", "omni_base", "mobile_manipulator", "arm6", "rail_arm")
 """Robots that are always there."""
 
@@ -25,11 +23,12 @@ def robots_to_add() -> list[str]:
 
 
 def go_to(
-    name: str, here: Floats, point: Floats, *, queue: bool, routed: bool, in_traffic: bool = False
+    name: str, here: Floats, point: Floats, *, queue: bool, routed: bool, tolerance: float = 0.0
 ) -> ExecuteAction:
     """Send a robot at `here` (3,) to a point (3,) on the floor, or have it go there after what it does.
 
-    It keeps its height. `routed`: on a way around the walls. `in_traffic`: to the node that the point belongs to.
+    It keeps its height. `routed`: on a way around the walls. `tolerance`: in m, where it goes to a place near the
+    point, see `Feature.goal_tolerance`.
     """
     heading = math.atan2(point[1] - here[1], point[0] - here[0])
     action: dict[str, Any] = {
@@ -39,9 +38,8 @@ def go_to(
     }
     if routed:
         action["route"] = "auto"
-    if in_traffic:
-        # Nobody clicks a node to the millimetre.
-        action["tolerance"] = NODE_REACH
+    if tolerance:
+        action["tolerance"] = tolerance
     return ExecuteAction(names=(name,), actions=(action,), replace=not queue, source=SOURCE)
 
 

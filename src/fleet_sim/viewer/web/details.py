@@ -11,7 +11,6 @@ from fleet_sim.core.world import World
 from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
-from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.viewer.web.source import RobotDetails
 
 MOST_JOINTS = 8
@@ -51,11 +50,6 @@ def _work(sim: MultiRobotSimulationCore, row: int) -> list[tuple[str, str]]:
     if action is not None:
         lines.append(("action", f"{type(action).__name__}, {action.get_duration():.1f} s"))
     lines.append(("queue", f"{waiting} action{'s' * (waiting != 1)}"))
-    traffic = world.tables.get("traffic")
-    if isinstance(traffic, TrafficColumns) and traffic.present[row]:
-        at, waits = int(traffic.at[row]), ", waits" if traffic.waiting[row] else ""
-        granted = int(traffic.granted[row]) - at
-        lines.append(("way", f"{int(traffic.length[row]) - 1 - at} nodes, {granted} of them granted{waits}"))
     blocker = int(world.motion.blocked_by[row])
     if blocker != NO_ROW:
         lines.append(("blocked by", world.label(blocker)))

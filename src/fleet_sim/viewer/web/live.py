@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Any
 
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Reset
+from fleet_sim.core.deliveries import CountsDeliveries
 from fleet_sim.core.paths_ahead import PathsAhead, paths_ahead
 from fleet_sim.errors import StateError
-from fleet_sim.orders.states import OrderState
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.floor_plan import FloorPlan, floor_plans_of
 from fleet_sim.viewer.web.commands import SOURCE
 from fleet_sim.viewer.web.details import details_of
 from fleet_sim.viewer.web.source import RunStatus, ViewFrame, Wanted
 from fleet_sim.viewer.web.watching import Watching
-
-_DELIVERED: dict[str, Callable[[Any], int]] = {
-    "orders": lambda orders: int(orders.counts.get(OrderState.DONE, 0)),
-    "tasks": lambda work: int(work.collector.tasks_done),
-}
-"""How many deliveries managers count, by their names."""
 
 
 class LiveSource:
@@ -93,13 +85,12 @@ class LiveSource:
         return RunStatus(sim.control.is_paused, sim.params.target_rtf, tuple(sim.profiler.totals), self._throughput())
 
     def _throughput(self) -> float | None:
-        """Return the deliveries per hour since the beginning, of orders or of tasks; None where there are none."""
-        time = self._sim.sim_time
-        for name, count in _DELIVERED.items():
-            manager = self._sim.extensions.find_manager(name)
-            if manager is not None:
-                return 3600.0 * count(manager) / time if time > 0.0 else 0.0
-        return None
+        """Return the deliveries per hour since the beginning, of all managers; None where nobody counts any."""
+        time, managers = self._sim.sim_time, self._sim.extensions.managers.values()
+        counts = [manager.delivered for manager in managers if isinstance(manager, CountsDeliveries)]
+        if not counts:
+            return None
+        return 3600.0 * sum(counts) / time if time > 0.0 else 0.0
 
     # ---- acting ------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionStatus
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
+from fleet_sim.core.features import FEATURES
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.inputs import add_button, show_value
@@ -50,7 +51,7 @@ class Session:
         self._may_act = may_act and source.takes_commands
         self._may_spawn = self._may_act and may_spawn
         self._position: Floats = np.zeros(3)
-        self._in_traffic = False
+        self._tolerance = 0.0
         self.floor = 0.0
         """The height of the floor that what is selected stands on, in m."""
         self._orientation: Floats = np.array([0.0, 0.0, 0.0, 1.0])
@@ -110,7 +111,7 @@ class Session:
         if self.selected:
             self.send(
                 commands.go_to(
-                    self.selected, self._position, point, queue=queue, routed=routed, in_traffic=self._in_traffic
+                    self.selected, self._position, point, queue=queue, routed=routed, tolerance=self._tolerance
                 )
             )
 
@@ -157,8 +158,7 @@ class Session:
         index = snapshot.index_of(self.selected)
         self._position, self._orientation = snapshot.positions[index], snapshot.orientations[index]
         self.floor = _floor_of(snapshot, index)
-        traffic = snapshot.features.get("traffic")
-        self._in_traffic = traffic is not None and bool(traffic["present"][index])
+        self._tolerance = _tolerance_of(snapshot, index)
         is_robot = bool(snapshot.agent_mask[index])
         details = frame.details.get(self.selected, RobotDetails())
         lines = details.lines or _pose_lines(self._position, snapshot.velocities[index])
@@ -243,6 +243,12 @@ class Session:
         self._dragged = event.phase != "end"
         if self.selected:
             self.send(commands.put(self.selected, np.array(gizmo.position), np.roll(np.array(gizmo.wxyz), -1)))
+
+
+def _tolerance_of(snapshot: Snapshot, index: int) -> float:
+    """Return how far from a point an entity may be sent instead of there, by the features that it has."""
+    own = [name for name, columns in snapshot.features.items() if name in FEATURES and columns["present"][index]]
+    return max((FEATURES.get(name).goal_tolerance for name in own), default=0.0)
 
 
 def _floor_of(snapshot: Snapshot, index: int) -> float:
