@@ -90,8 +90,7 @@ class OpaqueType:
         """Set the size of the description in the native type to 0.
 
         Done only where the memory is laid out as expected, which is verified by what it points to. Otherwise
-        the
-        description stays: pocket_ros and ROS 2 peers match all the same, other Cyclone programs may not.
+        the description stays: pocket_ros and ROS 2 peers match all the same, other Cyclone programs may not.
         """
         assert self._native is not None
         memory = ct.string_at(self._native, _SEARCHED_BYTES)

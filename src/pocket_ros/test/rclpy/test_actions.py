@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -181,6 +182,39 @@ def test_feedback_is_told_that_is_read_after_the_result(ros: None) -> None:
     finally:
         rclpy.shutdown(context=context)
         spinning.join(10)
+        server.destroy()
+
+
+@pytest.mark.slow
+def test_what_a_callback_of_feedback_holds_is_free_some_time_after_the_result(ros: None) -> None:
+    node = Node("here")
+
+    def execute(goal_handle: Any) -> Fibonacci.Result:
+        goal_handle.succeed()
+        return Fibonacci.Result()
+
+    server = ActionServer(node, Fibonacci, "fast", execute)
+    client = ActionClient(node, Fibonacci, "fast")
+
+    class Callback:
+        def __call__(self, message: Any) -> None: ...
+
+    def ends(callback: Callback | None) -> None:
+        goal = client.send_goal_async(Fibonacci.Goal(), callback)
+        result_of(node, result_of(node, goal).get_result_async())
+
+    try:
+        assert client.wait_for_server(timeout_sec=10)
+        callback = Callback()
+        held = weakref.ref(callback)
+        ends(callback)
+        del callback
+        deadline = time.monotonic() + 30
+        while held() is not None and time.monotonic() < deadline:
+            ends(None)
+        assert held() is None
+    finally:
+        client.destroy()
         server.destroy()
 
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ..node import Node
 
 _FIRST_POLL, _LAST_POLL = 0.001, 0.05
-_MOST_FINISHED = 100  # goals whose feedback is still told after their results
+_MOST_FINISHED, _GRACE_S = 100, 10.0
+"""How many goals, and how long, still have their feedback told after their results."""
 
 
 class ClientGoalHandle:
@@ -109,7 +110,7 @@ class ActionClient(ActionWaitable):
             weakref.WeakValueDictionary()
         )
         self._feedback_callbacks: dict[bytes, Callable[[Any], Any]] = {}
-        self._finished: deque[bytes] = deque()
+        self._finished: deque[tuple[float, bytes]] = deque()
         group = self.callback_group = callback_group or node.default_callback_group
         impl, base = action_type.Impl, f"{action_name}/_action"
 
@@ -215,10 +216,15 @@ class ActionClient(ActionWaitable):
 
     def _forget_later(self, key: bytes) -> None:
         # Feedback that came before the result may be read after it: they come by different topics.
-        if key in self._feedback_callbacks and key not in self._finished:
-            self._finished.append(key)
-            if len(self._finished) > _MOST_FINISHED:
-                self._feedback_callbacks.pop(self._finished.popleft(), None)
+        if key in self._feedback_callbacks and all(key != finished for _, finished in self._finished):
+            self._finished.append((time.monotonic(), key))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop the callbacks of goals that ended a while ago, with all that a callback holds on to."""
+        latest = time.monotonic() - _GRACE_S
+        while self._finished and (len(self._finished) > _MOST_FINISHED or self._finished[0][0] < latest):
+            self._feedback_callbacks.pop(self._finished.popleft()[1], None)
 
     async def _on_feedback(self, message: Any) -> None:
         callback = self._feedback_callbacks.get(bytes(message.goal_id.uuid))
@@ -228,6 +234,7 @@ class ActionClient(ActionWaitable):
                 await result
 
     def _on_status(self, data: bytes) -> None:
+        self._forget()
         found = statuses(data) or self._decoded(data)
         for key, status in found:
             handle = self._goal_handles.get(key)
