@@ -7,6 +7,7 @@ from enum import Enum, IntEnum
 from typing import Any, NamedTuple
 
 from .duration import Duration, Infinite
+from .qos_match import conflicts, doubts
 
 
 class QoSPolicyKind(IntEnum):
@@ -316,44 +317,10 @@ class QoSCheckCompatibleResult(NamedTuple):
 def qos_check_compatible(
     publisher_qos: QoSProfile, subscription_qos: QoSProfile
 ) -> tuple[QoSCompatibility, str]:
-    """Whether the two would match, and the reasons where not."""
-    offered, asked = publisher_qos, subscription_qos
-    unknown = (ReliabilityPolicy.SYSTEM_DEFAULT, ReliabilityPolicy.UNKNOWN)
-    warned = offered.reliability in unknown or asked.reliability in unknown
-    reliability = (offered.reliability, asked.reliability)
-    durability = (offered.durability, asked.durability)
-    liveliness = (offered.liveliness, asked.liveliness)
-    leases = (offered.liveliness_lease_duration, asked.liveliness_lease_duration)
-    problems = (
-        (
-            reliability == (ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE),
-            "Best effort publisher and reliable subscription",
-        ),
-        (
-            durability == (DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL),
-            "Volatile publisher and transient local subscription",
-        ),
-        (
-            _span(offered.deadline) > _span(asked.deadline),
-            "Subscription deadline is less than publisher deadline",
-        ),
-        (
-            liveliness == (LivelinessPolicy.AUTOMATIC, LivelinessPolicy.MANUAL_BY_TOPIC),
-            "Publisher's liveliness is automatic and subscription's is manual by topic",
-        ),
-        (
-            _span(leases[0]) > _span(leases[1]),
-            "Subscription liveliness lease duration is less than publisher's",
-        ),
-    )
-    errors = [f"ERROR: {text};" for holds, text in problems if holds]
+    """Whether the two would match, and the reasons where not, or where that is up to the middleware."""
+    errors = conflicts(publisher_qos, subscription_qos)
+    warned = [] if errors else doubts(publisher_qos, subscription_qos)
+    reason = "".join([*(f"ERROR: {text};" for text in errors), *(f"WARNING: {text};" for text in warned)])
     if errors:
-        return QoSCheckCompatibleResult(QoSCompatibility.ERROR, " ".join(errors))
-    if warned:
-        text = "WARNING: a policy is left to the middleware;"
-        return QoSCheckCompatibleResult(QoSCompatibility.WARNING, text)
-    return QoSCheckCompatibleResult(QoSCompatibility.OK, "")
-
-
-def _span(duration: Duration) -> int:
-    return duration.nanoseconds or Infinite.nanoseconds
+        return QoSCheckCompatibleResult(QoSCompatibility.ERROR, reason)
+    return QoSCheckCompatibleResult(QoSCompatibility.WARNING if warned else QoSCompatibility.OK, reason)

@@ -50,10 +50,33 @@ def test_profiles() -> None:
 
 def test_compatibility() -> None:
     reliable, best = QoSProfile(depth=1), qos_profile_sensor_data
-    assert qos_check_compatible(reliable, best)[0] == QoSCompatibility.OK
+    automatic = QoSProfile(depth=1, liveliness=LivelinessPolicy.AUTOMATIC)
+    assert qos_check_compatible(automatic, automatic) == (QoSCompatibility.OK, "")
+    # Profiles leave the liveliness to the middleware where nothing is said of it.
+    text = "WARNING: Publisher liveliness is system_default and subscription liveliness is system_default;"
+    assert qos_check_compatible(reliable, best) == (QoSCompatibility.WARNING, text)
     verdict, reason = qos_check_compatible(best, reliable)
     assert verdict == QoSCompatibility.ERROR
-    assert "Best effort publisher" in reason
+    assert reason == "ERROR: Best effort publisher and reliable subscription;"
+
+
+def test_compatibility_of_what_is_left_to_the_middleware() -> None:
+    """Verdicts and texts are those of rmw_cyclonedds."""
+    default = QoSPresetProfiles.SYSTEM_DEFAULT.value
+    assert qos_check_compatible(qos_profile_sensor_data, default) == (
+        QoSCompatibility.WARNING,
+        "WARNING: Best effort publisher, but subscription is system_default;"
+        "WARNING: Volatile publisher, but subscription is system_default;"
+        "WARNING: Publisher liveliness is system_default and subscription liveliness is system_default;",
+    )
+    unsure = QoSProfile(depth=1, reliability=ReliabilityPolicy.SYSTEM_DEFAULT, liveliness=1)
+    sure = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, liveliness=1)
+    assert qos_check_compatible(unsure, sure) == (QoSCompatibility.OK, "")
+    reliable = QoSProfile(depth=1, deadline=Duration(seconds=1), liveliness=1)
+    assert qos_check_compatible(unsure, reliable) == (
+        QoSCompatibility.ERROR,
+        "ERROR: Subscription has a deadline, but publisher does not;",
+    )
 
 
 def spin_until(node: Node, condition: Callable[[], Any]) -> None:
