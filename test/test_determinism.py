@@ -9,6 +9,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from hashed_run import hashed_run
 
 import fleet_sim as fs
 
@@ -58,11 +59,7 @@ def fleet(sim: Sim, order: Sequence[int] = range(COUNT)) -> Sim:
 
 
 def hashes(sim: Sim, steps: int = 80) -> list[str]:
-    states = [sim.state_hash()]
-    for _ in range(steps):
-        sim.step_once()
-        states.append(sim.state_hash())
-    return states
+    return [sim.state_hash(), *hashed_run(sim, steps)]
 
 
 @pytest.fixture

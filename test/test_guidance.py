@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +37,7 @@ from fleet_sim.cli import main as command_line
 from fleet_sim.core.commands import COMMANDS
 from fleet_sim.motion.controllers.registry import CONTROLLERS
 from fleet_sim.motion.laws import motion_law_names
+from fleet_sim.registry import Registry
 from fleet_sim.sensors.registry import SENSORS
 from fleet_sim.sensors.render.renderer import RENDERERS
 from fleet_sim.sensors.render.shot import Lighting
@@ -78,6 +80,18 @@ def add_robot(sim: Sim, name: str = "r", x: float = 0.0, **settings: Any) -> fs.
     params = fs.AgentSpawnParams(BOX, BOX, fs.Pose((x, 0.0, 0.0)), name=name, **settings)
     agent: fs.Agent = sim.spawn(params)
     return agent
+
+
+@contextmanager
+def named(
+    registry: Registry[Any], name: str, thing: Any, register: Callable[[str, Any], None] | None = None
+) -> Iterator[None]:
+    """Have a name for a while, given through the public function `register` where there is one."""
+    (register or registry.register)(name, thing)
+    try:
+        yield
+    finally:
+        registry.unregister(name)
 
 
 def rows_of_the_table() -> list[str]:
@@ -141,15 +155,8 @@ def test_a_motion_law_moves_robots(sim: Sim) -> None:
     assert agent.get_pose().x == 5.0
 
 
-@pytest.fixture
-def nudge() -> Iterator[None]:
-    fs.register_controller("nudge_of_guidance", Nudge)
-    yield
-    CONTROLLERS.unregister("nudge_of_guidance")
-
-
 @row("a controller")
-@pytest.mark.usefixtures("nudge")
+@named(CONTROLLERS, "nudge_of_guidance", Nudge, fs.register_controller)
 def test_a_controller_has_a_name_in_scenarios() -> None:
     entry = {"name": "r", "collision_shape": {"shape_type": "box"}, "controller": "nudge_of_guidance"}
     with Sim.from_dict({"simulation": {"gui": False}, "robots": [entry]}) as sim:
@@ -158,15 +165,8 @@ def test_a_controller_has_a_name_in_scenarios() -> None:
     assert "nudge_of_guidance" in fs.list_controllers()
 
 
-@pytest.fixture
-def hop() -> Iterator[None]:
-    fs.register_action("hop_of_guidance", Hop)
-    yield
-    ACTIONS.unregister("hop_of_guidance")
-
-
 @row("an action")
-@pytest.mark.usefixtures("hop")
+@named(ACTIONS, "hop_of_guidance", Hop, fs.register_action)
 def test_an_action_has_a_name_in_commands(sim: Sim) -> None:
     agent = add_robot(sim)
     answer = sim.inbox.put(fs.ExecuteAction(names=("r",), actions=({"type": "hop_of_guidance"},)))
@@ -210,13 +210,10 @@ def test_a_model_has_a_name_in_scenarios(tmp_path: Path) -> None:
 
 @row("a sensor")
 def test_a_sensor_has_a_name_in_spawn_entries(sim: Sim) -> None:
-    fs.register_sensor("beacon_of_guidance", Beacon)
-    try:
+    with named(SENSORS, "beacon_of_guidance", Beacon, fs.register_sensor):
         agent = add_robot(sim, x=3.0, sensors=["beacon_of_guidance"])
         sim.step_once()
         assert agent.sensor("beacon").read().distance == 3.0  # type: ignore[attr-defined]
-    finally:
-        SENSORS.unregister("beacon_of_guidance")
 
 
 @row("a renderer")
@@ -224,13 +221,10 @@ def test_a_renderer_draws_for_cameras(sim: Sim) -> None:
     settings: dict[str, Any] = {"renderer": "fog_of_guidance", "channels": ["rgb"], "width": 4, "height": 3}
     with pytest.raises(fs.ConfigError, match="unknown renderer 'fog_of_guidance'"):
         sim.add_sensor("camera", **settings)
-    RENDERERS.register("fog_of_guidance", lambda mirror, lighting: Fog(lighting or Lighting()))
-    try:
+    with named(RENDERERS, "fog_of_guidance", lambda mirror, lighting: Fog(lighting or Lighting())):
         camera = sim.add_sensor("camera", **settings)
         sim.step_once()
         (picture,) = sim.sensors.read([camera])
-    finally:
-        RENDERERS.unregister("fog_of_guidance")
     assert picture.rgb.shape == (3, 4, 3) and (picture.rgb == 128).all()
 
 
@@ -317,15 +311,8 @@ def test_a_drive_rule_rejects_commands_and_a_speed_rule_lowers_speeds(sim: Sim, 
 # ---- the world outside -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def lift() -> Iterator[None]:
-    COMMANDS.register("lift_of_guidance", Lift)
-    yield
-    COMMANDS.unregister("lift_of_guidance")
-
-
 @row("a command")
-@pytest.mark.usefixtures("lift")
+@named(COMMANDS, "lift_of_guidance", Lift)
 def test_a_command_is_applied_recorded_and_replayed(make_sim: Callable[..., Sim]) -> None:
     def lifting() -> Sim:
         sim = make_sim()
@@ -350,24 +337,18 @@ def test_a_command_is_applied_recorded_and_replayed(make_sim: Callable[..., Sim]
 
 @row("a measure of sweeps")
 def test_a_measure_is_kept_of_each_run() -> None:
-    MEASURES.register("twice_the_time", lambda sim: 2.0 * sim.sim_time)
-    try:
+    with named(MEASURES, "twice_the_time", lambda sim: 2.0 * sim.sim_time):
         scenario = {"simulation": {"gui": False, "monitor": False, "timestep": 0.1}, "robots": []}
         plan = load_sweep({"scenario": scenario, "duration": 1.0, "measure": ["twice_the_time"]})
         assert SweepRuns(plan).run(0) == {"twice_the_time": pytest.approx(2.0)}
-    finally:
-        MEASURES.unregister("twice_the_time")
 
 
 @row("a subcommand")
 def test_a_subcommand_is_run_and_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    command_line.SUBCOMMANDS.register("greet", Greet())
-    try:
+    with named(command_line.SUBCOMMANDS, "greet", Greet()):
         assert command_line.main(["greet", "you"]) == 3
         with pytest.raises(SystemExit):
             command_line.main(["--help"])
-    finally:
-        command_line.SUBCOMMANDS.unregister("greet")
     shown = capsys.readouterr().out
     assert shown.startswith("hello you\n") and "greet somebody" in shown
 

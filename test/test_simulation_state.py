@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hashed_run import hashed_run
 from small_world import MakeSim, robot
 
 import fleet_sim as fs
 
 Sim = fs.MultiRobotSimulationCore
-
-
-def run(sim: Sim, steps: int) -> list[str]:
-    hashes = []
-    for _ in range(steps):
-        sim.step_once()
-        hashes.append(sim.state_hash())
-    return hashes
 
 
 # ---- handles ---------------------------------------------------------------------------------------------------------
@@ -80,16 +73,16 @@ def busy(sim: Sim) -> list[fs.Action]:
 def test_going_back_repeats_everything(make_sim: MakeSim, moment: int) -> None:
     sim = make_sim(seed=5)
     actions = busy(sim)
-    run(sim, moment)
+    hashed_run(sim, moment)
     saved, statuses = sim.save_state(), [action.status for action in actions]
-    present, future = sim.state_hash(), run(sim, 40)
+    present, future = sim.state_hash(), hashed_run(sim, 40)
     ends = [(action.status, action.start_time, action.end_time) for action in actions]
     for _ in range(2):
         sim.restore_state(saved)
         assert sim.state_hash() == present
         assert sim.step_count == moment
         assert [action.status for action in actions] == statuses
-        assert run(sim, 40) == future
+        assert hashed_run(sim, 40) == future
         assert [(action.status, action.start_time, action.end_time) for action in actions] == ends
 
 
@@ -174,7 +167,7 @@ def test_reset_goes_back_to_the_start(make_sim: MakeSim) -> None:
     sim, calls = make_sim(seed=5), []
     actions = busy(sim)
     start = sim.state_hash()
-    future = run(sim, 40)
+    future = hashed_run(sim, 40)
     sim.register_callback(lambda *_: calls.append(1))
     sim.events.on("reset", lambda: calls.append("reset"))
     robot(sim, "late")
@@ -183,7 +176,7 @@ def test_reset_goes_back_to_the_start(make_sim: MakeSim) -> None:
     assert calls == ["reset"]
     assert (sim.state_hash(), sim.sim_time) == (start, 0.0)
     assert {action.status for action in actions} == {fs.ActionStatus.NOT_STARTED}
-    assert run(sim, 40) == future
+    assert hashed_run(sim, 40) == future
     assert calls == ["reset", *[1] * 40]
     sim.restore_initial()
     assert sim.state_hash() == start
@@ -197,7 +190,7 @@ def test_clear_leaves_an_empty_world_that_is_as_new(make_sim: MakeSim) -> None:
     sim.events.on("object_removed", lambda obj: removed.append(obj.name))
     busy(sim)
     robot(sim, None, 0.1)
-    run(sim, 27)
+    hashed_run(sim, 27)
     assert sim.collision_count > 0
     sim.clear()
     assert len(removed) == 6
@@ -207,7 +200,7 @@ def test_clear_leaves_an_empty_world_that_is_as_new(make_sim: MakeSim) -> None:
         busy(each)
         robot(each, None, 0.1)
     rates.clear()
-    assert run(sim, 20) == run(fresh, 20)
+    assert hashed_run(sim, 20) == hashed_run(fresh, 20)
     assert rates == [0.5, 0.5, 1.0] * 2
     assert sim.collision_count == fresh.collision_count
     sim.reset()

@@ -201,25 +201,28 @@ def test_what_can_never_work_fails_before_anything_moves(
         assert agent.get_pose() == before
 
 
-def test_an_object_taken_away_meanwhile_ends_the_pick(
-    sim: MultiRobotSimulationCore, arm: Agent, box: SimObject, finish: Finish
-) -> None:
+@pytest.fixture
+def reaching(sim: MultiRobotSimulationCore, arm: Agent, box: SimObject) -> Pick:
+    """Return a pick that has begun to move the arm."""
     pick = Pick("box", use_approach=False, joint_targets={ARM_JOINTS[0]: 2.0})
     arm.add_action(pick)
     sim.step_once()
+    return pick
+
+
+def test_an_object_taken_away_meanwhile_ends_the_pick(
+    sim: MultiRobotSimulationCore, reaching: Pick, box: SimObject, finish: Finish
+) -> None:
     sim.remove_object(box)
-    finish(pick)
-    assert (pick.status, pick.error_message) == (ActionStatus.FAILED, "Target object not found or not pickable")
+    finish(reaching)
+    assert (reaching.status, reaching.error_message) == (ActionStatus.FAILED, "Target object not found or not pickable")
 
 
 def test_a_joint_command_and_a_timeout_stop_the_arm(
-    sim: MultiRobotSimulationCore, arm: Agent, box: SimObject, finish: Finish
+    sim: MultiRobotSimulationCore, arm: Agent, reaching: Pick, box: SimObject, finish: Finish
 ) -> None:
-    pick = Pick("box", use_approach=False, joint_targets={ARM_JOINTS[0]: 2.0})
-    arm.add_action(pick)
-    sim.step_once()
     arm.set_joint_target(ARM_JOINTS[0], 0.0)
-    assert pick.status is ActionStatus.CANCELLED
+    assert reaching.status is ActionStatus.CANCELLED
     late = Pick("box", use_approach=False, joint_targets={ARM_JOINTS[0]: 2.0}, timeout=0.3)
     run(arm, late, finish)
     assert late.error_message == "timed out after 0.3 s"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from arms import PANDA, READY, spawn_panda
+from hashed_run import hashed_run
 from small_world import Finish
 
 from fleet_sim import (
@@ -200,10 +201,7 @@ def test_it_goes_on_from_a_checkpoint(sim: MultiRobotSimulationCore, arm: Agent)
     for _ in range(3):
         sim.step_once()
     saved = sim.save_state()
-    first = []
-    for _ in range(20):
-        sim.step_once()
-        first.append(sim.state_hash())
+    first = hashed_run(sim, 20)
     assert action.status is ActionStatus.COMPLETED
     sim.restore_state(saved)
     for expected in first:

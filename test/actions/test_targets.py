@@ -9,38 +9,26 @@ from typing import Any
 
 import pytest
 
-from fleet_sim import (
-    Agent,
-    AgentSpawnParams,
-    Drop,
-    InvalidValueError,
-    MultiRobotSimulationCore,
-    Pick,
-    Pose,
-    ShapeParams,
-    SimObject,
-    SimObjectSpawnParams,
-    SimulationParams,
-    describe_action,
-    parse_action_goal,
-)
+import fleet_sim as fs
 
-BOX = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
-Pallets = tuple[MultiRobotSimulationCore, Agent, SimObject, SimObject]
+Sim = fs.MultiRobotSimulationCore
+
+BOX = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+Pallets = tuple[Sim, fs.Agent, fs.SimObject, fs.SimObject]
 
 
 @pytest.fixture
 def pallets() -> Any:
     """A robot and two pallets on a floor, which takes the first body id: object and body ids are one apart."""
-    with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1)) as sim:
-        robot = sim.spawn(AgentSpawnParams(BOX, BOX, name="robot"))
-        first = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((1, 0, 0.1)), name="pallet_a"))
-        second = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((1, 1, 0.1)), name="pallet_b"))
+    with Sim(fs.SimulationParams(gui=False, timestep=0.1)) as sim:
+        robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX, name="robot"))
+        first = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((1, 0, 0.1)), name="pallet_a"))
+        second = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((1, 1, 0.1)), name="pallet_b"))
         assert sim.client >= 0
         yield sim, robot, first, second
 
 
-SPELLINGS: list[Callable[[SimObject], Any]] = [
+SPELLINGS: list[Callable[[fs.SimObject], Any]] = [
     lambda pallet: pallet,
     lambda pallet: pallet.name,
     lambda pallet: pallet.body_id,
@@ -55,11 +43,11 @@ SPELLINGS: list[Callable[[SimObject], Any]] = [
 @pytest.mark.parametrize("logged", [False, True])
 def test_each_way_to_name_an_object_takes_that_object(pallets: Pallets, spell: Any, which: int, logged: bool) -> None:
     here, robot, meant, other = *pallets[:2], pallets[1 + which], pallets[4 - which]
-    pick: Any = Pick(target_object_id=spell(meant), use_approach=False)
-    drop: Any = Drop([0, 2, 0.1], target_object_id=spell(meant), use_approach=False)
+    pick: Any = fs.Pick(target_object_id=spell(meant), use_approach=False)
+    drop: Any = fs.Drop([0, 2, 0.1], target_object_id=spell(meant), use_approach=False)
     if logged:
-        again = [json.loads(json.dumps(describe_action(action))) for action in (pick, drop)]
-        pick, drop = (parse_action_goal(entry.pop("type"), entry) for entry in again)
+        again = [json.loads(json.dumps(fs.describe_action(action))) for action in (pick, drop)]
+        pick, drop = (fs.parse_action_goal(entry.pop("type"), entry) for entry in again)
     robot.execute_action(pick)
     here.step_once()
     assert (pick.status, robot.get_attached_objects()) == ("completed", [meant])
@@ -73,7 +61,7 @@ def test_a_bare_number_that_means_two_objects_is_refused(pallets: Pallets) -> No
     sim, robot, first, _ = pallets
     robot.attach_object(first)
     number = int(first.body_id)
-    for action in (Pick(number, use_approach=False), Drop(target_object_id=number, use_approach=False)):
+    for action in (fs.Pick(number, use_approach=False), fs.Drop(target_object_id=number, use_approach=False)):
         robot.execute_action(action)
         sim.step_once()
         assert action.status == "failed"
@@ -83,23 +71,21 @@ def test_a_bare_number_that_means_two_objects_is_refused(pallets: Pallets) -> No
 
 def test_a_bare_number_is_a_body_id_as_in_the_document(pallets: Pallets) -> None:
     sim, robot, _, last = pallets
-    pick = Pick(target_object_id=int(last.body_id), use_approach=False)
+    pick = fs.Pick(target_object_id=int(last.body_id), use_approach=False)
     robot.execute_action(pick)
     sim.step_once()
     assert (pick.status, robot.get_attached_objects()) == ("completed", [last])
 
 
-def test_objects_of_another_simulation_and_no_objects_are_refused(
-    pallets: Pallets, sim: MultiRobotSimulationCore
-) -> None:
+def test_objects_of_another_simulation_and_no_objects_are_refused(pallets: Pallets, sim: Sim) -> None:
     here, robot = pallets[:2]
-    stranger = sim.spawn(SimObjectSpawnParams(BOX, BOX))
-    pick = Pick(target_object_id=stranger, use_approach=False)
+    stranger = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX))
+    pick = fs.Pick(target_object_id=stranger, use_approach=False)
     robot.execute_action(pick)
     here.step_once()
     assert (pick.status, "no longer, in this simulation" in str(pick.error_message)) == ("failed", True)
-    with pytest.raises(InvalidValueError, match="must be a SimObject, a name, or a whole number"):
-        Pick(target_object_id=1.5)  # type: ignore[arg-type]
+    with pytest.raises(fs.InvalidValueError, match="must be a SimObject, a name, or a whole number"):
+        fs.Pick(target_object_id=1.5)  # type: ignore[arg-type]
 
 
 def test_an_entity_is_found_by_what_its_body_id_returns(pallets: Pallets) -> None:

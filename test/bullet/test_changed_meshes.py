@@ -8,15 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fleet_sim import (
-    Agent,
-    AgentSpawnParams,
-    MultiRobotSimulationCore,
-    Pose,
-    ShapeParams,
-    SimObjectSpawnParams,
-    SimulationParams,
-)
+import fleet_sim as fs
+
+Sim = fs.MultiRobotSimulationCore
 
 FACES = "124 143 578 586 156 162 348 387 137 175 268 284"
 
@@ -29,11 +23,11 @@ def write_box(file: Path, height: float, moment: int) -> None:
     os.utime(file, (moment, moment))
 
 
-def new_sim() -> MultiRobotSimulationCore:
-    return MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False, physics=True, enable_floor=False))
+def new_sim() -> Sim:
+    return Sim(fs.SimulationParams(gui=False, monitor=False, physics=True, enable_floor=False))
 
 
-def heights(sim: MultiRobotSimulationCore, x: float) -> list[float]:
+def heights(sim: Sim, x: float) -> list[float]:
     """Return the height at `x` as PyBullet's rays, those of the columns, and a picture see it."""
     start, end = [x, 0.1, 5.0], [x, 0.1, -5.0]
     columns = sim.queries.ray_cast([start], [end]).points[0, 2]
@@ -45,12 +39,12 @@ def heights(sim: MultiRobotSimulationCore, x: float) -> list[float]:
 @pytest.mark.parametrize("concave", [True, False])
 def test_a_shape_of_a_mesh_that_changed(tmp_path: Path, concave: bool) -> None:
     file = tmp_path / "box.obj"
-    shape = ShapeParams("mesh", mesh_path=str(file), concave=concave)
+    shape = fs.ShapeParams("mesh", mesh_path=str(file), concave=concave)
     sim = new_sim()
     for moment, height in enumerate((0.5, 2.0, 1.0)):
         write_box(file, height, moment)
         x = 3.0 * moment
-        sim.spawn(SimObjectSpawnParams(shape, shape, Pose((x, 0, 0)), collision_mode="static", pickable=False))
+        sim.spawn(fs.SimObjectSpawnParams(shape, shape, fs.Pose((x, 0, 0)), collision_mode="static", pickable=False))
         assert heights(sim, x) == pytest.approx([height] * 3, abs=2e-3)
 
 
@@ -61,15 +55,15 @@ def test_the_mesh_of_a_model_that_changed(tmp_path: Path) -> None:
     sim = new_sim()
     for moment, height in enumerate((0.5, 2.0, 1.0)):
         write_box(tmp_path / "box.obj", height, moment)
-        pose = Pose((3.0 * moment, 0, 0))
-        robot = Agent.from_urdf(str(tmp_path / "r.urdf"), pose, sim_core=sim)
+        pose = fs.Pose((3.0 * moment, 0, 0))
+        robot = fs.Agent.from_urdf(str(tmp_path / "r.urdf"), pose, sim_core=sim)
         assert heights(sim, 3.0 * moment) == pytest.approx([height] * 3, abs=2e-3)
         assert np.asarray(sim.get_aabbs()[robot.object_id][1])[2] == pytest.approx(height)
 
 
 def test_a_drawn_camera_sees_a_mesh_that_changed(tmp_path: Path) -> None:
     file = tmp_path / "box.obj"
-    shape = ShapeParams("mesh", mesh_path=str(file))
+    shape = fs.ShapeParams("mesh", mesh_path=str(file))
     camera = {
         "type": "camera",
         "width": 9,
@@ -79,10 +73,10 @@ def test_a_drawn_camera_sees_a_mesh_that_changed(tmp_path: Path) -> None:
         "far": 10,
     }
     sim = new_sim()
-    robot = sim.spawn(AgentSpawnParams(sensors=[camera], initial_pose=Pose((0, 0, 0))))
+    robot = sim.spawn(fs.AgentSpawnParams(sensors=[camera], initial_pose=fs.Pose((0, 0, 0))))
     for moment, height in enumerate((0.5, 2.0)):
         write_box(file, height, moment)
-        box = sim.spawn(SimObjectSpawnParams(shape, shape, collision_mode="static"))
+        box = sim.spawn(fs.SimObjectSpawnParams(shape, shape, collision_mode="static"))
         sim.step_once()
         assert 5.0 - robot.sensors[0].read().depth[4, 4] == pytest.approx(height, abs=2e-3)
         sim.remove_object(box)

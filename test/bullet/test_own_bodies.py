@@ -4,36 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pybullet
 import pytest
+from own_bodies import BOX, ball, drive
+from things import run
 
-from fleet_sim import (
-    Agent,
-    AgentSpawnParams,
-    MultiRobotSimulationCore,
-    Pose,
-    ShapeParams,
-    SimObject,
-    SimObjectSpawnParams,
-    StateError,
-)
+import fleet_sim as fs
 
-BOX = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
-Maker = Callable[..., MultiRobotSimulationCore]
+Sim = fs.MultiRobotSimulationCore
 
-
-def ball(sim: MultiRobotSimulationCore, position: Any = (0, 0, 2), mass: float = 1.0) -> int:
-    """Return a body of the user's own."""
-    shape = sim.bullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.2)
-    return int(sim.bullet.createMultiBody(mass, shape, basePosition=position))
-
-
-def run(sim: MultiRobotSimulationCore, steps: int) -> None:
-    for _ in range(steps):
-        sim.step_once()
+Maker = Callable[..., Sim]
 
 
 # ---- what the engine steps -------------------------------------------------------------------------------------------
@@ -42,7 +24,7 @@ def run(sim: MultiRobotSimulationCore, steps: int) -> None:
 @pytest.mark.parametrize("raw", [False, True])
 def test_own_bodies_fall_with_physics(make_sim: Maker, raw: bool) -> None:
     sim = make_sim(physics=True)
-    robot = sim.spawn(AgentSpawnParams(BOX, BOX, Pose((3, 0, 0.1))))
+    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX, fs.Pose((3, 0, 0.1))))
     if raw:
         shape = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.2, physicsClientId=sim.client)
         body = pybullet.createMultiBody(1.0, shape, basePosition=(0, 0, 2), physicsClientId=sim.client)
@@ -51,7 +33,7 @@ def test_own_bodies_fall_with_physics(make_sim: Maker, raw: bool) -> None:
     run(sim, 30)
     assert sim.bullet.getBasePositionAndOrientation(body)[0][2] == pytest.approx(0.2, abs=0.01)
     assert sim.bullet.getContactPoints(body, sim.floor_id)
-    assert robot.get_pose() == Pose((3, 0, 0.1))
+    assert robot.get_pose() == fs.Pose((3, 0, 0.1))
 
 
 def test_reset_puts_own_bodies_back(make_sim: Maker) -> None:
@@ -71,9 +53,9 @@ def test_own_bodies_stay_where_they_are_without_physics(make_sim: Maker) -> None
 
 def test_a_driving_robot_pushes_an_own_body(make_sim: Maker) -> None:
     sim = make_sim(physics=True)
-    robot = sim.spawn(AgentSpawnParams(BOX, BOX, Pose((0, 0, 0.2))))
+    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX, fs.Pose((0, 0, 0.2))))
     body = ball(sim, (1, 0, 0.2))
-    robot.set_goal_pose(Pose((3, 0, 0.2)))
+    robot.set_goal_pose(fs.Pose((3, 0, 0.2)))
     run(sim, 40)
     assert sim.bullet.getBasePositionAndOrientation(body)[0][0] > 3.0
 
@@ -83,7 +65,7 @@ def test_a_driving_robot_pushes_an_own_body(make_sim: Maker) -> None:
 
 def test_an_adopted_body_has_its_mass_and_falls(make_sim: Maker) -> None:
     sim = make_sim(physics=True)
-    obj = SimObject(ball(sim), sim)
+    obj = fs.SimObject(ball(sim), sim)
     assert obj.mass == 1.0
     run(sim, 30)
     assert obj.get_pose().z == pytest.approx(0.2, abs=0.01)
@@ -91,7 +73,7 @@ def test_an_adopted_body_has_its_mass_and_falls(make_sim: Maker) -> None:
 
 def test_an_adopted_body_with_a_mass_of_its_own_has_it_in_the_engine_too(make_sim: Maker) -> None:
     sim = make_sim(physics=True)
-    still, heavy = SimObject(ball(sim), sim, mass=0.0), SimObject(ball(sim, (2, 0, 2)), sim, mass=5.0)
+    still, heavy = fs.SimObject(ball(sim), sim, mass=0.0), fs.SimObject(ball(sim, (2, 0, 2)), sim, mass=5.0)
     run(sim, 30)
     assert still.get_pose().z == sim.bullet.getBasePositionAndOrientation(still.body_id)[0][2] == 2.0
     assert sim.bullet.getDynamicsInfo(heavy.body_id, -1)[0] == 5.0
@@ -100,7 +82,7 @@ def test_an_adopted_body_with_a_mass_of_its_own_has_it_in_the_engine_too(make_si
 def test_a_registered_body_never_moves(make_sim: Maker) -> None:
     sim = make_sim(physics=True)
     wall = sim.register_static_body(ball(sim), "wall")
-    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((2, 0, 1)), mass=1.0))
+    sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((2, 0, 1)), mass=1.0))
     run(sim, 10)
     assert (wall.mass, wall.get_pose().z) == (0.0, 2.0)
     assert sim.bullet.getBasePositionAndOrientation(wall.body_id)[0][2] == 2.0
@@ -118,7 +100,7 @@ def test_a_registered_height_field_is_as_large_as_it_is(make_sim: Maker) -> None
         numHeightfieldColumns=20,
     )
     terrain = sim.register_static_body(sim.bullet.createMultiBody(0, shape), "terrain")
-    robot = sim.spawn(AgentSpawnParams(BOX, BOX, Pose((3, 2, 0))))
+    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX, fs.Pose((3, 2, 0))))
     lower, upper = sim.get_aabbs()[terrain.object_id]
     np.testing.assert_allclose(upper - lower, [9.5, 9.5, 1.0], atol=0.1)
     assert sim.check_collisions()[0] == [(terrain, robot)]
@@ -127,17 +109,11 @@ def test_a_registered_height_field_is_as_large_as_it_is(make_sim: Maker) -> None
 # ---- reads -----------------------------------------------------------------------------------------------------------
 
 
-def drive(sim: MultiRobotSimulationCore) -> Any:
-    robot = sim.spawn(AgentSpawnParams(BOX, BOX))
-    robot.set_goal_pose(Pose((5, 0, 0)))
-    return robot
-
-
 def x_in(client: int, body: int) -> float:
     return float(pybullet.getBasePositionAndOrientation(body, physicsClientId=client)[0][0])
 
 
-def test_what_setup_pybullet_returns_shows_the_present(sim: MultiRobotSimulationCore) -> None:
+def test_what_setup_pybullet_returns_shows_the_present(sim: Sim) -> None:
     robot = drive(sim)
     client = sim.setup_pybullet()
     run(sim, 10)
@@ -153,12 +129,12 @@ def test_a_body_id_alone_shows_the_present(make_sim: Maker) -> None:
     for _ in range(5):
         sim.step_once()
         assert x_in(client, body) == robot.get_pose().x > 0.0
-    robot.set_pose(Pose((7, 0, 0)))
+    robot.set_pose(fs.Pose((7, 0, 0)))
     assert x_in(client, body) == 7.0
     assert other.get_pose().x > 0.0
 
 
-def sees(number: int, sim: MultiRobotSimulationCore, body: int) -> bool:
+def sees(number: int, sim: Sim, body: int) -> bool:
     """Return whether `number` is the client of `sim`."""
     if not pybullet.isConnected(number):
         return False
@@ -172,9 +148,9 @@ def sees(number: int, sim: MultiRobotSimulationCore, body: int) -> bool:
 @pytest.mark.parametrize("flush", ["demand", "step"])
 def test_a_pose_set_by_a_handler_is_in_pybullet_after_the_step(make_sim: Maker, event: str, flush: str) -> None:
     sim = make_sim(pose_flush=flush)
-    robot = sim.spawn(AgentSpawnParams(BOX, BOX))
-    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((0.1, 0, 0))))
-    sim.events.on(event, lambda *_, **__: robot.set_pose(Pose((7, 0, 0))))
+    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX))
+    sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((0.1, 0, 0))))
+    sim.events.on(event, lambda *_, **__: robot.set_pose(fs.Pose((7, 0, 0))))
     client = sim.client
     sim.step_once()
     assert x_in(client, robot.body_id) == robot.get_pose().x == 7.0
@@ -186,7 +162,7 @@ def test_a_pose_set_by_a_handler_is_in_pybullet_after_the_step(make_sim: Maker, 
 @pytest.mark.parametrize("timestep", [1.0 / 240.0, 0.1])
 def test_a_force_lasts_one_step_and_no_longer(make_sim: Maker, timestep: float) -> None:
     sim = make_sim(physics=True, timestep=timestep, gravity=(0, 0, 0), enable_floor=False)
-    cube = sim.spawn(SimObjectSpawnParams(BOX, BOX, mass=1.0))
+    cube = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, mass=1.0))
     cube.set_material(linear_damping=0.0)
     sim.bullet.applyExternalForce(cube.body_id, -1, (10, 0, 0), (0, 0, 0), pybullet.WORLD_FRAME)
     run(sim, 1)
@@ -197,7 +173,7 @@ def test_a_force_lasts_one_step_and_no_longer(make_sim: Maker, timestep: float) 
 
 def test_a_torque_lasts_one_step_and_a_removed_body_is_no_error(make_sim: Maker) -> None:
     sim = make_sim(physics=True, gravity=(0, 0, 0), enable_floor=False)
-    cube, gone = (sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, 0, 0)), mass=1.0)) for x in (0, 5))
+    cube, gone = (sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((x, 0, 0)), mass=1.0)) for x in (0, 5))
     for obj in (cube, gone):
         obj.set_material(angular_damping=0.0)
         sim.bullet.applyExternalTorque(obj.body_id, -1, torqueObj=(0, 0, 1), flags=pybullet.WORLD_FRAME)
@@ -218,7 +194,7 @@ def test_a_torque_lasts_one_step_and_a_removed_body_is_no_error(make_sim: Maker)
         *[("disconnect", "sim.close()"), ("connect", "sim.setup_pybullet()")],
     ],
 )
-def test_the_handle_leaves_the_engine_to_the_simulation(sim: MultiRobotSimulationCore, name: str, instead: str) -> None:
+def test_the_handle_leaves_the_engine_to_the_simulation(sim: Sim, name: str, instead: str) -> None:
     robot = drive(sim)
     with pytest.raises(AttributeError) as caught:
         getattr(sim.bullet, name)
@@ -241,7 +217,7 @@ def test_inertias_are_the_files_where_the_settings_say_so(
     file = tmp_path / "bar.urdf"
     file.write_text(BAR)
     sim = make_sim(physics=True, inertia_from_file=from_file)
-    bar = Agent.from_urdf(str(file), Pose((0, 0, 1)), mass=2.0, sim_core=sim)
+    bar = fs.Agent.from_urdf(str(file), fs.Pose((0, 0, 1)), mass=2.0, sim_core=sim)
     assert sim.bullet.getDynamicsInfo(bar.body_id, -1)[2][0] == pytest.approx(first)
 
 
@@ -249,7 +225,7 @@ def test_a_model_without_joints_falls(make_sim: Maker, tmp_path: Path) -> None:
     file = tmp_path / "bar.urdf"
     file.write_text(BAR)
     sim = make_sim(physics=True)
-    bar = Agent.from_urdf(str(file), Pose((0, 0, 1)), mass=2.0, sim_core=sim)
+    bar = fs.Agent.from_urdf(str(file), fs.Pose((0, 0, 1)), mass=2.0, sim_core=sim)
     run(sim, 20)
     assert bar.get_pose().z == pytest.approx(0.1, abs=0.01)
 
@@ -259,7 +235,9 @@ def test_a_model_without_joints_falls(make_sim: Maker, tmp_path: Path) -> None:
 
 def test_a_handle_is_pushed_and_turned_for_one_step(make_sim: Maker) -> None:
     sim = make_sim(physics=True, gravity=(0, 0, 0), enable_floor=False)
-    pushed, turned, levered = (sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, 0, 0)), mass=1.0)) for x in (0, 5, 9))
+    pushed, turned, levered = (
+        sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((x, 0, 0)), mass=1.0)) for x in (0, 5, 9)
+    )
     for obj in (pushed, turned, levered):
         obj.set_material(linear_damping=0.0, angular_damping=0.0)
     pushed.apply_force([10, 0, 0])
@@ -276,63 +254,5 @@ def test_a_handle_is_pushed_and_turned_for_one_step(make_sim: Maker) -> None:
 def test_what_the_engine_does_not_move_cannot_be_pushed(make_sim: Maker) -> None:
     robot = drive(make_sim(physics=True))
     for push in (lambda: robot.apply_force([1, 0, 0]), lambda: robot.apply_torque([1, 0, 0])):
-        with pytest.raises(StateError, match="it is kinematic"):
+        with pytest.raises(fs.StateError, match="it is kinematic"):
             push()
-
-
-# ---- writes that would be undone -------------------------------------------------------------------------------------
-
-
-def test_writes_to_kinematic_entities_are_refused_and_say_what_to_call(make_sim: Maker) -> None:
-    sim = make_sim(physics=True)
-    robot, arm = drive(sim), Agent.from_urdf("arm6", Pose((0, 3, 0)), mass=0.0, sim_core=sim)
-    bullet, body = sim.bullet, robot.body_id
-    for write, instead in (
-        (lambda: bullet.resetBasePositionAndOrientation(body, (1, 0, 0), (0, 0, 0, 1)), "set_pose"),
-        (lambda: bullet.resetBaseVelocity(objectUniqueId=body, linearVelocity=(1, 0, 0)), "set_velocity"),
-        (lambda: bullet.resetJointState(arm.body_id, 1, 0.5), "set_joint_target"),
-        (lambda: bullet.setJointMotorControl2(arm.body_id, 1, bullet.POSITION_CONTROL, 0.5), "set_joint_target"),
-        (
-            lambda: bullet.setJointMotorControlArray(arm.body_id, [1], bullet.POSITION_CONTROL, [0.5]),
-            "set_joint_target",
-        ),
-        (lambda: bullet.resetJointStateMultiDof(arm.body_id, 1, [0.5]), "set_joint_target"),
-        (lambda: bullet.resetJointStatesMultiDof(arm.body_id, [1], [[0.5]]), "set_joint_target"),
-        (
-            lambda: bullet.setJointMotorControlMultiDof(arm.body_id, 1, bullet.POSITION_CONTROL, targetPosition=[0.5]),
-            "set_joint_target",
-        ),
-        (
-            lambda: bullet.setJointMotorControlMultiDofArray(
-                arm.body_id, [1], bullet.POSITION_CONTROL, targetPositions=[[0.5]]
-            ),
-            "set_joint_target",
-        ),
-        (lambda: bullet.applyExternalForce(body, -1, (9, 0, 0), (0, 0, 0), bullet.WORLD_FRAME), "what has a mass"),
-        (lambda: bullet.applyExternalTorque(body, -1, (0, 0, 9), bullet.WORLD_FRAME), "what has a mass"),
-        (lambda: bullet.removeBody(body), "sim.remove_object"),
-    ):
-        with pytest.raises(StateError, match=instead):
-            write()
-    run(sim, 3)
-    assert robot.get_pose().x > 0.0
-
-
-@pytest.mark.parametrize("name", ["setRealTimeSimulation", "setJointMotorControl"])
-def test_calls_that_act_beside_the_simulation_name_another(sim: MultiRobotSimulationCore, name: str) -> None:
-    assert not hasattr(sim.bullet, name)
-    with pytest.raises(AttributeError, match=r"use (sim\.run_simulation|setJointMotorControl2)\(\)"):
-        getattr(sim.bullet, name)
-
-
-def test_writes_to_what_the_engine_moves_and_to_own_bodies_count(make_sim: Maker) -> None:
-    sim = make_sim(physics=True)
-    cube = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((0, 0, 3)), mass=1.0))
-    body = ball(sim)
-    for each in (cube.body_id, body):
-        sim.bullet.resetBasePositionAndOrientation(each, (5, each, 3), (0, 0, 0, 1))
-    run(sim, 1)
-    assert cube.get_pose().x == pytest.approx(5.0)
-    with pytest.raises(StateError, match=r"sim\.remove_object"):
-        sim.bullet.removeBody(cube.body_id)
-    sim.bullet.removeBody(body)

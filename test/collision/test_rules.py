@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import references
+from hashed_run import hashed_run
 
 import fleet_sim as fs
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
@@ -118,18 +119,11 @@ def test_going_back_to_a_robot_with_a_load_repeats_everything(make_sim: Make) ->
         sim.step_once()
     moment = sim.save_state()
 
-    def run() -> list[str]:
-        hashes = []
-        for _ in range(5):
-            sim.step_once()
-            hashes.append(sim.state_hash())
-        return hashes
-
-    first = run()
+    first = hashed_run(sim, 5)
     carrier.detach_object(crate)
-    run()
+    hashed_run(sim, 5)
     sim.restore_state(moment)
-    assert run() == first
+    assert hashed_run(sim, 5) == first
 
 
 @METHODS

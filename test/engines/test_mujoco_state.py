@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim import (
-    AgentSpawnParams,
-    MultiRobotSimulationCore,
-    Pose,
-    ShapeParams,
-    SimObjectSpawnParams,
-    SimulationParams,
-)
+import fleet_sim as fs
 from fleet_sim.errors import StateFileError
 from fleet_sim.mujoco.state import MujocoState, check_state, restore_state, state_of
+
+Sim = fs.MultiRobotSimulationCore
 
 XML = """<mujoco><option><flag sleep="enable"/></option><worldbody><geom type="plane" size="5 5 .1"/>
 <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
@@ -47,13 +42,13 @@ def test_trees_that_are_none_are_refused() -> None:
 
 def test_what_lies_in_a_bin_sleeps_until_something_falls_on_it() -> None:
     pytest.importorskip("mujoco", reason="mujoco is not installed")
-    die = ShapeParams("box", half_extents=(0.02, 0.02, 0.02))
-    params = SimulationParams(gui=False, physics=True, engine="mujoco", timestep=0.02, target_rtf=0)
-    with MultiRobotSimulationCore(params) as sim:
+    die = fs.ShapeParams("box", half_extents=(0.02, 0.02, 0.02))
+    params = fs.SimulationParams(gui=False, physics=True, engine="mujoco", timestep=0.02, target_rtf=0)
+    with Sim(params) as sim:
         # A robot that stands still: it could move, and takes what lies in it along.
-        sim.spawn(AgentSpawnParams(urdf_path="bin", mass=0.0, initial_pose=Pose.from_xyz(0.0, 0.0, 0.2)))
+        sim.spawn(fs.AgentSpawnParams(urdf_path="bin", mass=0.0, initial_pose=fs.Pose.from_xyz(0.0, 0.0, 0.2)))
         places = [(0.0, 0.0, 0.25), (0.05, 0.0, 0.25), (0.01, 0.01, 0.3)]
-        dice = [sim.spawn(SimObjectSpawnParams(die, die, Pose.from_xyz(*place), mass=0.02)) for place in places]
+        dice = [sim.spawn(fs.SimObjectSpawnParams(die, die, fs.Pose.from_xyz(*place), mass=0.02)) for place in places]
 
         def run(steps: int) -> list[tuple[float, ...]]:
             for _ in range(steps):
@@ -63,7 +58,7 @@ def test_what_lies_in_a_bin_sleeps_until_something_falls_on_it() -> None:
         lying = run(100)
         assert run(30) == lying
         saved = sim.save_state()
-        sim.spawn(SimObjectSpawnParams(die, die, Pose.from_xyz(0.0, 0.0, 0.4), mass=0.02))
+        sim.spawn(fs.SimObjectSpawnParams(die, die, fs.Pose.from_xyz(0.0, 0.0, 0.4), mass=0.02))
         hit = run(30)
         assert hit != lying
         # Sent to sleep, and woken up together.

@@ -9,32 +9,23 @@ import pytest
 from arms import FINGERS
 from small_world import MakeSim
 
-from fleet_sim import (
-    Agent,
-    AgentSpawnParams,
-    InvalidValueError,
-    MultiRobotSimulationCore,
-    Pose,
-    ShapeParams,
-    SimObject,
-    SimObjectSpawnParams,
-    StateError,
-    UnknownNameError,
-)
+import fleet_sim as fs
 from fleet_sim.paths import data_file
 
-CUBE = ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
-BALL = ShapeParams("sphere", radius=0.1)
+Sim = fs.MultiRobotSimulationCore
+
+CUBE = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+BALL = fs.ShapeParams("sphere", radius=0.1)
 
 
-def spawn(sim: MultiRobotSimulationCore, name: str, shape: ShapeParams, *place: float, **settings: object) -> SimObject:
+def spawn(sim: Sim, name: str, shape: fs.ShapeParams, *place: float, **settings: object) -> fs.SimObject:
     settings = {"mass": 1.0, **settings}
-    params = SimObjectSpawnParams(shape, shape, Pose.from_xyz(*place), name=name, **settings)  # type: ignore[arg-type]
-    thing: SimObject = sim.spawn(params)
+    params = fs.SimObjectSpawnParams(shape, shape, fs.Pose.from_xyz(*place), name=name, **settings)  # type: ignore[arg-type]
+    thing: fs.SimObject = sim.spawn(params)
     return thing
 
 
-def run(sim: MultiRobotSimulationCore, seconds: float) -> None:
+def run(sim: Sim, seconds: float) -> None:
     for _ in range(round(seconds / sim.params.timestep)):
         sim.step_once()
 
@@ -77,7 +68,7 @@ def test_friction_decides_whether_a_cube_slides(make_sim: MakeSim, friction: flo
 def test_restitution_and_damping(make_sim: MakeSim) -> None:
     sim = make_sim(physics=True, timestep=0.02)
     floor = spawn(
-        sim, "slab", ShapeParams("box", half_extents=(3.0, 3.0, 0.1)), 0.0, 0.0, 0.5, mass=0.0, restitution=1.0
+        sim, "slab", fs.ShapeParams("box", half_extents=(3.0, 3.0, 0.1)), 0.0, 0.0, 0.5, mass=0.0, restitution=1.0
     )
     lively = spawn(sim, "lively", BALL, 0.0, 0.0, 1.7, restitution=0.8)
     dull = spawn(sim, "dull", BALL, 1.0, 0.0, 1.7)
@@ -106,7 +97,7 @@ def test_contacts_name_who_touches_and_how_hard(make_sim: MakeSim) -> None:
     assert sum(contact.normal_force for contact in onto) == pytest.approx(2.0 * 9.81, rel=0.02)
     assert all(contact.normal == pytest.approx((0.0, 0.0, 1.0), abs=0.01) for contact in onto)
     assert alone.get_contacts() == []
-    assert make_sim().spawn(SimObjectSpawnParams(CUBE, CUBE)).get_contacts() == []
+    assert make_sim().spawn(fs.SimObjectSpawnParams(CUBE, CUBE)).get_contacts() == []
 
 
 def test_an_object_gains_and_loses_its_mass(make_sim: MakeSim) -> None:
@@ -122,33 +113,33 @@ def test_an_object_gains_and_loses_its_mass(make_sim: MakeSim) -> None:
     run(sim, 0.2)
     assert cube.position[2] == height
     for call, error in (
-        (lambda: cube.set_mass(-1.0), InvalidValueError),
-        (lambda: cube.set_material(friction=-1.0), InvalidValueError),
-        (lambda: cube.set_material(frictoin=1.0), UnknownNameError),
+        (lambda: cube.set_mass(-1.0), fs.InvalidValueError),
+        (lambda: cube.set_material(friction=-1.0), fs.InvalidValueError),
+        (lambda: cube.set_material(frictoin=1.0), fs.UnknownNameError),
     ):
         with pytest.raises(error):
             call()
-    arm = Agent.from_urdf("panda", use_fixed_base=True, sim_core=sim)
-    with pytest.raises(StateError, match="spawned with motors"):
+    arm = fs.Agent.from_urdf("panda", use_fixed_base=True, sim_core=sim)
+    with pytest.raises(fs.StateError, match="spawned with motors"):
         arm.set_mass(0.0)
 
 
 def test_an_arm_grasps_a_box_by_friction_and_lifts_it(make_sim: MakeSim) -> None:
     sim = make_sim(physics=True, timestep=0.02)
     above = [0.0, 0.63, 0.0, -1.985, 0.0, 2.615, 0.785, 0.04, 0.04]
-    arm = Agent.from_urdf("panda", use_fixed_base=True, sim_core=sim, joint_positions=above, friction=1.0)
+    arm = fs.Agent.from_urdf("panda", use_fixed_base=True, sim_core=sim, joint_positions=above, friction=1.0)
     tip = arm.get_link_pose(11).position
     table_top = tip[2] - 0.02
     spawn(
         sim,
         "table",
-        ShapeParams("box", half_extents=(0.1, 0.1, 0.5 * table_top)),
+        fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.5 * table_top)),
         tip[0],
         0.0,
         0.5 * table_top,
         mass=0.0,
     )
-    small = ShapeParams("box", half_extents=(0.02, 0.02, 0.02))
+    small = fs.ShapeParams("box", half_extents=(0.02, 0.02, 0.02))
     box = spawn(sim, "box", small, tip[0], tip[1], tip[2], mass=0.1, friction=1.0)
     run(sim, 0.3)
     arm.set_joints_targets(dict.fromkeys(FINGERS, 0.0), max_force=20.0)
@@ -170,7 +161,7 @@ def test_a_pile_goes_on_bit_by_bit_from_any_moment(make_sim: MakeSim) -> None:
     for index in range(15):
         shape = BALL if index % 3 == 0 else CUBE
         spawn(sim, f"thing_{index}", shape, *random.uniform(-0.2, 0.2, 2), 0.2 + 0.25 * index, friction=0.6)
-    cart = Agent.from_urdf("diff_base", Pose.from_xyz(-1.5, 0.0, 0.0), sim_core=sim)
+    cart = fs.Agent.from_urdf("diff_base", fs.Pose.from_xyz(-1.5, 0.0, 0.0), sim_core=sim)
     cart.set_velocity(0.8)
     moments, hashes = {}, []
     for tick in range(120):
@@ -194,7 +185,7 @@ def test_a_robot_that_becomes_unstable_leaves_no_broken_numbers_and_no_files(
     file.write_text(text)
     monkeypatch.chdir(tmp_path)
     sim = make_sim(physics=True)
-    sim.spawn(AgentSpawnParams(urdf_path=str(file), mass=1.0))
+    sim.spawn(fs.AgentSpawnParams(urdf_path=str(file), mass=1.0))
     ball = spawn(sim, "ball", BALL, 0.0, 50.0, 9.0)
     for _ in range(5):
         sim.step_once()

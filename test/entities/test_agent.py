@@ -107,30 +107,29 @@ def test_velocity_commands_respect_acceleration_and_time_out(sim: MultiRobotSimu
     assert not robot.is_moving
 
 
-@pytest.mark.parametrize("timeout", [-1.0, math.nan, math.inf, "1"])
-def test_a_bad_timeout_is_refused_before_anything_is_cancelled(
-    sim: MultiRobotSimulationCore, robot: Agent, timeout: object
-) -> None:
+@pytest.fixture
+def waiting(sim: MultiRobotSimulationCore, robot: Agent) -> Wait:
+    """Return an action that the robot is in the middle of."""
     action = Wait(5.0)
     robot.execute_action(action)
     sim.step_once()
+    return action
+
+
+@pytest.mark.parametrize("timeout", [-1.0, math.nan, math.inf, "1"])
+def test_a_bad_timeout_is_refused_before_anything_is_cancelled(robot: Agent, waiting: Wait, timeout: object) -> None:
     with pytest.raises(InvalidValueError, match="timeout"):
         robot.set_velocity(1.0, timeout=timeout)  # type: ignore[arg-type]
-    assert action.status == "in_progress"
+    assert waiting.status == "in_progress"
 
 
 @pytest.mark.parametrize("path", [[], [[1, 0, 0]], Path(), [None]])
-def test_a_bad_path_is_refused_before_anything_is_cancelled(
-    sim: MultiRobotSimulationCore, robot: Agent, path: list
-) -> None:
-    action = Wait(5.0)
-    robot.execute_action(action)
-    sim.step_once()
+def test_a_bad_path_is_refused_before_anything_is_cancelled(robot: Agent, waiting: Wait, path: list) -> None:
     with pytest.raises(InvalidValueError):
         robot.set_path(path)
     with pytest.raises(InvalidValueError, match="backward"):
         robot.set_path([Pose((1, 0, 0))], direction="sideways")
-    assert action.status == "in_progress"
+    assert waiting.status == "in_progress"
     assert robot.goal_pose is None
 
 

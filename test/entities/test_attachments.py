@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from near import close
 from small_world import BOX
 
 from fleet_sim import (
@@ -17,12 +18,6 @@ from fleet_sim import (
     SimObject,
     SimObjectSpawnParams,
 )
-
-
-def close(pose: Pose, other: Pose) -> bool:
-    return pose.as_position() == pytest.approx(other.as_position()) and pose.as_euler() == pytest.approx(
-        other.as_euler()
-    )
 
 
 def test_an_object_takes_the_offset_it_is_attached_with(robot: Agent, crate: SimObject) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hashed_run import hashed_run
+from small_world import complete
 
 from fleet_sim import (
     Agent,
@@ -93,10 +95,7 @@ def test_actions_come_before_the_patrol_and_a_stop_holds(sim: MultiRobotSimulati
         sim.step_once()
     move = MoveTo(Pose((0, 3, 0)))
     agent.execute_action(move)
-    while not move.is_complete():
-        assert sim.step_count < 100
-        sim.step_once()
-    assert move.status == "completed"
+    complete(sim, move, 100)
     sim.step_once()
     sim.step_once()
     assert agent.is_moving
@@ -133,16 +132,9 @@ def test_random_walks_stay_in_reach_and_follow_the_seed(make_sim: Callable[..., 
 def test_a_reset_brings_controllers_back_to_their_start(sim: MultiRobotSimulationCore) -> None:
     spawn(sim, {"type": "patrol", "waypoints": SQUARE, "wait_time": 0.3})
     spawn(sim, "random_walk", name="walker")
-    hashes = []
-    for _ in range(100):
-        sim.step_once()
-        hashes.append(sim.state_hash())
+    first = hashed_run(sim, 100)
     sim.reset()
-    again = []
-    for _ in range(100):
-        sim.step_once()
-        again.append(sim.state_hash())
-    assert again == hashes
+    assert hashed_run(sim, 100) == first
 
 
 def test_controllers_of_ones_own(sim: MultiRobotSimulationCore) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pybullet_data
 import pytest
 from jointed_robots import add_robots, set_joints
+from near import close
 from small_world import BOX
 
 from fleet_sim import (
@@ -18,13 +19,6 @@ from fleet_sim import (
 )
 from fleet_sim.models import load_robot_model
 from fleet_sim.spatial import poses
-
-
-def close(pose: Pose, other: Pose) -> bool:
-    return pose.as_position() == pytest.approx(other.as_position()) and pose.as_euler() == pytest.approx(
-        other.as_euler()
-    )
-
 
 HAND, READY = 8, np.array([[0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8, 0.04, 0.04]])
 

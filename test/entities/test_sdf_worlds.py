@@ -11,6 +11,7 @@ import numpy as np
 import pybullet
 import pybullet_data
 import pytest
+from spoiled import spoiled
 
 import fleet_sim as fs
 from fleet_sim.entities.entries import spawn_entries
@@ -206,21 +207,19 @@ def test_static_meshes_have_room_inside(make_sim: MakeSim, tmp_path: Path) -> No
     assert len(sim.check_collisions()[0]) == 1
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('<model name="crate">', '<model name="walls">', "another model is called 'walls'"),
-        ("model://table", "model://chair", "there is no file 'model://chair'"),
-        ('relative_to="crate"', 'relative_to="crates"', "relative to 'crates'"),
-        ('relative_to="crate"', 'relative_to="cart"', "relative to 'cart'"),
-        ("<static>true</static><link", "<link", "has a plane, which has no end"),
-    ],
+@spoiled(
+    WORLD,
+    ('<model name="crate">', '<model name="walls">', "another model is called 'walls'"),
+    ("model://table", "model://chair", "there is no file 'model://chair'"),
+    ('relative_to="crate"', 'relative_to="crates"', "relative to 'crates'"),
+    ('relative_to="crate"', 'relative_to="cart"', "relative to 'cart'"),
+    ("<static>true</static><link", "<link", "has a plane, which has no end"),
 )
 def test_what_cannot_be_is_refused_and_nothing_is_spawned(
-    make_sim: MakeSim, world_file: Path, old: str, new: str, words: str
+    make_sim: MakeSim, world_file: Path, text: str, words: str
 ) -> None:
     sim = make_sim()
-    world_file.write_text(WORLD.replace(old, new))
+    world_file.write_text(text)
     with pytest.raises(fs.InvalidValueError, match=words):
         sim.load_world(world_file)
     assert sim.sim_objects == []

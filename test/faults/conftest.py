@@ -7,8 +7,10 @@ that counts what it does takes `times` and does that much more; each other test 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import pytest
 from ros_domain import use_own_domain
@@ -43,6 +45,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def trial(request: pytest.FixtureRequest) -> int:
     """Return the number of this trial of a test."""
     return int(getattr(request, "param", 0))
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Any]:
+    """Run a node with the scenario of everything, five times as fast as real time; give it and a client."""
+    from node_program import running
+
+    scenario = Path(__file__).parents[1] / "fuzz" / "seeds" / "node.yaml"
+    with running(tmp_path / "node.log", "-p", f"config:={scenario}", "-p", "target_rtf:=5.0") as both:
+        yield both
 
 
 @pytest.fixture

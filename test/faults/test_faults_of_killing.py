@@ -54,13 +54,9 @@ def readable(part: Path) -> list[float]:
     return []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("with_writer", [False, True], ids=["the run", "the run and the process that writes"])
-def test_whatever_is_killed_leaves_what_it_wrote(with_writer: bool, tmp_path: Path) -> None:
-    path, state, port = tmp_path / "run.mcap", tmp_path / "run.state", free_port()
-    part = tmp_path / "run.mcap.part"
-    program = [sys.executable, "-c", RUNNING, str(path), str(state), str(port)]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+def killed(arguments: list[str], part: Path, with_writer: bool) -> tuple[dict[str, str], list[float]]:
+    """Kill a run once some of its recording can be read; return its hashes by step, and the times that could be."""
+    with subprocess.Popen([sys.executable, "-c", RUNNING, *arguments], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         hashes = dict(process.stdout.readline().split() for _ in range(15))
         while len(before := readable(part)) < 5:
@@ -71,6 +67,15 @@ def test_whatever_is_killed_leaves_what_it_wrote(with_writer: bool, tmp_path: Pa
             os.kill(int(writer), signal.SIGKILL)
         # At its end when the process that writes has ended, too: it has the same output.
         hashes.update(line.split() for line in process.stdout.read().splitlines() if len(line.split()) == 2)
+    return hashes, before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_writer", [False, True], ids=["the run", "the run and the process that writes"])
+def test_whatever_is_killed_leaves_what_it_wrote(with_writer: bool, tmp_path: Path) -> None:
+    path, state, port = tmp_path / "run.mcap", tmp_path / "run.state", free_port()
+    part = tmp_path / "run.mcap.part"
+    hashes, before = killed([str(path), str(state), str(port)], part, with_writer)
 
     # The recording: all that could be read before, one sample after the other, under no name of a whole one.
     assert not path.exists()

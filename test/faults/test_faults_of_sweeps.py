@@ -19,13 +19,9 @@ import pytest
 from fleet_sim.parallel import LocalExecutor
 from fleet_sim.sweeps import load_sweep, read_table, run_sweep
 
-SWEEP = """
-scenario:
-  simulation: {gui: false, monitor: false, timestep: 0.1}
-  robots:
-    - name: a
-      shape: {shape_type: box}
-      controller: {type: random_walk, radius: 3.0, max_linear_vel: 1.0}
+ROBOT = "{name: a, shape: {shape_type: box}, controller: {type: random_walk, radius: 3.0, max_linear_vel: 1.0}}"
+SWEEP = f"""
+scenario: {{simulation: {{gui: false, monitor: false, timestep: 0.1}}, robots: [{ROBOT}]}}
 duration: 1
 seeds: 1-16
 measure: [slow_measure:late, simulated_s, state_hash]

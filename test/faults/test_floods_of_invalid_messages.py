@@ -12,18 +12,17 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from node_program import Client, Running, running
+from node_program import Client, Running
 
 from fleet_sim_msgs.msg import FleetState
 from fleet_sim_msgs.srv import List
 
 HERE = Path(__file__).parent
-SCENARIO = HERE.parent / "fuzz" / "seeds" / "node.yaml"
 PUBLISHERS = 4
 MESSAGES = 20_000
 """Of each publisher, in an ordinary test."""
@@ -38,12 +37,6 @@ LOG_PER_SECOND = 5_000
 """and how many more for each second of the flood."""
 
 BATCHES = "<Internal><WriteBatch>true</WriteBatch></Internal>"
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Running]:
-    with running(tmp_path / "node.log", "-p", f"config:={SCENARIO}", "-p", "target_rtf:=5.0") as both:
-        yield both
 
 
 class Flood:

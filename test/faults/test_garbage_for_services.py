@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from hostile_messages import garbage
-from node_program import Client, Running, running
+from node_program import Client, Running
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rosidl_runtime_py.utilities import get_service
@@ -21,7 +20,6 @@ from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.srv import List, Spawn
 
-SCENARIO = Path(__file__).parents[1] / "fuzz" / "seeds" / "node.yaml"
 BOX = SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.3, 0.3, 0.3])
 REQUESTS = 600
 """In an ordinary test."""
@@ -37,12 +35,6 @@ OURS = ("/sim/", "/fleet/", "/fleet_sim/")
 
 ENDS = "/sim/set_simulation_state"
 """May end the node, if it is asked to."""
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Running]:
-    with running(tmp_path / "node.log", "-p", f"config:={SCENARIO}", "-p", "target_rtf:=5.0") as both:
-        yield both
 
 
 class Services:

@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -44,6 +45,18 @@ class Files:
             (folder / part.decode()).write_bytes(content)
         return folder / named[0][0].decode()
 
+    def feed(self, name: str, read: Callable[[Path], object]) -> Callable[[bytes], None]:
+        """Return what has `read` read an input as files, of which the first is called `name`."""
+
+        def feed(data: bytes) -> None:
+            file = self.write(data, name)
+            try:
+                read(file)
+            finally:
+                self.clean(file)
+
+        return feed
+
     def clean(self, file: Path) -> None:
         """Remove what `write` returned, and what is beside it."""
         for other in file.parent.iterdir():
@@ -58,21 +71,13 @@ def words_of(seeds: list[bytes]) -> list[bytes]:
 
 def yaml_target() -> Target:
     """Return the target of YAML files of every kind."""
-    files = Files()
     seeds = [path.read_bytes() for path in sorted(ROOT.glob("config/**/*.yaml"))]
     seeds += [b"a: &a [1, 2]\nb: {<<: {c: *a}}\nc: !np pi / 2\nd: !!float 1\ne: 2001-01-01\nf: 1e-3\ng: |\n  x\n"]
     extra = [b"!np ", b"!include ", b"!relpath ", b"&a ", b"*a ", b"<<: ", b"!!int ", b"!!float ", b"!!bool ", b"? "]
     extra += [b"!!binary ", b"!!timestamp ", b"!!set ", b"[", b"{", b"- ", b": ", b"--- ", b"%YAML 1.2\n", b"'", b'"']
     extra += [b"!!python/name:os.system ", b"9**9**9 ", b"sqrt(-1) ", b"1/0 ", b"\\U00110000", b"\xef\xbb\xbf"]
 
-    def feed(data: bytes) -> None:
-        file = files.write(data, "file.yaml")
-        try:
-            load_mapping(file)
-        finally:
-            files.clean(file)
-
-    return Target(feed, seeds, words_of(seeds) + extra * 5, seconds=20.0)
+    return Target(Files().feed("file.yaml", load_mapping), seeds, words_of(seeds) + extra * 5, seconds=20.0)
 
 
 def urdf_target() -> Target:
@@ -96,52 +101,35 @@ def xacro_target() -> Target:
 
 
 def _model_target(names: list[str], shipped: list[Path], seconds: float = 5.0) -> Target:
-    files = Files()
     seeds = [(SEEDS / "models" / name).read_bytes() for name in names]
     seeds += [b"%% model.urdf\n" + path.read_bytes() for path in shipped]
 
-    def feed(data: bytes) -> None:
-        file = files.write(data, "model.urdf")
-        try:
-            if file.suffix == ".sdf":
-                load_sdf_world(file)
-            load_robot_model(file)
-        finally:
-            files.clean(file)
+    def read(file: Path) -> None:
+        if file.suffix == ".sdf":
+            load_sdf_world(file)
+        load_robot_model(file)
 
     extra = [b"<", b"/>", b"<!--", b"&#0;", b"&lt;", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"&b;", b'encoding="utf-16"']
     extra += [b"nan", b"inf", b"1e999", b"$(optenv HOME /)", b"package://", b"file://", b"../", b"0 0 0", b'""']
-    return Target(feed, seeds, words_of(seeds) + extra * 5, seconds=seconds)
+    return Target(Files().feed("model.urdf", read), seeds, words_of(seeds) + extra * 5, seconds=seconds)
 
 
 def mesh_target() -> Target:
     """Return the target of mesh files."""
-    files, limits = Files(), MeshLimits()
+    limits = MeshLimits()
     seeds = [path.read_bytes() for path in sorted((SEEDS / "meshes").iterdir())]
     triangle = bytes(50)
     seeds.append(b"%% mesh.stl\n" + bytes(80) + (2).to_bytes(4, "little") + 2 * triangle)
 
-    def feed(data: bytes) -> None:
-        file = files.write(data, "mesh.obj")
-        try:
-            limits.fault(file)
-            load_mesh(str(file))
-        finally:
-            files.clean(file)
+    def read(file: Path) -> None:
+        limits.fault(file)
+        load_mesh(str(file))
 
-    return Target(feed, seeds, words_of(seeds))
+    return Target(Files().feed("mesh.obj", read), seeds, words_of(seeds))
 
 
 def site_target() -> Target:
     """Return the target of sites: maps, problems, buildings, roadmaps and their own format."""
-    files = Files()
     seeds = [path.read_bytes() for path in sorted((SEEDS / "sites").iterdir())]
 
-    def feed(data: bytes) -> None:
-        file = files.write(data, "site.yaml")
-        try:
-            read_site(file)
-        finally:
-            files.clean(file)
-
-    return Target(feed, seeds, words_of(seeds))
+    return Target(Files().feed("site.yaml", read_site), seeds, words_of(seeds))

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from fuzz_api import NUMBERS, ODD, TURNS
+from fuzz_draws import NUMBERS, ODD, TURNS
 from fuzz_target import Target
 from fuzz_worlds import check_columns, new_simulation
 from hypothesis import HealthCheck, settings

@@ -37,9 +37,6 @@ def messages(version: str) -> list[list[tuple[str, dict[str, Any]]]]:
     limited = {"orderId": "l", "orderUpdateId": 0, "nodes": [node(0, 0.0, 0.0), node(1, 1.0, 0.0, theta=0.5)]}
     limited["edges"] = [limits]
 
-    def instant(*actions: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        return "instantActions", {"actions": [one | {"blockingType": "NONE"} for one in actions]}
-
     place = "initializePosition" if version == "3.0" else "initPosition"
     placed = action(place, "i", x=1, y=2, theta=0.5, mapId="map", lastNodeId="n1")
     found = [
@@ -55,15 +52,27 @@ def messages(version: str) -> list[list[tuple[str, dict[str, Any]]]]:
         [instant(action("startCharging", "k")), instant(action("stopCharging", "l"))],
     ]
     if version == "3.0":
-        corners = [{"x": x, "y": y} for x, y in ((1.0, -1.0), (1.5, -1.0), (1.5, 1.0), (1.0, 1.0))]
-        kinds = ({"zoneType": "RELEASE"}, {"zoneType": "SPEED_LIMIT", "maximumSpeed": 0.4})
-        zones = [{"zoneId": f"z{index}", "vertices": corners, **kind} for index, kind in enumerate(kinds)]
-        zone_set = ("zoneSet", {"zoneSet": {"mapId": "map", "zoneSetId": "s", "zones": zones}})
-        enabled = instant(action("enableZoneSet", "e", zoneSetId="s"))
-        granted = {"requestId": "0", "grantType": "GRANTED", "leaseExpiry": "2030-01-01T00:00:00Z"}
-        drive = ("order", line("z", [(0.0, 0.0), (3.0, 0.0)]))
-        found.append([zone_set, enabled, drive, ("responses", {"responses": [granted]})])
+        found.append(zones())
     return found
+
+
+def instant(*actions: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the message that asks for actions at once."""
+    return "instantActions", {"actions": [one | {"blockingType": "NONE"} for one in actions]}
+
+
+def zones() -> list[tuple[str, dict[str, Any]]]:
+    """Return the conversation about zones, which version 3.0 brought."""
+    from master_control import action, line
+
+    corners = [{"x": x, "y": y} for x, y in ((1.0, -1.0), (1.5, -1.0), (1.5, 1.0), (1.0, 1.0))]
+    kinds = ({"zoneType": "RELEASE"}, {"zoneType": "SPEED_LIMIT", "maximumSpeed": 0.4})
+    areas = [{"zoneId": f"z{index}", "vertices": corners, **kind} for index, kind in enumerate(kinds)]
+    zone_set = ("zoneSet", {"zoneSet": {"mapId": "map", "zoneSetId": "s", "zones": areas}})
+    enabled = instant(action("enableZoneSet", "e", zoneSetId="s"))
+    granted = {"requestId": "0", "grantType": "GRANTED", "leaseExpiry": "2030-01-01T00:00:00Z"}
+    drive = ("order", line("z", [(0.0, 0.0), (3.0, 0.0)]))
+    return [zone_set, enabled, drive, ("responses", {"responses": [granted]})]
 
 
 def vehicles_target() -> Target:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from spoiled import spoiled
 
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.errors import InvalidValueError
@@ -179,28 +180,48 @@ def test_a_small_collada_file_cannot_ask_for_any_number_of_triangles(tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("v 0 0 0\nf 1 2 3\n", "refers to vertex 2, but the file has 1"),
+        ("v 0 zero 0\n", "zero"),
+        ("v 0 0 0\n", "no triangles"),
+        ("v 0 0 0\nf 1 x 1\n", "'x'"),
+        ("v 0 0 0\nf 1 1-1 1\n", "where vertex numbers are expected"),
+        ("v 0 0 0\nf 1 1/1/1/1 1\n", "must be v, v/vt"),
+        ("v 0 0 0\nf 1 /1 1\n", "must be v, v/vt"),
+        ("v 0 0 0\nf 1 0 1\n", "refers to vertex 0, but the file has 1"),
+        ("v 0 0 0\nf 1 -2 1\n", "refers to vertex -2, but the file has 1"),
+        ("v 0 0\n", "column"),
+        ("v 0 0 1e300\nf 1 1 1\n", "finite"),
+        ("v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "finite"),
+    ],
+)
+def test_bad_obj_files_are_named(tmp_path: Path, content: str, words: str) -> None:
+    with pytest.raises(InvalidValueError, match=words) as caught:
+        written(tmp_path, "a.obj", content)
+    assert "a.obj" in str(caught.value)
+
+
+@spoiled(
+    QUAD_DAE,
+    ('meter="0.01"', 'meter="1e999"', "quad|finite|readable"),
+    ('offset="0"', 'offset="99999999999999999999"', "readable .dae file"),
+    ("#quad", "#squad", "squad"),
+    ("<vcount>4", "<vcount>5", "5 corners"),
+)
+def test_bad_dae_files_are_named(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InvalidValueError, match=words) as caught:
+        written(tmp_path, "a.dae", text)
+    assert "a.dae" in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.obj", "v 0 0 0\nf 1 2 3\n", "refers to vertex 2, but the file has 1"),
-        ("a.obj", "v 0 zero 0\n", "zero"),
-        ("a.obj", "v 0 0 0\n", "no triangles"),
-        ("a.obj", "v 0 0 0\nf 1 x 1\n", "'x'"),
-        ("a.obj", "v 0 0 0\nf 1 1-1 1\n", "where vertex numbers are expected"),
-        ("a.obj", "v 0 0 0\nf 1 1/1/1/1 1\n", "must be v, v/vt"),
-        ("a.obj", "v 0 0 0\nf 1 /1 1\n", "must be v, v/vt"),
-        ("a.obj", "v 0 0 0\nf 1 0 1\n", "refers to vertex 0, but the file has 1"),
-        ("a.obj", "v 0 0 0\nf 1 -2 1\n", "refers to vertex -2, but the file has 1"),
-        ("a.obj", "v 0 0\n", "column"),
-        ("a.obj", "v 0 0 1e300\nf 1 1 1\n", "finite"),
-        ("a.obj", "v 0 0 nan\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "finite"),
         ("a.stl", b"\x00" * 50, "header"),
         ("a.stl", b"\x00" * 80 + struct.pack("<I", 9), "9 triangles"),
         ("a.stl", "solid t\nvertex 0 0 0\n", "three for each"),
-        ("a.dae", QUAD_DAE.replace('meter="0.01"', 'meter="1e999"'), "quad|finite|readable"),
-        ("a.dae", QUAD_DAE.replace('offset="0"', 'offset="99999999999999999999"'), "readable .dae file"),
         ("a.dae", "<COLLADA>", "no element|unclosed|mismatched"),
-        ("a.dae", QUAD_DAE.replace("#quad", "#squad"), "squad"),
-        ("a.dae", QUAD_DAE.replace("<vcount>4", "<vcount>5"), "5 corners"),
         ("a.ply", "ply", "unknown format"),
     ],
 )

@@ -11,6 +11,7 @@ import pybullet
 import pybullet_data
 import pytest
 from robot_models import assert_equal_to_pybullet, link_poses
+from spoiled import spoiled
 
 from fleet_sim import InvalidValueError, load_robot_model
 from fleet_sim.core.robot_model import BASE, FIXED, PRISMATIC, REVOLUTE
@@ -102,30 +103,27 @@ def test_included_files_are_spliced_in(tmp_path: Path) -> None:
         load_robot_model(written(tmp_path, split + " "))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (
-            "</worldbody>",
-            "<body name='other'/></worldbody>",
-            "its world has 2 bodies (<body 'base'>, <body 'other'>)",
-        ),
-        ('angle="radian"', 'angle="radian" coordinate="global"', "<compiler>: coordinate='global' is not supported"),
-        ('type="slide"', 'type="slde"', "<joint 'lift'>: unknown type of joint 'slde'. Did you mean 'slide'?"),
-        ('class="ghost" size', 'class="gosht" size', "<geom>: there is no default class 'gosht'"),
-        ('mesh="tri"', 'mesh="try"', "there is no mesh 'try' in <asset>; known: tri"),
-        ("tri.obj", "tree.obj", "there is no mesh 'assets/tree.obj'. Did you mean 'tri.obj'?"),
-        ('range="0 0.5"', 'range="1 0.5"', "the lower end 1 of range is above the upper 0.5"),
-        ('size="0.05"', 'size="inf"', "size must be a finite number, got 'inf'"),
-        ('type="box"', 'type="ellipsoid"', "geoms of type 'ellipsoid' are not supported"),
-        ("<freejoint/>", "<composite/>", "<composite> is not supported"),
-        ('name="hand"', 'name="upper"', "another link is called 'upper'"),
-        ('mass="0.3"', 'mass="-1"', "the mass must not be negative"),
-    ],
+@spoiled(
+    ARM,
+    (
+        "</worldbody>",
+        "<body name='other'/></worldbody>",
+        "its world has 2 bodies (<body 'base'>, <body 'other'>)",
+    ),
+    ('angle="radian"', 'angle="radian" coordinate="global"', "<compiler>: coordinate='global' is not supported"),
+    ('type="slide"', 'type="slde"', "<joint 'lift'>: unknown type of joint 'slde'. Did you mean 'slide'?"),
+    ('class="ghost" size', 'class="gosht" size', "<geom>: there is no default class 'gosht'"),
+    ('mesh="tri"', 'mesh="try"', "there is no mesh 'try' in <asset>; known: tri"),
+    ("tri.obj", "tree.obj", "there is no mesh 'assets/tree.obj'. Did you mean 'tri.obj'?"),
+    ('range="0 0.5"', 'range="1 0.5"', "the lower end 1 of range is above the upper 0.5"),
+    ('size="0.05"', 'size="inf"', "size must be a finite number, got 'inf'"),
+    ('type="box"', 'type="ellipsoid"', "geoms of type 'ellipsoid' are not supported"),
+    ("<freejoint/>", "<composite/>", "<composite> is not supported"),
+    ('name="hand"', 'name="upper"', "another link is called 'upper'"),
+    ('mass="0.3"', 'mass="-1"', "the mass must not be negative"),
 )
-def test_what_is_unsupported_or_wrong_is_named(old: str, new: str, words: str, tmp_path: Path) -> None:
-    assert old in ARM
-    file = written(tmp_path, ARM.replace(old, new))
+def test_what_is_unsupported_or_wrong_is_named(text: str, words: str, tmp_path: Path) -> None:
+    file = written(tmp_path, text)
     with pytest.raises(InvalidValueError, match=re.escape(words)) as caught:
         load_robot_model(file)
     assert re.match(rf"{re.escape(str(file))}, line \d+, <", str(caught.value))

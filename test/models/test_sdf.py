@@ -10,6 +10,7 @@ import pybullet
 import pybullet_data
 import pytest
 from robot_models import assert_equal_to_pybullet, link_poses
+from spoiled import spoiled
 
 from fleet_sim import InvalidValueError, load_robot_model
 from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE
@@ -94,27 +95,25 @@ def test_one_included_model_is_the_model(tmp_path: Path) -> None:
         load_robot_model(file)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("</model>", "</model><model name='b'/>", "has 2 models (<model 'arm'>, <model 'b'>)"),
-        ("</model>", "<model name='inner'/></model>", "<model 'inner'>: has no <link>"),
-        ('type="revolute"', 'type="screw"', "<joint 'turn'>: joints of type 'screw' are not supported"),
-        ("<parent>lift</parent>", "<parent>lft</parent>", "there is no parent link 'lft'. Did you mean 'lift'?"),
-        ('relative_to="base"', 'relative_to="elbow"', "its pose is relative to"),
-        (
-            '<joint name="turn" type="revolute">',
-            '<joint name="turn" type="revolute"><pose>0 0 1 0 0 0</pose>',
-            "<pose> of a joint",
-        ),
-        ("__model__", "base", "an axis expressed in 'base' is not supported"),
-        ("<upper>0.6</upper>", "<upper>nan</upper>", "<upper> must be a finite number, got 'nan'"),
-        ("<length>0.4</length>", "", "<capsule>: needs a <length> element"),
-        ("capsule>", "ellipsoid>", "<capsule>, <mesh>, <plane>, got ['ellipsoid']"),
-    ],
+@spoiled(
+    ARM,
+    ("</model>", "</model><model name='b'/>", "has 2 models (<model 'arm'>, <model 'b'>)"),
+    ("</model>", "<model name='inner'/></model>", "<model 'inner'>: has no <link>"),
+    ('type="revolute"', 'type="screw"', "<joint 'turn'>: joints of type 'screw' are not supported"),
+    ("<parent>lift</parent>", "<parent>lft</parent>", "there is no parent link 'lft'. Did you mean 'lift'?"),
+    ('relative_to="base"', 'relative_to="elbow"', "its pose is relative to"),
+    (
+        '<joint name="turn" type="revolute">',
+        '<joint name="turn" type="revolute"><pose>0 0 1 0 0 0</pose>',
+        "<pose> of a joint",
+    ),
+    ("__model__", "base", "an axis expressed in 'base' is not supported"),
+    ("<upper>0.6</upper>", "<upper>nan</upper>", "<upper> must be a finite number, got 'nan'"),
+    ("<length>0.4</length>", "", "<capsule>: needs a <length> element"),
+    ("capsule>", "ellipsoid>", "<capsule>, <mesh>, <plane>, got ['ellipsoid']"),
 )
-def test_what_is_unsupported_or_wrong_is_named(old: str, new: str, words: str, tmp_path: Path) -> None:
-    file = written(tmp_path, ARM.replace(old, new))
+def test_what_is_unsupported_or_wrong_is_named(text: str, words: str, tmp_path: Path) -> None:
+    file = written(tmp_path, text)
     with pytest.raises(InvalidValueError, match=re.escape(words)) as caught:
         load_robot_model(file)
     assert re.match(rf"{re.escape(str(file))}, line \d+, <", str(caught.value))

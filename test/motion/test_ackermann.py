@@ -7,38 +7,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim import (
-    Agent,
-    AgentSpawnParams,
-    InvalidValueError,
-    MoveTo,
-    MultiRobotSimulationCore,
-    Pose,
-    SimObjectSpawnParams,
-    SimulationParams,
-)
+import fleet_sim as fs
 from fleet_sim.actions import TurnAction
 from fleet_sim.motion.ackermann.curves import Curves
 from fleet_sim.motion.ackermann.dubins import dubins, to_point
 from fleet_sim.motion.ackermann.reeds_shepp import reeds_shepp
 from fleet_sim.spatial import quaternions
 
+Sim = fs.MultiRobotSimulationCore
+
 RADIUS, DT = 1.0, 0.05
 BOX = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
 
 
-def world(**settings: Any) -> MultiRobotSimulationCore:
+def world(**settings: Any) -> Sim:
     given = {"timestep": DT, "target_rtf": 0, "collision_check_frequency": 0, **settings}
-    return MultiRobotSimulationCore(SimulationParams(gui=False, **given))
+    return Sim(fs.SimulationParams(gui=False, **given))
 
 
-def car(sim: MultiRobotSimulationCore, name: str, pose: Pose, rate: float | None = 1.0, **more: Any) -> Agent:
+def car(sim: Sim, name: str, pose: fs.Pose, rate: float | None = 1.0, **more: Any) -> fs.Agent:
     steering = {"wheelbase": 0.5, "min_turning_radius": RADIUS, "max_steering_rate": rate}
     spec = {"features": {"ackermann": steering}, "motion_mode": "ackermann", **more}
-    return sim.spawn(AgentSpawnParams(name=name, initial_pose=pose, **spec))
+    return sim.spawn(fs.AgentSpawnParams(name=name, initial_pose=pose, **spec))
 
 
-def finish(sim: MultiRobotSimulationCore, agents: list[Agent], most: int = 4000) -> list[np.ndarray]:
+def finish(sim: Sim, agents: list[fs.Agent], most: int = 4000) -> list[np.ndarray]:
     """Step until all are idle; return x, y, yaw of all after each step."""
     rows = np.array([agent.row for agent in agents])
     track = [_places(sim, rows)]
@@ -49,7 +42,7 @@ def finish(sim: MultiRobotSimulationCore, agents: list[Agent], most: int = 4000)
     return track
 
 
-def _places(sim: MultiRobotSimulationCore, rows: np.ndarray) -> np.ndarray:
+def _places(sim: Sim, rows: np.ndarray) -> np.ndarray:
     return np.column_stack((sim.world.position[rows], quaternions.yaws(sim.world.orientation[rows])))
 
 
@@ -106,14 +99,14 @@ def told(count: int) -> list[Any]:
     random = np.random.default_rng(5)
     fleet = []
     for index in range(count):
-        start = Pose.from_yaw(*random.uniform(-3, 3, 2), 0.1, random.uniform(-3, 3))
-        path = [Pose.from_yaw(*random.uniform(-3, 3, 2), 0.1, random.uniform(-3, 3)) for _ in range(1 + index % 3)]
+        start = fs.Pose.from_yaw(*random.uniform(-3, 3, 2), 0.1, random.uniform(-3, 3))
+        path = [fs.Pose.from_yaw(*random.uniform(-3, 3, 2), 0.1, random.uniform(-3, 3)) for _ in range(1 + index % 3)]
         way = ("forward", "backward", "auto")[index % 3]
         fleet.append((start, path, way, [1.0, None][index % 2], bool(index % 5)))
     return fleet
 
 
-def driven(fleet: list[Any]) -> tuple[MultiRobotSimulationCore, list[Agent], list[np.ndarray]]:
+def driven(fleet: list[Any]) -> tuple[Sim, list[fs.Agent], list[np.ndarray]]:
     sim = world()
     agents = [car(sim, f"car{at}", start, rate) for at, (start, _, _, rate, _) in enumerate(fleet)]
     for agent, (_, path, way, _, align) in zip(agents, fleet, strict=True):
@@ -145,9 +138,9 @@ def test_the_way_is_as_long_as_the_shortest_curve() -> None:
     for direction, curve in (("auto", reeds_shepp), ("forward", dubins)):
         sim = world()
         # Each from its own origin: cars do not look out for each other here.
-        agents = [car(sim, f"car{at}", Pose((20.0 * at, 0, 0)), None, max_linear_accel=0.5) for at in range(8)]
+        agents = [car(sim, f"car{at}", fs.Pose((20.0 * at, 0, 0)), None, max_linear_accel=0.5) for at in range(8)]
         for at, agent in enumerate(agents):
-            agent.set_goal_pose(Pose.from_yaw(20.0 * at + x[at], y[at], 0.0, heading[at]), direction)
+            agent.set_goal_pose(fs.Pose.from_yaw(20.0 * at + x[at], y[at], 0.0, heading[at]), direction)
         speeds = []
         rows = [agent.row for agent in agents]
         while sim.world.motion.control[rows].any():
@@ -162,7 +155,9 @@ def test_the_way_is_as_long_as_the_shortest_curve() -> None:
 
 def test_commands_are_limited_to_what_a_car_can_drive() -> None:
     sim = world(compiled_code="never")
-    spun, turned, back = (car(sim, name, Pose((0, 9.0 * at, 0))) for at, name in enumerate(("spun", "turned", "back")))
+    spun, turned, back = (
+        car(sim, name, fs.Pose((0, 9.0 * at, 0))) for at, name in enumerate(("spun", "turned", "back"))
+    )
     spun.set_velocity(wz=1.0)
     turned.set_velocity(vx=1.0, wz=5.0)
     back.set_velocity(vx=-0.5, wz=0.25)
@@ -172,7 +167,7 @@ def test_commands_are_limited_to_what_a_car_can_drive() -> None:
     assert turned.is_moving is False and table.steering[turned.row] == pytest.approx(1.0 * DT)
     for _ in range(40):
         sim.step_once()
-    assert spun.get_pose() == Pose((0, 0, 0)) and not spun.is_moving
+    assert spun.get_pose() == fs.Pose((0, 0, 0)) and not spun.is_moving
     twist = sim.world.motion.body_linear[:, 0], sim.world.motion.body_angular[:, 2]
     assert twist[0][turned.row] == 1.0 and twist[1][turned.row] == pytest.approx(1.0 / RADIUS)
     assert twist[0][back.row] == -0.5 and twist[1][back.row] == pytest.approx(0.25)
@@ -181,14 +176,14 @@ def test_commands_are_limited_to_what_a_car_can_drive() -> None:
 
 def test_a_blocked_car_waits_and_goes_on_along_its_curve() -> None:
     sim = world(collision_check_frequency=None, ignore_static_collision=False)
-    agent = car(sim, "car", Pose((0, 0, 0.1)), collision_shape=BOX, block_on_collision=True)
-    wall = sim.spawn(SimObjectSpawnParams(name="wall", collision_shape=BOX, initial_pose=Pose((2.0, 1.3, 0.1))))
+    agent = car(sim, "car", fs.Pose((0, 0, 0.1)), collision_shape=BOX, block_on_collision=True)
+    wall = sim.spawn(fs.SimObjectSpawnParams(name="wall", collision_shape=BOX, initial_pose=fs.Pose((2.0, 1.3, 0.1))))
     # It ends with a quarter of the tightest circle: for a car beside that, only a whole circle would lead there.
-    agent.set_goal_pose(Pose.from_yaw(2.0, RADIUS, 0.1, 0.5 * np.pi), "forward")
+    agent.set_goal_pose(fs.Pose.from_yaw(2.0, RADIUS, 0.1, 0.5 * np.pi), "forward")
     for _ in range(160):
         sim.step_once()
     assert agent.blocked_by is wall and not agent.is_goal_reached()
-    wall.set_pose(Pose((9, 9, 0)))
+    wall.set_pose(fs.Pose((9, 9, 0)))
     longest = finish(sim, [agent], 60)
     assert agent.is_goal_reached() and len(longest) < 60
 
@@ -221,20 +216,20 @@ def test_a_state_is_saved_and_goes_on_the_same() -> None:
 
 def test_what_a_car_cannot_do_is_refused() -> None:
     sim = world()
-    stays = sim.spawn(AgentSpawnParams(name="stays", motion_mode="differential", controller={"avoidance": 1.0}))
+    stays = sim.spawn(fs.AgentSpawnParams(name="stays", motion_mode="differential", controller={"avoidance": 1.0}))
     cases = (
         ({"controller": {"avoidance": 1.0}}, "avoids others"),
         ({"controller": {"navigation_2d": False}}, "always in the plane"),
         ({"motion_mode": "differential"}, "steering is for motion_mode: ackermann"),
     )
     for more, reason in cases:
-        with pytest.raises(InvalidValueError, match=reason):
-            car(sim, "car", Pose((0, 0, 0)), **more)
-    with pytest.raises(InvalidValueError, match="avoids others"):
+        with pytest.raises(fs.InvalidValueError, match=reason):
+            car(sim, "car", fs.Pose((0, 0, 0)), **more)
+    with pytest.raises(fs.InvalidValueError, match="avoids others"):
         stays.set_motion_mode("ackermann")
     assert stays.motion_mode == "differential"
-    agent = car(sim, "car", Pose((0, 0, 0)))
-    for action in (TurnAction(1.0), MoveTo(Pose((1, 0, 0)), route=True)):
+    agent = car(sim, "car", fs.Pose((0, 0, 0)))
+    for action in (TurnAction(1.0), fs.MoveTo(fs.Pose((1, 0, 0)), route=True)):
         agent.execute_action(action)
         for _ in range(3):
             sim.step_once()
@@ -243,11 +238,11 @@ def test_what_a_car_cannot_do_is_refused() -> None:
 
 def test_any_robot_becomes_a_car_with_what_cars_have_by_default() -> None:
     sim = world()
-    agent = sim.spawn(AgentSpawnParams(name="robot", controller="omni"))
+    agent = sim.spawn(fs.AgentSpawnParams(name="robot", controller="omni"))
     assert agent.set_motion_mode("ackermann")
-    other = sim.spawn(AgentSpawnParams(name="other", controller="ackermann", initial_pose=Pose((5, 0, 0))))
+    other = sim.spawn(fs.AgentSpawnParams(name="other", controller="ackermann", initial_pose=fs.Pose((5, 0, 0))))
     assert other.feature("ackermann")["min_radius"] == agent.feature("ackermann")["min_radius"] == 1.0
     for robot in (agent, other):
-        robot.set_goal_pose(Pose.from_yaw(2.0, 2.0, 0.0, np.pi))
+        robot.set_goal_pose(fs.Pose.from_yaw(2.0, 2.0, 0.0, np.pi))
     finish(sim, [agent, other])
     assert agent.is_goal_reached() and other.is_goal_reached()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from small_world import BOX
+from small_world import BOX, complete
 
 from fleet_sim import (
     Agent,
@@ -22,10 +22,7 @@ def drive(mode: str, dt: float, action: MoveAction, start: Pose | None = None) -
     sim = MultiRobotSimulationCore(SimulationParams(gui=False, timestep=dt))
     agent = sim.spawn(AgentSpawnParams(BOX, BOX, start or Pose((0, 0, 0)), motion_mode=MotionMode.parse(mode)))
     agent.execute_action(action)
-    while not action.is_complete():
-        assert sim.step_count < 5000
-        sim.step_once()
-    assert action.status == "completed"
+    complete(sim, action, 5000)
     sim.step_once()
     assert not agent.velocity.any()
     return agent, action.get_duration()

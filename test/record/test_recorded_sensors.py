@@ -45,6 +45,18 @@ SCENARIO = {
 }
 
 
+def messages_in(path: Path) -> dict[str, list[Any]]:
+    """Return the messages by topic, as the reader of MCAP decodes them."""
+    found: dict[str, list[Any]] = {}
+    with path.open("rb") as stream:
+        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+        for schema, channel, _, message in reader.iter_decoded_messages():
+            assert schema is not None and (schema.encoding, channel.message_encoding) == ("ros2msg", "cdr")
+            found.setdefault(channel.topic, []).append(message)
+        assert reader.get_header().profile == "ros2"
+    return found
+
+
 def test_readings_are_messages_that_others_read(tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
     with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
@@ -57,13 +69,7 @@ def test_readings_are_messages_that_others_read(tmp_path: Path) -> None:
             assert not sonar.has_consumer
             last = [sensor.latest for sensor in (scan, imu, odometry, eye)]
         assert not any(sensor.has_consumer for sensor in (scan, imu, odometry, eye))
-    found: dict[str, list[Any]] = {}
-    with path.open("rb") as stream:
-        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
-        for schema, channel, _, message in reader.iter_decoded_messages():
-            assert schema is not None and (schema.encoding, channel.message_encoding) == ("ros2msg", "cdr")
-            found.setdefault(channel.topic, []).append(message)
-        assert reader.get_header().profile == "ros2"
+    found = messages_in(path)
     ranges = found["/cart/scan"][-1]
     np.testing.assert_array_equal(ranges.ranges, last[0].ranges.astype(np.float32))
     assert (ranges.header.frame_id, len(found["/cart/scan"])) == ("cart/scan", 10)

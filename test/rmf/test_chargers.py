@@ -6,29 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from slotcars import spawn_slotcar
 
 import fleet_sim as fs
 from fleet_sim.rmf import CancelCharge, Charger, ChargerState, FollowWaypoints, RequestCharge, Slotcars, Waypoint
 
 Sim = fs.MultiRobotSimulationCore
-BODY = fs.ShapeParams("cylinder", radius=0.1, height=0.4)
 IDLE, ASSIGNED, CHARGING, RELEASED = ChargerState
 
 
 def robot(sim: Sim, name: str, x: float, y: float = 0.0, **features: Any) -> fs.Agent:
-    agent: fs.Agent = sim.spawn(
-        fs.AgentSpawnParams(
-            BODY,
-            BODY,
-            fs.Pose((x, y, 0.2)),
-            name=name,
-            motion_mode="differential",
-            max_linear_accel=10.0,
-            max_angular_accel=20.0,
-            features={"slotcar": {"stop_radius": 0.0}, **(features or {"battery": {"level": 0.5}})},
-        )
-    )
-    return agent
+    features = {"slotcar": {"stop_radius": 0.0}, **(features or {"battery": {"level": 0.5}})}
+    return spawn_slotcar(sim, name, x, y, 0.1, features=features)
 
 
 @pytest.fixture

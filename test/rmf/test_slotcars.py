@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from slotcars import spawn_slotcar
 
 import fleet_sim as fs
 from fleet_sim.rmf import FollowWaypoints, Pause, PauseSlotcar, SetSlotcarMode, SlotcarMode, Slotcars, Waypoint
@@ -16,20 +17,8 @@ BODY = fs.ShapeParams("cylinder", radius=0.2, height=0.4)
 
 
 def slotcar(sim: Sim, name: str = "car", x: float = 0.0, y: float = 0.0, **settings: Any) -> fs.Agent:
-    params = fs.AgentSpawnParams(
-        BODY,
-        BODY,
-        fs.Pose((x, y, 0.2)),
-        name=name,
-        motion_mode="differential",
-        max_linear_vel=2.0,
-        max_linear_accel=10.0,
-        max_angular_vel=2.0,
-        max_angular_accel=20.0,
-        features={"slotcar": settings, "battery": {}},
-    )
-    agent: fs.Agent = sim.spawn(params)
-    return agent
+    features = {"slotcar": settings, "battery": {}}
+    return spawn_slotcar(sim, name, x, y, 0.2, max_linear_vel=2.0, max_angular_vel=2.0, features=features)
 
 
 def send(sim: Sim, *path: Waypoint, task: str = "task", robot: str = "car") -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from spoiled import spoiled
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
@@ -250,24 +251,22 @@ def test_our_own_format_keeps_everything(tmp_path: Path) -> None:
     assert (again.grid.free_mask == site.grid.free_mask).all()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("kind: charge", "kind: charg", "stations.0..kind: must be one of"),
-        ("at: [1.2, 2.2, 1.5]", "at: [1.2]", r"stations.0..at: must be \[x, y\] or"),
-        ("at: [1.2, 2.2, 1.5]", "at: [1.8, 2.2]", "station 'dock' at .* is not on free space"),
-        ("begin: a", "begin: b", r"roadmap.lanes.0..begin: unknown node 'b'. Known: a"),
-        ("end: 1", "end: 2", "lane .* there are 2 nodes"),
-        (", speed: 0.4", "", "a speed limit needs a speed"),
-        ("kind: no_go", "kind: no_go, speed: 1", "only a zone of the kind speed_limit has a speed"),
-        ("[[1, 2], [2, 2], [2, 3]]", "[[1, 2], [2, 2]]", "at least three corners"),
-        ("rows: |\n  ....\n  .@@.\n", "rows: []\n", "rows: must be lines of letters"),
-        ("site: hall", "site: hall\nhigh: 3", "high: unknown key"),
-    ],
+@spoiled(
+    OWN,
+    ("kind: charge", "kind: charg", "stations.0..kind: must be one of"),
+    ("at: [1.2, 2.2, 1.5]", "at: [1.2]", r"stations.0..at: must be \[x, y\] or"),
+    ("at: [1.2, 2.2, 1.5]", "at: [1.8, 2.2]", "station 'dock' at .* is not on free space"),
+    ("begin: a", "begin: b", r"roadmap.lanes.0..begin: unknown node 'b'. Known: a"),
+    ("end: 1", "end: 2", "lane .* there are 2 nodes"),
+    (", speed: 0.4", "", "a speed limit needs a speed"),
+    ("kind: no_go", "kind: no_go, speed: 1", "only a zone of the kind speed_limit has a speed"),
+    ("[[1, 2], [2, 2], [2, 3]]", "[[1, 2], [2, 2]]", "at least three corners"),
+    ("rows: |\n  ....\n  .@@.\n", "rows: []\n", "rows: must be lines of letters"),
+    ("site: hall", "site: hall\nhigh: 3", "high: unknown key"),
 )
-def test_a_wrong_site_of_ours_is_one_error(tmp_path: Path, old: str, new: str, message: str) -> None:
-    (tmp_path / "hall.yaml").write_text(OWN.replace(old, new))
-    refused(tmp_path / "hall.yaml", message)
+def test_a_wrong_site_of_ours_is_one_error(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "hall.yaml").write_text(text)
+    refused(tmp_path / "hall.yaml", words)
 
 
 def test_unknown_files_are_refused(tmp_path: Path) -> None:

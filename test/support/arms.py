@@ -18,3 +18,12 @@ def spawn_panda(sim: MultiRobotSimulationCore, name: str = "arm", **settings: An
     """Spawn a panda in its READY pose."""
     agent: Agent = Agent.from_urdf(PANDA, sim_core=sim, name=name, joint_positions=READY, **settings)
     return agent
+
+
+ARM_AND_CART = """
+simulation: {timestep: 0.05, target_rtf: 10.0}
+robots:
+  - {name: %s, pose: [0, 0, 0], urdf_path: arm6, joint_positions: {joint_4: -1.5}}
+  - {name: cart, pose: [0, 3, 0.15], shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}}
+"""
+"""A scenario of an arm, whose name is to be filled in, and a robot without joints."""

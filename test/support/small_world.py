@@ -25,6 +25,14 @@ def run(sim: MultiRobotSimulationCore, steps: int = 20) -> MultiRobotSimulationC
     return sim
 
 
+def complete(sim: MultiRobotSimulationCore, action: Action, most: int) -> None:
+    """Step until `action` is completed, at most up to step `most`."""
+    while not action.is_complete():
+        assert sim.step_count < most
+        sim.step_once()
+    assert action.status == "completed"
+
+
 def pose(entity: Any) -> Any:
     return entity.get_pose().as_position_orientation()
 

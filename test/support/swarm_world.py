@@ -37,3 +37,10 @@ def make_world(
     }
     world.spawn_many(world.recipe(spec), positions, angles)
     return world
+
+
+def lattice(side: float, count: int) -> tuple[Any, Any]:
+    """Return places and headings of so many agents on a lattice: some in one place, some that just touch."""
+    rng = np.random.default_rng(2)
+    places = np.round(rng.uniform(0.0, side, (count, 2)) * 2.0) / 2.0
+    return places, 0.25 * np.pi * rng.integers(-4, 4, count)

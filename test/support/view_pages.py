@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
 
@@ -15,6 +17,18 @@ def opened(browser: Browser, view: Any) -> Page:
     page = browser.open(view.url)
     until(lambda: view.pages > before, "the server knows the page")
     return page
+
+
+@contextmanager
+def sole_page(browser: Browser, view: Any) -> Iterator[Page]:
+    """Give a page of `view`; both are closed at the end, where the page must have met no error."""
+    page = opened(browser, view)
+    try:
+        yield page
+        assert page.errors == []
+    finally:
+        page.close()
+        view.close()
 
 
 def pixel(view: Any, *point: float) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from swarm_world import lattice
 
 from fleet_sim.arrays import Floats
 from fleet_sim.facade import compiled_code
@@ -27,9 +28,7 @@ def flown(flock: dict[str, Any], side: float) -> Floats:
     """Boids on a lattice, some in one place, some that carry limits; others stand."""
     world = RectangularWorld({"size": [side, side], "time_step": 0.05})
     world.setup()
-    rng = np.random.default_rng(2)
-    places = np.round(rng.uniform(0.0, side, (CROWD, 2)) * 2.0) / 2.0
-    angles = 0.25 * np.pi * rng.integers(-4, 4, CROWD)
+    places, angles = lattice(side, CROWD)
     for team in (0, 1):
         part = slice(team, None, 2)
         controller = {"type": "BoidsController", **flock}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
+from swarm_world import lattice
 
 from fleet_sim.facade import compiled_code
 from fleet_sim.swarm.world import RectangularWorld
@@ -30,9 +30,7 @@ def readings(view: dict[str, Any], side: float, update: str, steps: int) -> byte
     """Unicycles on a lattice, so that discs touch sectors exactly; some in one place; some that stand still."""
     world = RectangularWorld({"size": [side, side], "time_step": 0.25, "update": update, "seed": 1})
     world.setup()
-    rng = np.random.default_rng(2)
-    places = np.round(rng.uniform(0.0, side, (CROWD, 2)) * 2.0) / 2.0
-    angles = 0.25 * np.pi * rng.integers(-4, 4, CROWD)
+    places, angles = lattice(side, CROWD)
     for team in (0, 1):
         part = slice(team, None, 2)
         parts = {

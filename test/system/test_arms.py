@@ -82,6 +82,16 @@ def test_an_arm_that_stands_still_works_by_the_printed_commands(tmp_path: Path) 
         assert place(client, "cube_1") == pytest.approx([0.2, 0.5, 0.03])
 
 
+def drop_ahead(frame: str) -> Drop.Goal:
+    """Return the goal to drop 0.4 m ahead, with the hand above it in a frame."""
+    drop = Drop.Goal(use_approach=False, use_ee_target=True, ee_link="tcp_link")
+    drop.pose.pose.position.x, drop.pose.pose.orientation.w = 0.4, 1.0
+    drop.ee_target.pose.position.x, drop.ee_target.pose.position.z = 0.4, 0.3
+    drop.ee_target.pose.orientation.w = 1.0
+    drop.ee_target.header.frame_id = frame
+    return drop
+
+
 @pytest.mark.slow
 def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> None:
     with launched(tmp_path / "launch.log", "arm.launch.py", "rtf:=8") as client:
@@ -109,11 +119,7 @@ def test_goals_for_arms_are_refused_or_fail_with_the_cause(tmp_path: Path) -> No
         folded.joint_names, folded.joint_targets = ["joint_1", "joint_3"], [0.3, 1.2]
         _, result = client.send_goal(Pick, "/arm/pick", folded).result()
         assert (result.cause, result.object) == (Cause.NONE, "cube_0")
-        drop = Drop.Goal(use_approach=False, use_ee_target=True, ee_link="tcp_link")
-        drop.pose.pose.position.x, drop.pose.pose.orientation.w = 0.4, 1.0
-        drop.ee_target.pose.position.x, drop.ee_target.pose.position.z = 0.4, 0.3
-        drop.ee_target.pose.orientation.w = 1.0
-        drop.ee_target.header.frame_id = "arm/arm_base_link"
+        drop = drop_ahead("arm/arm_base_link")
         _, result = client.send_goal(Drop, "/arm/drop", drop).result()
         assert result.cause == Cause.NONE, result.text
         assert place(client, "cube_0") == pytest.approx([0.4, 0.0, 0.0])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
+from arms import ARM_AND_CART
 from builtin_interfaces.msg import Duration
 from node_program import running_scenario
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -15,13 +16,7 @@ pytest.importorskip("control_msgs")
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTrajectoryControllerState
 
-SCENARIO = """
-simulation: {timestep: 0.05, target_rtf: 10.0}
-robots:
-  - {name: welder, pose: [0, 0, 0], urdf_path: arm6, joint_positions: {joint_4: -1.5}}
-  - {name: cart, pose: [0, 3, 0.15], shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}}
-ros: {joint_controller: arm_controller}
-"""
+SCENARIO = ARM_AND_CART % "welder" + "ros: {joint_controller: arm_controller}\n"
 PREFIX = "/welder/arm_controller"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
+from arms import ARM_AND_CART
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist
 from node_program import Running, running_scenario
@@ -17,12 +18,6 @@ pytest.importorskip("control_msgs")
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 
-SCENARIO = """
-simulation: {timestep: 0.05, target_rtf: 10.0}
-robots:
-  - {name: arm, pose: [0, 0, 0], urdf_path: arm6, joint_positions: {joint_4: -1.5}}
-  - {name: cart, pose: [0, 3, 0.15], shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}}
-"""
 J1, J2 = "joint_1", "joint_2"
 ACTION = "/arm/follow_joint_trajectory"
 Result = FollowJointTrajectory.Result
@@ -30,7 +25,7 @@ Result = FollowJointTrajectory.Result
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, SCENARIO) as both:
+    with running_scenario(tmp_path, ARM_AND_CART % "arm") as both:
         yield both
 
 

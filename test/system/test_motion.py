@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 import pytest
-from geometry_msgs.msg import Point, PoseStamped, TransformStamped, Twist
+from geometry_msgs.msg import Point, PoseStamped, TransformStamped, Twist, Vector3
 from nav_msgs.msg import Odometry, Path
 from node_program import Running, running
 from rosgraph_msgs.msg import Clock
@@ -33,9 +33,7 @@ def test_a_velocity_moves_a_robot_until_it_times_out(fleet: Running) -> None:
     _, client = fleet
     odoms = client.listen(Odometry, "/robot_0/odom")
     commands = client.publisher(Twist, "/robot_0/cmd_vel")
-    command = Twist()
-    command.linear.x = 0.5
-    commands.publish(command)
+    commands.publish(Twist(linear=Vector3(x=0.5)))
     client.until(lambda: odoms and odoms[-1].twist.twist.linear.x > 0.4, "motion")
     assert odoms[-1].header.frame_id == "robot_0/odom"
     assert odoms[-1].child_frame_id == "robot_0/base_link"

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from depot import MAP, ROBOT
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from node_program import running
+from node_program import Client, running
 from pod_floor import scenario as floor_with_pods
 
 from fleet_sim.orders.ros import order_from_msg
@@ -30,16 +30,24 @@ def scenario(folder: Path, **robot: object) -> Path:
     return path
 
 
+def submit(client: Client, *orders: Order) -> CommandResult:
+    """Submit orders; return who was accepted."""
+    return client.call(SubmitOrders, "/fleet/orders/submit", SubmitOrders.Request(orders=list(orders))).result
+
+
+def status(client: Client, *ids: str) -> GetOrders.Response:
+    """Ask for orders, or for all."""
+    return client.call(GetOrders, "/fleet/orders/status", GetOrders.Request(ids=list(ids)))
+
+
 def test_orders_of_another_process(tmp_path: Path) -> None:
     with running(tmp_path / "node.log", "-p", f"config:={scenario(tmp_path)}") as (_, client):
         client.patience = 60.0
         heard = client.listen(OrderStatus, "/fleet/orders")
 
-        def submit(*orders: Order) -> CommandResult:
-            return client.call(SubmitOrders, "/fleet/orders/submit", SubmitOrders.Request(orders=list(orders))).result
-
         good = Order(id="first", stops=["shelf_a", "dock"], load=5.0, pick_time=1.0, drop_time=1.0)
         result = submit(
+            client,
             good,
             Order(id="lost", stops=["shelf_a", "dok"]),
             Order(stops=["shelf_a", "dock"], release=math.nan),
@@ -55,8 +63,8 @@ def test_orders_of_another_process(tmp_path: Path) -> None:
         assert len(result.reasons[2]) < 1000
         assert "has lines, and there are no pods" in result.reasons[3]
         assert "nuts: must be a whole number" in result.reasons[4]
-        assert "there is an order 'first' already" in submit(good).reasons[0]
-        assert "expected at most 1000" in submit(*[Order(stops=["shelf_a", "dock"])] * 1001).error
+        assert "there is an order 'first' already" in submit(client, good).reasons[0]
+        assert "expected at most 1000" in submit(client, *[Order(stops=["shelf_a", "dock"])] * 1001).error
 
         client.until(lambda: any(one.state == OrderStatus.DONE for one in heard), "the order to be done")
         assert [one.state for one in heard if one.id == "first"][-1] == OrderStatus.DONE
@@ -65,18 +73,15 @@ def test_orders_of_another_process(tmp_path: Path) -> None:
         assert done.released < done.picked < done.ended
         assert math.isnan(done.due)
 
-        def status(*ids: str) -> GetOrders.Response:
-            return client.call(GetOrders, "/fleet/orders/status", GetOrders.Request(ids=list(ids)))
-
-        assert [one.id for one in status().orders] == ["first", "late"]
-        assert not status("nobody").success and "unknown order 'nobody'" in status("nobody").message
+        assert [one.id for one in status(client).orders] == ["first", "late"]
+        assert not status(client, "nobody").success and "unknown order 'nobody'" in status(client, "nobody").message
 
         request = CancelOrders.Request(ids=["late", "first", "nobody"], reason="not wanted")
         result = client.call(CancelOrders, "/fleet/orders/cancel", request).result
         assert list(result.accepted) == ["late"]
         assert list(result.rejected) == ["first", "nobody"]
         assert "an order that is done cannot cancel" in result.reasons[0]
-        (late,) = status("late").orders
+        (late,) = status(client, "late").orders
         assert (late.state, late.reason) == (OrderStatus.CANCELLED, "not wanted")
 
 

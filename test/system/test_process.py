@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import subprocess
+import textwrap
 import time
 from pathlib import Path
 
@@ -24,24 +25,34 @@ def test_a_signal_ends_it_well(tmp_path: Path, number: int) -> None:
         assert "Traceback" not in process.output()
 
 
+def node_of(folder: Path, name: str, body: str) -> NodeProcess:
+    """Start a program whose node is of a class with `body`."""
+    program = folder / f"{name.lower()}.py"
+    lines = [
+        "import os, signal, sys, time",
+        "from fleet_sim.core.pipeline import Phase, System",
+        "from fleet_sim.ros import main, node",
+        f"class {name}(node.FleetSimNode):",
+        *textwrap.indent(textwrap.dedent(body).strip(), "    ").splitlines(),
+        f"main.FleetSimNode = {name}",
+        "sys.exit(main.main())",
+    ]
+    program.write_text("\n".join(lines) + "\n")
+    return NodeProcess(folder / "node.log", program=[str(program)])
+
+
 def test_a_signal_before_the_first_step_ends_it_well(tmp_path: Path) -> None:
-    program = tmp_path / "late.py"
-    program.write_text(
-        "import os, signal, sys, time\n"
-        "from fleet_sim.ros import main, node\n"
-        "class Late(node.FleetSimNode):\n"
-        "    def __init__(self):\n"
-        "        super().__init__()\n"
-        "        self.run, self.simulation.run_simulation = self.simulation.run_simulation, self.run_late\n"
-        "    def run_late(self):\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "        while not self.simulation.control.is_stopping:\n"
-        "            time.sleep(0.001)\n"
-        "        self.run()\n"
-        "main.FleetSimNode = Late\n"
-        "sys.exit(main.main())\n"
-    )
-    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.run, self.simulation.run_simulation = self.simulation.run_simulation, self.run_late
+    def run_late(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        while not self.simulation.control.is_stopping:
+            time.sleep(0.001)
+        self.run()
+    """
+    process = node_of(tmp_path, "Late", body)
     assert process.wait() == 0
     assert "broken off" not in process.output()
 
@@ -86,21 +97,14 @@ def test_a_wrong_start_is_refused_with_a_reason(tmp_path: Path, arguments: list[
 
 
 def test_a_fault_in_the_simulation_ends_it_with_its_traceback(tmp_path: Path) -> None:
-    program = tmp_path / "faulty.py"
-    program.write_text(
-        "import sys\n"
-        "from fleet_sim.core.pipeline import Phase, System\n"
-        "from fleet_sim.ros import main, node\n"
-        "class Faulty(node.FleetSimNode):\n"
-        "    def __init__(self):\n"
-        "        super().__init__()\n"
-        "        self.simulation.pipeline.add(System('faulty', Phase.UPDATE, self.break_down))\n"
-        "    def break_down(self, dt):\n"
-        "        raise RuntimeError('this system is broken')\n"
-        "main.FleetSimNode = Faulty\n"
-        "sys.exit(main.main())\n"
-    )
-    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.simulation.pipeline.add(System('faulty', Phase.UPDATE, self.break_down))
+    def break_down(self, dt):
+        raise RuntimeError('this system is broken')
+    """
+    process = node_of(tmp_path, "Faulty", body)
     assert process.wait() == 1
     assert "the simulation thread broke" in process.output()
     assert "RuntimeError: this system is broken" in process.output()

@@ -102,6 +102,20 @@ def send_everything(client: Client) -> None:
     assert client.call(SendFleetCommand, "/fleet/command", SendFleetCommand.Request(command=command)).result.accepted
 
 
+def preempt_and_cancel(client: Client) -> None:
+    """Send a robot somewhere, then elsewhere, and cancel that."""
+    goal = MoveTo.Goal(robot="r_3")
+    goal.pose.pose.position.x = 1.0
+    first = client.send_goal(MoveTo, "/fleet/move_to", goal)
+    goal.pose.pose.position.x = 50.0
+    goal.pose.header.frame_id = "late/base_link"
+    second = client.send_goal(MoveTo, "/fleet/move_to", goal)
+    assert not first.result()[1].success, "another goal took its robot"
+    future = second.handle.cancel_goal_async()
+    client.until(future.done)
+    assert second.result()[1].text == "cancelled by a client"
+
+
 def test_what_came_by_ros_is_replayed_to_the_same_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "scenario.yaml"
     config.write_text(yaml.safe_dump(SCENARIO))
@@ -110,16 +124,7 @@ def test_what_came_by_ros_is_replayed_to_the_same_state(tmp_path: Path, capsys: 
     try:
         client = run.client
         send_everything(client)
-        goal = MoveTo.Goal(robot="r_3")
-        goal.pose.pose.position.x = 1.0
-        first = client.send_goal(MoveTo, "/fleet/move_to", goal)
-        goal.pose.pose.position.x = 50.0
-        goal.pose.header.frame_id = "late/base_link"
-        second = client.send_goal(MoveTo, "/fleet/move_to", goal)
-        assert not first.result()[1].success, "another goal took its robot"
-        future = second.handle.cancel_goal_async()
-        client.until(future.done)
-        assert second.result()[1].text == "cancelled by a client"
+        preempt_and_cancel(client)
         client.send_goal(Pick, "/fleet/pick", Pick.Goal(robot="r_2", object="crate", use_approach=False))
         assert client.call(Delete, "/sim/delete", Delete.Request(names=["r_1", "nobody"])).result.accepted == ["r_1"]
         assert client.call(Load, "/sim/load", Load.Request(name="begin")).success

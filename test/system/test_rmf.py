@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from node_program import running
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rmf_node import running_rmf
 
 # A ROS 2 without Open-RMF has none of its messages.
 for name in ("building_map", "charger", "dispenser", "door", "fleet", "ingestor", "lift"):
@@ -26,7 +24,6 @@ from rmf_fleet_msgs.msg import FleetState, Location, ModeRequest, PathRequest, P
 from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult  # noqa: E402
 from rmf_lift_msgs.msg import LiftRequest, LiftState  # noqa: E402
 
-BUILDING = Path(__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
 ROBOT = "porter_1"
 pytestmark = pytest.mark.slow
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -102,15 +99,7 @@ class Adapter:
 
 @pytest.fixture(scope="module")
 def adapter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adapter]:
-    folder = tmp_path_factory.mktemp("rmf")
-    rates = {"robot_state": 4.0, "door_states": 2.0, "lift_states": 2.0, "workcell_states": 1.0, "charger_states": 4.0}
-    scenario = {
-        "simulation": {"target_rtf": 10.0, "monitor": False},
-        "building": {"map": str(BUILDING), "wall_height": 2.0, "door_time": 2.0},
-        "ros": {"rmf": {"enabled": True, **rates}},
-    }
-    (folder / "rmf.yaml").write_text(yaml.safe_dump(scenario))
-    with running(folder / "node.log", "-p", f"config:={folder / 'rmf.yaml'}") as (_, client):
+    with running_rmf(tmp_path_factory.mktemp("rmf"), charger_states=4.0) as client:
         yield Adapter(client)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import yaml
-from node_program import Client, running
+from node_program import Client
+from rmf_node import running_rmf
 
 # A ROS 2 without Open-RMF has none of its messages.
 for name in ("dispenser", "door", "fleet", "ingestor", "lift"):
@@ -20,7 +19,6 @@ from rmf_fleet_msgs.msg import FleetState, RobotMode  # noqa: E402
 from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult  # noqa: E402
 from rmf_lift_msgs.msg import LiftRequest, LiftState  # noqa: E402
 
-BUILDING = Path(__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
 DOCKS = {"porter_2_charger": ((5.0, 6.5), (2.0, 6.5))}
 DOOR, LIFT = "lobby_door", "Lift1"
 pytestmark = pytest.mark.slow
@@ -39,15 +37,7 @@ class House:
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    folder = tmp_path_factory.mktemp("rmf")
-    rates = {"robot_state": 4.0, "door_states": 2.0, "lift_states": 2.0, "workcell_states": 1.0}
-    scenario = {
-        "simulation": {"target_rtf": 10.0, "monitor": False},
-        "building": {"map": str(BUILDING), "wall_height": 2.0, "door_time": 2.0},
-        "ros": {"rmf": {"enabled": True, **rates}},
-    }
-    (folder / "rmf.yaml").write_text(yaml.safe_dump(scenario))
-    with running(folder / "node.log", "-p", f"config:={folder / 'rmf.yaml'}") as (_, client):
+    with running_rmf(tmp_path_factory.mktemp("rmf")) as client:
         yield House(client)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from geometry_msgs.msg import Twist
+from geometry_msgs.msg import Twist, Vector3
 from nav_msgs.msg import Odometry
 from node_program import Running, running_scenario
 from std_srvs.srv import Trigger
@@ -61,8 +61,7 @@ def test_what_decides_nothing_by_itself_obeys_commands(swarm: Running) -> None:
     _, client = swarm
     odoms = client.listen(Odometry, "/driven/odom")
     publisher = client.publisher(Twist, "/driven/cmd_vel")
-    twist = Twist()
-    twist.linear.x = 0.5
+    twist = Twist(linear=Vector3(x=0.5))
 
     def moved() -> bool:
         publisher.publish(twist)

@@ -115,41 +115,41 @@ def test_a_fleet_waits_for_a_broker_that_is_not_there_yet() -> None:
             connect_vehicles(bench.sim, "mqtt://127.0.0.1")
 
 
-def test_states_are_repeated_without_a_step_and_vehicles_that_go_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextlib.contextmanager
+def restless(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[VehicleBench, MasterControl]]:
+    """Give vehicles that repeat their states each half second, after one step, and who is told."""
     monkeypatch.setattr(mqtt_link, "LONGEST_SILENCE", 0.5)
     broker = TestBroker()
     try:
         with connected(f"mqtt://127.0.0.1:{broker.port}") as (bench, session), MasterControl(broker.port) as master:
             assert session.link.wait_online(2, LIMIT)
             bench.sim.step_once()
-            first = master.state("a", lambda state: True)
-            # As while the simulation is paused: the same state with a number and a time of its own.
-            again = master.state("a", lambda state: state["headerId"] >= first["headerId"] + 2)
-            assert again["timestamp"] > first["timestamp"]
-            assert again["agvPosition"] == first["agvPosition"]
-            bench.sim.population.remove(bench.desk.vehicle("b").agent)
-            bench.sim.step_once()
-            master.wait("b", "connection", lambda message: message["connectionState"] == "OFFLINE")
-            assert master.last("a", "connection")["connectionState"] == "ONLINE"
+            yield bench, master
     finally:
         broker.stop()
+
+
+def test_states_are_repeated_without_a_step_and_vehicles_that_go_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with restless(monkeypatch) as (bench, master):
+        first = master.state("a", lambda state: True)
+        # As while the simulation is paused: the same state with a number and a time of its own.
+        again = master.state("a", lambda state: state["headerId"] >= first["headerId"] + 2)
+        assert again["timestamp"] > first["timestamp"]
+        assert again["agvPosition"] == first["agvPosition"]
+        bench.sim.population.remove(bench.desk.vehicle("b").agent)
+        bench.sim.step_once()
+        master.wait("b", "connection", lambda message: message["connectionState"] == "OFFLINE")
+        assert master.last("a", "connection")["connectionState"] == "ONLINE"
 
 
 def test_states_are_repeated_whatever_becomes_of_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mqtt_link, "LONGEST_SILENCE", 0.5)
     # It is set back again and again: by it no time passes.
     clock = SimpleNamespace(time=lambda: 1e9, monotonic=time.monotonic)
     monkeypatch.setattr(mqtt_link, "time", clock)
-    broker = TestBroker()
-    try:
-        with connected(f"mqtt://127.0.0.1:{broker.port}") as (bench, session), MasterControl(broker.port) as master:
-            assert session.link.wait_online(2, LIMIT)
-            bench.sim.step_once()
-            first = master.state("a", lambda state: True)
-            again = master.state("a", lambda state: state["headerId"] >= first["headerId"] + 2)
-            assert again["timestamp"] == "2001-09-09T01:46:40.000Z"
-    finally:
-        broker.stop()
+    with restless(monkeypatch) as (_, master):
+        first = master.state("a", lambda state: True)
+        again = master.state("a", lambda state: state["headerId"] >= first["headerId"] + 2)
+        assert again["timestamp"] == "2001-09-09T01:46:40.000Z"
 
 
 def test_users_and_certificates_are_asked_for(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from chromium import Browser, Page, until
 from crowds import Crowd
 from networks import HALL, site_of
 from painted import textured_quad
-from view_pages import color_at, opened, pixel, select
+from view_pages import color_at, opened, pixel, select, sole_page
 
 from fleet_sim import (
     AgentSpawnParams,
@@ -209,8 +209,7 @@ def test_textures_are_on_the_page_until_a_color_tells_more(browser: Browser, tmp
         sim.spawn(AgentSpawnParams(quad, box, Pose.from_xyz(0.0, 0.0, 0.1), name="painted"))
         other = sim.spawn(AgentSpawnParams(box, box, Pose.from_xyz(0.0, 4.0, 0.1), name="other"))
         view: Any = sim.view.show(port=0)
-        page = opened(browser, view)
-        try:
+        with sole_page(browser, view) as page:
             page.shows("2 robots")
 
             def strongest(x: float, y: float) -> int:
@@ -224,10 +223,6 @@ def test_textures_are_on_the_page_until_a_color_tells_more(browser: Browser, tmp
             other.set_pose(Pose.from_xyz(0.0, 4.0, 0.1))
             sim.step_once()
             until(lambda: [strongest(*corner) for corner in corners] == [0, 1, 2], "it has its texture again")
-            assert page.errors == []
-        finally:
-            page.close()
-            view.close()
 
 
 def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) -> None:
@@ -245,8 +240,7 @@ def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) 
     with Recording(tmp_path / "run.mcap") as recording:
         source = RecordedSource(recording, "run", paused=True)
         view: Any = view_of(source, ViewParams(port=0, browser=False))
-        page = opened(browser, view)
-        try:
+        with sole_page(browser, view) as page:
             page.shows("0.0 s")
             # A slider takes keys when it has the focus, which is how a test says exactly where.
             page.wait_for("!!document.querySelector('[role=slider]')")
@@ -265,10 +259,6 @@ def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) 
             # What the page shows is measured, and near to that speed.
             until(lambda: bool(re.search(r"\b0\.[123]\d*x", page.text())), "it plays at a quarter of its speed")
             until(lambda: "8.0 s" not in page.text(), "it plays")
-            assert page.errors == []
-        finally:
-            page.close()
-            view.close()
 
 
 def test_pause_step_and_reset(page: Page, running: MultiRobotSimulationCore) -> None:

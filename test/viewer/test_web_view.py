@@ -265,8 +265,8 @@ def test_what_clicks_send_is_recorded_and_gives_the_same_run_again(make_sim: Cal
     assert again.state_hash() == sim.state_hash()
 
 
-def test_frames_of_a_run_in_another_thread_have_what_pages_look_at(make_sim: Callable[..., Sim]) -> None:
-    sim = make_sim(target_rtf=1.0)
+def put_what_pages_look_at(sim: Sim) -> None:
+    """Spawn a robot with sensors and a path, and what it sees."""
     sensors = [
         {"type": "lidar", "rays": 36, "range_max": 5.0},
         {"type": "camera", "name": "eye", "width": 32, "height": 24},
@@ -278,6 +278,11 @@ def test_frames_of_a_run_in_another_thread_have_what_pages_look_at(make_sim: Cal
     )
     sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose.from_xyz(2.0, 0.0, 0.2), name="crate"))
     robot.set_path([Pose.from_xyz(0.0, 3.0, 0.2), Pose.from_xyz(3.0, 3.0, 0.2)])
+
+
+def test_frames_of_a_run_in_another_thread_have_what_pages_look_at(make_sim: Callable[..., Sim]) -> None:
+    sim = make_sim(target_rtf=1.0)
+    put_what_pages_look_at(sim)
     source = LiveSource(sim)
     run = Thread(target=sim.run_simulation)
     run.start()
