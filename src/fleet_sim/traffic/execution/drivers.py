@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints
+from fleet_sim.core.schema import MotionColumns
+from fleet_sim.traffic.columns import TrafficColumns
 
 MOVED, TURNED, ARRIVED = 1, 2, 4
 
@@ -48,6 +50,25 @@ class Limits(NamedTuple):
     angular_axes: Floats
     turn_accel: Floats
     turn_accel_axes: Floats
+
+
+def drivers_of(table: TrafficColumns) -> Drivers:
+    """Return the columns of robots in the traffic; they are valid until the table replaces them."""
+    return Drivers(*(getattr(table, name) for name in Drivers._fields))
+
+
+def limits_of(motion: MotionColumns) -> Limits:
+    """Return the columns of limits; they are valid until the table replaces them."""
+    return Limits(
+        motion.linear_limit,
+        motion.linear_limits,
+        motion.linear_accel,
+        motion.linear_accels,
+        motion.angular_limit,
+        motion.angular_limits,
+        motion.angular_accel,
+        motion.angular_accels,
+    )
 
 
 class Stride(NamedTuple):

@@ -8,7 +8,7 @@ from fleet_sim.arrays import NO_ROWS, Bools, Ints, Rows
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
-from fleet_sim.traffic.execution.drivers import ARRIVED, Drivers, Limits, Stride, stride_of
+from fleet_sim.traffic.execution.drivers import ARRIVED, Stride, drivers_of, limits_of, stride_of
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
 from fleet_sim.traffic.execution.law import Plans, Roads, advance
 from fleet_sim.traffic.execution.poses import poses_of, write_poses
@@ -36,6 +36,9 @@ class Execution:
         self._tracks = tracks
         self._rows: Rows = NO_ROWS
         self._version = -1
+        self._drivers, self._marks = drivers_of(table), marks_of(table)
+        self._limits = limits_of(world.motion)
+        self._step = stride_of(0)
 
     @property
     def rows(self) -> Rows:
@@ -69,28 +72,14 @@ class Execution:
 
     def advance(self, dt: float) -> Rows:
         """Move the robots, inside a step of the world; return those that stand at their goals and did not before."""
-        rows, table, motion = self.rows, self._table, self._world.motion
+        rows = self.rows
         if not len(rows):
             return NO_ROWS
-        step = stride_of(len(rows))
-        advance(
-            rows,
-            dt,
-            Roads(self._tracks, self._none_open if self.frozen else self.open_mask, self.barred),
-            Plans(marks_of(table), self.graph.ways, self.graph.uses, self.graph.rounds),
-            Drivers(*(getattr(table, name) for name in Drivers._fields)),
-            Limits(
-                motion.linear_limit,
-                motion.linear_limits,
-                motion.linear_accel,
-                motion.linear_accels,
-                motion.angular_limit,
-                motion.angular_limits,
-                motion.angular_accel,
-                motion.angular_accels,
-            ),
-            step,
-        )
+        self._pack(len(rows))
+        step = self._step
+        roads = Roads(self._tracks, self._none_open if self.frozen else self.open_mask, self.barred)
+        plans = Plans(self._marks, self.graph.ways, self.graph.uses, self.graph.rounds)
+        advance(rows, dt, roads, plans, self._drivers, self._limits, step)
         self._write(step)
         arrived: Rows = rows[step.motions & ARRIVED != 0]
         return arrived
@@ -105,6 +94,19 @@ class Execution:
         world.rest(rows)
         self.renew()
         self.graph.place(table, self.rows, rows, nodes)
+
+    def _pack(self, count: int) -> None:
+        """Have the columns and room for `count` robots as the law takes them: packed anew when columns were replaced.
+
+        Tables replace all of their columns at once, when they grow or are put together with others.
+        """
+        table, motion = self._table, self._world.motion
+        if self._drivers.goal is not table.goal:
+            self._drivers, self._marks = drivers_of(table), marks_of(table)
+        if self._limits.linear is not motion.linear_limit:
+            self._limits = limits_of(motion)
+        if len(self._step.motions) != count:
+            self._step = stride_of(count)
 
     def _write(self, step: Stride) -> None:
         """Write where the robots have come to in this step."""
