@@ -173,7 +173,7 @@ class RosSection(SettingsSection[object]):
     name = "ros"
     settings_class = RosParams
 
-    def prepare(self, sim: Any, entry: Any, *, source: str = "") -> None:
+    def prepare(self, sim: object, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid, also where nobody uses them."""
         self.check(entry, source=source)
 

@@ -12,6 +12,7 @@ from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import check_entries, simulation_in, with_implied_settings
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Spawn, command
+from fleet_sim.core.world import World
 from fleet_sim.entities.entries import fill_scenario
 from fleet_sim.entities.spawn_command import check_amount
 from fleet_sim.gate.remote import remote_input
@@ -44,7 +45,7 @@ class LoadWorld(Command):
 
 def load_world(sim: Any, command: LoadWorld) -> CommandAck:
     """Carry out the command in the simulation `sim`; raises FleetSimError, and what was there stays then."""
-    with _input_of(sim, command):
+    with _input_of(sim.world, command):
         try_world(sim, command.scenario, command.file)
         sim.clear()
         fill_scenario(sim, with_implied_settings(command.scenario, source=command.file), source=command.file)
@@ -76,17 +77,17 @@ def other_settings(params: SimulationParams, scenario: Mapping[str, Any], source
     )
 
 
-def world_folders(sim: Any) -> list[Path]:
+def world_folders(world: World) -> list[Path]:
     """Return the folders that hold what worlds from other processes may be made of."""
-    return [*model_folders(sim.world.model_paths), *(root / "config" for root in data_roots())]
+    return [*model_folders(world.model_paths), *(root / "config" for root in data_roots())]
 
 
 @contextmanager
-def _input_of(sim: Any, command: LoadWorld) -> Iterator[None]:
+def _input_of(world: World, command: LoadWorld) -> Iterator[None]:
     if not command.remote:
         yield
         return
-    with remote_input(world_folders(sim)):
+    with remote_input(world_folders(world)):
         yield
 
 

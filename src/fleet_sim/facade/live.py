@@ -32,7 +32,7 @@ VIEWS: Registry[ViewOpener] = Registry(
 """What shows simulations live, by name."""
 
 
-def open_view(sim: Any, events: EventBus, settings: ViewParams, kind: str = DEFAULT) -> LiveView:
+def open_view(sim: object, events: EventBus, settings: ViewParams, kind: str = DEFAULT) -> LiveView:
     """Return a new view of `sim`, which ends with it. Raises UnknownNameError, and what the opener raises."""
     view = VIEWS.get(kind)(sim, settings)
     events.on("closed", view.close)

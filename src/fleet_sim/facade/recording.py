@@ -52,7 +52,7 @@ RECORDERS: Registry[RunRecorder] = Registry(
 """Formats of recordings by the ending of their files, without the dot."""
 
 
-def start_recording(sim: Any, path: str | Path, settings: Mapping[str, Any]) -> RunRecording:
+def start_recording(sim: object, path: str | Path, settings: Mapping[str, Any]) -> RunRecording:
     """Begin a recording in the format that the ending of `path` says."""
     ending = Path(path).suffix.removeprefix(".").lower()
     if ending not in RECORDERS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry.pose import Pose
@@ -12,7 +11,7 @@ AXIS_COLORS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def draw_line(
-    sim: Any,
+    sim: object,
     start: Sequence[float],
     end: Sequence[float],
     color: Sequence[float],
@@ -28,7 +27,9 @@ def draw_line(
     raise InvalidValueError(f"drawing: pass sim=, a simulation or an object with addUserDebugLine; got {sim!r}")
 
 
-def draw_cross(sim: Any, position: Sequence[float], size: float, color: Sequence[float], lifetime: float) -> list[int]:
+def draw_cross(
+    sim: object, position: Sequence[float], size: float, color: Sequence[float], lifetime: float
+) -> list[int]:
     """Draw three lines of length `size` that cross at `position`."""
     ids = []
     for axis in range(3):
@@ -39,7 +40,7 @@ def draw_cross(sim: Any, position: Sequence[float], size: float, color: Sequence
     return ids
 
 
-def draw_axes(sim: Any, pose: Pose, length: float, lifetime: float) -> list[int]:
+def draw_axes(sim: object, pose: Pose, length: float, lifetime: float) -> list[int]:
     """Draw the axes of a pose: x red, y green, z blue."""
     ids = []
     for axis, color in enumerate(AXIS_COLORS):

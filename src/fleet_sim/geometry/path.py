@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import overload
 
 from fleet_sim.arrays import as_float
 from fleet_sim.errors import InvalidValueError
@@ -170,7 +170,7 @@ class Path(Attentive):
         point_size: float = 0.05,
         lifetime: float = 0.0,
         *,
-        sim: Any = None,
+        sim: object = None,
     ) -> list[int]:
         """Draw the path and return the ids of the drawn items.
 
@@ -193,7 +193,7 @@ class Path(Attentive):
         point_size: float = 0.05,
         lifetime: float = 0.0,
         *,
-        sim: Any = None,
+        sim: object = None,
     ) -> list[int]:
         """Draw each waypoint as a cross, with its axes in red, green and blue; return the ids of the drawn items."""
         ids = []

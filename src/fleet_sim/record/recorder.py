@@ -174,7 +174,7 @@ class McapRecording:
 class McapRecorder:
     """Recordings in MCAP, with the messages of ROS 2."""
 
-    def start(self, sim: Any, path: Path, settings: Mapping[str, Any]) -> RunRecording:
+    def start(self, sim: MultiRobotSimulationCore, path: Path, settings: Mapping[str, Any]) -> RunRecording:
         """Begin a recording of `sim` in the file `path`."""
         known = RecordParams.__dataclass_fields__
         for name in settings:

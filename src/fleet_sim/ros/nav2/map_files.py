@@ -47,7 +47,7 @@ def problem_with_map(sim: MultiRobotSimulationCore, url: str) -> MapProblem | No
     if own is not None and is_file(file) and os.path.samefile(file, own):
         return None
     try:
-        with remote_input(world_folders(sim)):
+        with remote_input(world_folders(sim.world)):
             check_file(file, "map_url")
             if not is_file(file):
                 return MapProblem(CODES.RESULT_MAP_DOES_NOT_EXIST, f"map_url: there is no file {path[:200]!r}")

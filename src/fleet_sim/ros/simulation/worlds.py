@@ -98,7 +98,7 @@ class WorldServices:
             if Path(path).suffix not in SUFFIXES:
                 raise Refusal(CODES.UNSUPPORTED_FORMAT, f"uri: expected a scenario, {' or '.join(SUFFIXES)}")
             file = resolve_config(path)
-            with remote_input(world_folders(self._bridge.sim)):
+            with remote_input(world_folders(self._bridge.sim.world)):
                 check_file(file, "uri")
             if not is_file(file):
                 raise Refusal(Result.RESULT_NOT_FOUND, f"uri: there is no file {path[:200]!r}")
