@@ -31,7 +31,9 @@ def status(url: str, **headers: str) -> int:
         with urlopen(Request(url, headers=headers)) as answer:
             return int(answer.status)
     except HTTPError as error:
-        return error.code
+        # It is an answer too: from Python 3.14 on, one that nobody closes is warned of.
+        with error:
+            return error.code
 
 
 def speaks(url: str, origin: str | None = None) -> bool:
