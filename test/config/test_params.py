@@ -158,7 +158,7 @@ def test_files(tmp_path: Path) -> None:
     assert params == SimulationParams(timestep=0.01, gravity=(0, 0, -1))
     path.write_text("simulation:\n  timestep: fast\n")
     with pytest.raises(
-        ConfigError, match=r"fleet.yaml: simulation.timestep: must be a number above 0 and at most 3600 \(s\)"
+        ConfigError, match=r"fleet.yaml: simulation.timestep: must be a number at least 1e-09 and at most 3600 \(s\)"
     ):
         SimulationParams.from_config(str(path))
 

@@ -276,10 +276,22 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
         if not equals:
             raise ConfigError(f"--set needs KEY=VALUE, as in simulation.seed=3, got {text!r}")
         set_key(config, key.strip(), parse_value(value))
-    broker_options.add_section(args, config)
     settings = (config.get("simulation") or {}) if section else config
+    _check_kept(options, settings)
+    broker_options.add_section(args, config)
     if args.view and isinstance(settings, Mapping):
         for name, value in watched(settings).items():
             if options[name] is None:
                 set_key(config, section + name, value)
     return config
+
+
+_OPTIONS = {"duration": "--duration", "target_rtf": "--rtf", "seed": "--seed or --seeds", "engine": "--engine"}
+
+
+def _check_kept(options: Mapping[str, Any], settings: Any) -> None:
+    """Raise ConfigError where `--set` has changed what another option says."""
+    for name, value in options.items():
+        if value is not None and not (isinstance(settings, Mapping) and settings.get(name) == value):
+            option = _OPTIONS.get(name, "--gui or --headless")
+            raise ConfigError(f"--set changes simulation.{name}, which {option} gives, too; leave one of them out")

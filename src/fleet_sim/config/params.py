@@ -24,6 +24,8 @@ from fleet_sim.gate.bounds import (
     MOST_ITERATIONS,
     MOST_PIXELS,
     MOST_SUBSTEPS,
+    SHORTEST_STEP,
+    SMALLEST_EXTENT,
 )
 from fleet_sim.paths import beside, is_folder
 from fleet_sim.settings import Checked, UsedSettings, load_mapping, names_of, read, setting
@@ -58,7 +60,9 @@ class SimulationParams(UsedSettings):
     """
 
     # Time
-    timestep: float = setting(1 / 240, above=0, high=LONGEST_STEP, unit="s", doc="Simulated time of one step.")
+    timestep: float = setting(
+        1 / 240, low=SHORTEST_STEP, high=LONGEST_STEP, unit="s", doc="Simulated time of one step."
+    )
     target_rtf: float = setting(1.0, low=0, live=True, doc="Target real-time factor; 0 = as fast as possible.")
     duration: float = setting(0.0, low=0, unit="s", live=True, doc="Simulated time after which a run ends; 0 = never.")
     max_steps_per_frame: int = setting(
@@ -94,7 +98,7 @@ class SimulationParams(UsedSettings):
     )
     world_extent: float = setting(
         EXTENT,
-        above=0,
+        low=SMALLEST_EXTENT,
         high=LARGEST_EXTENT,
         unit="m",
         doc="Maximum distance from the origin along each axis; positions beyond it are rejected.",

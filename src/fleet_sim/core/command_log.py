@@ -18,7 +18,7 @@ from fleet_sim.core.clock import Clock
 from fleet_sim.core.commands import Command
 from fleet_sim.core.inbox import Inbox
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.gate.bounds import LONGEST_STEP
+from fleet_sim.gate.bounds import LONGEST_STEP, SHORTEST_STEP
 from fleet_sim.output import replacing
 
 FORMAT = "fleet_sim commands 1"
@@ -182,8 +182,12 @@ def _mapping(line: str, keys: tuple[str, ...], path: str | Path, number: int) ->
     wrong = ""
     if not isinstance(tick, int) or isinstance(tick, bool) or tick < 0:
         wrong = f"a tick from 0 on, got {brief(tick)}"
-    elif not isinstance(timestep, (int, float)) or isinstance(timestep, bool) or not 0.0 < timestep <= LONGEST_STEP:
-        wrong = f"a timestep above 0 up to {LONGEST_STEP:g} s, got {brief(timestep)}"
+    elif (
+        not isinstance(timestep, (int, float))
+        or isinstance(timestep, bool)
+        or not SHORTEST_STEP <= timestep <= LONGEST_STEP
+    ):
+        wrong = f"a timestep from {SHORTEST_STEP:g} to {LONGEST_STEP:g} s, got {brief(timestep)}"
     elif not isinstance(in_step, bool):
         wrong = f"in_step, true or false, got {brief(in_step)}"
     if wrong:

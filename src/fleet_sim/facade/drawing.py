@@ -16,10 +16,14 @@ from fleet_sim.sensors.render.flat_marks import FlatMarks
 from fleet_sim.sensors.render.gl.renderer import GlRenderer
 from fleet_sim.sensors.render.optics import MAX_SIDE, Intrinsics, optical_orientations
 from fleet_sim.sensors.render.renderer import AUTO, make_renderer
-from fleet_sim.sensors.render.shot import Shot
+from fleet_sim.sensors.render.shot import Lighting, Shot
 
 SMOOTH = 3
 """Pictures are drawn larger by this factor and averaged, as far as the largest picture allows."""
+
+
+QUIET_FLOOR = Lighting(floor=((0.84, 0.86, 0.90), (0.90, 0.91, 0.93)))
+"""The squares of the floor still show distances, but do not drown robots and marks."""
 
 
 class Painter(AbstractContextManager["Painter"]):
@@ -33,7 +37,7 @@ class Painter(AbstractContextManager["Painter"]):
     def __init__(self, mirror: BulletMirror, width: int, height: int, smooth: int = SMOOTH) -> None:
         self._size = width, height
         self._smooth = max(1, min(smooth, MAX_SIDE // width, MAX_SIDE // height))
-        self._renderer = make_renderer(mirror, "tiny" if any(count_own(mirror)) else AUTO)
+        self._renderer = make_renderer(mirror, "tiny" if any(count_own(mirror)) else AUTO, lighting=QUIET_FLOOR)
 
     def draw(self, view: CameraView, marks: FlatMarks | None = None) -> Bytes:
         """Return the present picture, seen as `view` says, with `marks` on the floor where OpenGL draws it."""

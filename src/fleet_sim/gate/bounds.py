@@ -18,8 +18,10 @@ LARGEST_SIZE = 1e6
 """Of a body along an axis, in m."""
 LARGEST_SPEED = 1e9
 """In m/s or rad/s; also the limit of accelerations, in m/s^2 or rad/s^2."""
-LONGEST_STEP = 3600.0
+SHORTEST_STEP, LONGEST_STEP = 1e-9, 3600.0
 """Of simulated time, in s."""
+SMALLEST_EXTENT = 1e-3
+"""Of a world from its origin along an axis, in m."""
 MOST_SUBSTEPS = 10_000
 """Steps of an engine in one step."""
 MOST_ITERATIONS = 10_000

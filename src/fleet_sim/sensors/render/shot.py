@@ -21,7 +21,8 @@ class Lighting:
     """How the rasteriser lights the world. Colors are red, green, blue in [0, 1].
 
     `sun` points to the sun. What faces it gets `sun_color` and the ambient light; what faces away gets the ambient
-    light only, which goes from `ground_color` on undersides to `sky_color` on tops.
+    light only, which goes from `ground_color` on undersides to `sky_color` on tops. `floor` are the colors of the
+    floor's squares.
     """
 
     sun: tuple[float, float, float] = (0.4, -0.6, 1.0)
@@ -29,6 +30,7 @@ class Lighting:
     sky_color: Color = (0.60, 0.61, 0.64)
     ground_color: Color = (0.43, 0.43, 0.45)
     background: Color = (0.87, 0.91, 0.95)
+    floor: tuple[Color, Color] = ((0.64, 0.73, 0.88), (0.94, 0.94, 0.94))
 
 
 CHANNELS = ("rgb", "depth", "ids", "links")

@@ -17,9 +17,6 @@ from fleet_sim.sensors.render.shot import Color, Lighting
 if TYPE_CHECKING:
     import moderngl
 
-_DARK, _BRIGHT = (0.64, 0.73, 0.88), (0.94, 0.94, 0.94)
-"""Colors of the floor's squares."""
-
 
 class Programs:
     """All programs of one context."""
@@ -36,8 +33,9 @@ class Programs:
         shaded = np.array(lighting.sky_color)
         # The floor faces up, so its light is the same everywhere and computed once, not per pixel.
         lit = shaded + self.sun[2] * np.array(lighting.sun_color)
-        self._in_light = {"dark": _under(_DARK, lit), "bright": _under(_BRIGHT, lit)}
-        self._in_shadow = {"dark": _under(_DARK, shaded), "bright": _under(_BRIGHT, shaded)}
+        dark, bright = lighting.floor
+        self._in_light = {"dark": _under(dark, lit), "bright": _under(bright, lit)}
+        self._in_shadow = {"dark": _under(dark, shaded), "bright": _under(bright, shaded)}
         self._constants = {
             "sun": tuple(self.sun),
             "sun_color": lighting.sun_color,
