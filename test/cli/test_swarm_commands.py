@@ -47,6 +47,26 @@ def test_settings_and_seed_can_be_given(world: str, capsys: pytest.CaptureFixtur
     assert pictures[0] == pictures[1] != pictures[2]
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_a_run_without_a_step_leaves_an_empty_table(name: str, world: str) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    assert main(["swarm", world, "--steps", "0", "--metrics", name]) == 0
+    if name.endswith("csv"):
+        assert Path(name).read_text() == "step,time,population\n"
+    else:
+        from pyarrow import parquet
+
+        table = parquet.read_table(name)
+        assert (table.column_names, table.num_rows) == (["step", "time", "population"], 0)
+
+
+def test_a_film_without_a_picture_is_not_said_to_be_written(world: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["swarm", world, "--steps", "3", "--record", "a.gif", "--every", "4"]) == 0
+    assert capsys.readouterr().out.endswith("\nno picture was due for a.gif\n")
+    assert not Path("a.gif").exists()
+
+
 def test_a_shipped_world_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["swarm", "milling.yaml", "--steps", "3"]) == 0

@@ -75,12 +75,13 @@ def execute(args: argparse.Namespace) -> int:
         if steps is None and not args.show and world.config.stop_at is None:
             steps = STEPS
         line = ProgressBar(args.progress, "steps", steps_of(world, steps) or 0)
+        watching = subscribers(args, world, steps, line)
         begin = time.perf_counter()
         simulate.main(
             world,
             show_gui=args.show,
             gui=window_maker() if args.show else None,
-            subscribers=subscribers(args, world, steps, line),
+            subscribers=watching,
             step_size=1 if args.speed is None else args.speed,
             start_paused=args.paused,
             steps=steps,
@@ -91,8 +92,13 @@ def execute(args: argparse.Namespace) -> int:
             save_picture(world, args.picture)
     for path in (args.record, args.metrics, args.plot, args.picture):
         if path:
-            print(f"wrote {path}")
+            print(f"wrote {path}" if path != args.record or _recorded(watching) else f"no picture was due for {path}")
     return 0
+
+
+def _recorded(watching: list[Any]) -> bool:
+    """Whether a recorder has taken a picture: without one it writes no file."""
+    return any(getattr(subscriber, "taken", 0) for subscriber in watching)
 
 
 def check_options(args: argparse.Namespace) -> None:

@@ -25,7 +25,8 @@ COLORS = 64
 class Recorder(Configured, Subscriber):
     """Draws every `every_ith_frame`th step; after `duration` steps (None: never) it stops and closes its file.
 
-    Raises MissingDependencyError where Pillow is not installed.
+    `taken` counts the pictures; without one there is no file. Raises MissingDependencyError where Pillow is
+    not installed.
     """
 
     # Settings of every recorder, declared by each with defaults of its own.
@@ -40,6 +41,7 @@ class Recorder(Configured, Subscriber):
         require_pillow()
         super().__post_init__()
         self.closed = False
+        self.taken = 0
         # Now, not at the end: a folder that is missing would be noticed after the whole run.
         check_target(self.path)
 
@@ -55,6 +57,7 @@ class Recorder(Configured, Subscriber):
             self.close()
             return
         self.add(picture(world, self.width).rgb)
+        self.taken += 1
 
     def add(self, rgb: Bytes) -> None:
         """Take one picture (H, W, 3)."""

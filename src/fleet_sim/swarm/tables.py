@@ -16,6 +16,8 @@ from fleet_sim.swarm.swarm_world import Subscriber, SwarmWorld
 
 BATCH = 1000
 """Lines that are written at once."""
+ALWAYS = {"step": "int64", "time": "float64", "population": "int64"}
+"""The columns of every table, and their types in Parquet; a run without a line leaves a table of these."""
 
 
 @documented
@@ -48,12 +50,12 @@ class MetricTable(Configured, Subscriber):
             return
         # The columns are those of the first line: neither format can add one later.
         if not self._names:
-            self._names = ["step", "time", "population", *(metric.name for metric in world.metrics)]
+            self._names = [*ALWAYS, *(metric.name for metric in world.metrics)]
             with uninterrupted(), refusals(self.path):
                 self._sink.begin(self._names)
         # A metric that was removed has no value from then on; one that came later has no column.
         values = {metric.name: metric.value for metric in world.metrics}
-        known = [values.get(name, float("nan")) for name in self._names[3:]]
+        known = [values.get(name, float("nan")) for name in self._names[len(ALWAYS) :]]
         self._lines.append([world.steps, world.time, len(world.population), *known])
         if len(self._lines) >= BATCH:
             self._flush()
@@ -71,6 +73,8 @@ class MetricTable(Configured, Subscriber):
             self.closed = True
             # The sink has written beside `path` all along; here that file takes its place.
             with replacing(self.path):
+                if not self._names:
+                    self._sink.begin(list(ALWAYS))
                 self._flush()
                 self._sink.close()
 
@@ -89,7 +93,6 @@ class _CsvSink:
         csv.writer(self._open()).writerows(lines)
 
     def close(self) -> None:
-        # A run without a line leaves an empty table.
         self._open().close()
 
     def _open(self) -> TextIO:
@@ -120,8 +123,10 @@ class _ParquetSink:
         self._writer.write_table(table)
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        if self._writer is None:
+            empty = self._arrow.schema([(name, getattr(self._arrow, kind)()) for name, kind in ALWAYS.items()])
+            self._writer = self._arrow.parquet.ParquetWriter(part_of(self._path), empty)
+        self._writer.close()
 
 
 def _sink_for(path: Path) -> _CsvSink | _ParquetSink:
