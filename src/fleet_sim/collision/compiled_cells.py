@@ -16,7 +16,8 @@ from fleet_sim.kernels import compiled_step, inlined
 
 # The part of a cell that a box may take: what is smaller ends in the next cell at the most, however it is rounded.
 _MOST_OF_A_CELL = 0.999
-_CELLS_PER_BOX = 4
+# More cells compare fewer boxes, as long as the caches hold them.
+_CELLS_PER_BOX, _CELLS_PER_BOX_OF_MANY, _MANY = 8, 4, 50_000
 _MIN_CELLS = 4096
 # Cells may become so many times larger to fit into the table.
 _MOST_GROWTH = 8.0
@@ -49,7 +50,8 @@ class CellTable(NamedTuple):
 
 def cell_table(boxes: int) -> CellTable:
     # 32 bits are enough, and half the memory to go through. Two more than boxes are read, and not used.
-    sizes = (_CELLS_PER_BOX * boxes + _MIN_CELLS + 3, boxes, boxes + 2, boxes + 2)
+    per_box = _CELLS_PER_BOX if boxes < _MANY else _CELLS_PER_BOX_OF_MANY
+    sizes = (per_box * boxes + _MIN_CELLS + 3, boxes, boxes + 2, boxes + 2)
     begins, unsorted, cells, rows = (np.empty(size, np.int32) for size in sizes)
     corners, frame, shape = np.empty((boxes + 2, 2)), np.zeros(4), np.zeros(3, np.int64)
     return CellTable(begins, unsorted, cells, corners, rows, frame, shape)  # type: ignore[arg-type]
