@@ -105,7 +105,7 @@ def test_actions(load: Load) -> None:
         ({"objects": [{"name": "a", "shape": {"shape_type": "box", "radius": -1}}]}, r"objects\[0\].shape.radius", "0"),
         ({"objects": [{"name": "a", "mass": -1}]}, r"objects\[0\].mass", "0"),
         ({"objects": [{"name": "a", "collision_mode": "solid"}]}, r"objects\[0\].collision_mode", "static"),
-        ({"simulation": {"timestep": -1}}, "simulation.timestep", "above 0"),
+        ({"simulation": {"timestep": -1}}, "simulation.timestep", "at least 1e-09"),
         ({"simulation": {"timestap": 0.1}}, "simulation.timestap", "Did you mean 'timestep'"),
     ],
 )

@@ -206,11 +206,13 @@ class BadBroker:
         with contextlib.suppress(OSError):
             while True:
                 one = self._listener.accept()[0]
-                one.recv(1000)
-                one.sendall(CONNACK + BROKEN[self.taken % len(BROKEN)])
-                # After what it was sent the vehicle finds the end, and comes back.
-                one.shutdown(socket.SHUT_WR)
                 self._open.append(one)
+                # A vehicle may be gone before it is answered.
+                with contextlib.suppress(ConnectionError):
+                    one.recv(1000)
+                    one.sendall(CONNACK + BROKEN[self.taken % len(BROKEN)])
+                    # After what it was sent the vehicle finds the end, and comes back.
+                    one.shutdown(socket.SHUT_WR)
                 self.taken += 1
 
     def close(self) -> None:

@@ -20,10 +20,10 @@ _LEAST_STRIDE = 1e-5
 # farther.
 _MOST_STRIDES = 1000
 
-A = TypeVar("A", bound="Approach")
+A = TypeVar("A", bound="MovingPairs")
 
 
-class Approach(Protocol):
+class MovingPairs(Protocol):
     """Pairs of bodies whose distances at any time can be measured."""
 
     def take(self: A, places: Rows) -> A:
@@ -34,7 +34,7 @@ class Approach(Protocol):
 
 
 def advanced(
-    pairs: Approach, travels: Floats, gap: Floats, limits: Floats, sizes: Floats, ends: Floats, reach: float
+    pairs: MovingPairs, travels: Floats, gap: Floats, limits: Floats, sizes: Floats, ends: Floats, reach: float
 ) -> Floats:
     """Return the last times (K,) before pairs are nearer than their `limits`, 1 where they are not until `ends`.
 
@@ -66,7 +66,7 @@ def advanced(
     return times
 
 
-def halved(pairs: Approach, safe: Floats, ahead: Floats, travels: Floats, limits: Floats, reach: float) -> Floats:
+def halved(pairs: MovingPairs, safe: Floats, ahead: Floats, travels: Floats, limits: Floats, reach: float) -> Floats:
     """Return times (K,) of contact between `safe`, which are clear, and `ahead`, which are too near, by bisection."""
     safe, ahead = safe.copy(), ahead.copy()
     live = np.arange(len(safe))

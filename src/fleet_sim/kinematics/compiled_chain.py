@@ -38,7 +38,7 @@ class Chain(NamedTuple):
     upper: Floats
 
 
-class Scratch(NamedTuple):
+class ChainScratch(NamedTuple):
     """Work arrays for one robot: frames (B, 3, 4), a position, errors, axes, turns, a Jacobian and products."""
 
     frames: Floats
@@ -53,10 +53,10 @@ class Scratch(NamedTuple):
 
 
 @compiled
-def scratch_for(chain: Chain, rows: int) -> Scratch:
+def scratch_for(chain: Chain, rows: int) -> ChainScratch:
     """Return work arrays for errors of `rows` components: 3 without, 6 with turns."""
     bodies, free = len(chain.still), len(chain.free)
-    return Scratch(
+    return ChainScratch(
         np.empty((bodies, 3, 4)),
         np.empty((3, 4)),
         np.empty(3),
@@ -70,7 +70,7 @@ def scratch_for(chain: Chain, rows: int) -> Scratch:
 
 
 @compiled
-def place_bodies(chain: Chain, q: Floats, work: Scratch) -> None:
+def place_bodies(chain: Chain, q: Floats, work: ChainScratch) -> None:
     """Compute the frames of all bodies, and the position of the end, for joint values `q` (B,)."""
     frames, step, position = work.frames, work.step, work.position
     for body in range(len(q)):
@@ -100,7 +100,7 @@ def place_bodies(chain: Chain, q: Floats, work: Scratch) -> None:
 
 
 @compiled
-def turn_end(chain: Chain, wanted: Floats, work: Scratch) -> float:
+def turn_end(chain: Chain, wanted: Floats, work: ChainScratch) -> float:
     """Write the rotation vector that turns the end to axes `wanted` (3, 3) into `errors` 3 to 5; return its norm."""
     last, axes, turn, out = work.frames[len(work.frames) - 1], work.axes, work.turned, work.errors
     for row in range(3):
@@ -141,7 +141,7 @@ def half_turn(turn: Floats, out: Floats) -> None:
 
 
 @compiled
-def find_jacobian(chain: Chain, weight: float, work: Scratch) -> None:
+def find_jacobian(chain: Chain, weight: float, work: ChainScratch) -> None:
     """Compute the Jacobian of the end for the frames at hand; rows of turns, if there are any, times `weight`."""
     out, position = work.jacobian, work.position
     for joint in range(len(chain.free)):

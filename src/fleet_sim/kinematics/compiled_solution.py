@@ -10,7 +10,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.kernels import compiled
 from fleet_sim.kinematics.compiled_chain import (
     Chain,
-    Scratch,
+    ChainScratch,
     find_jacobian,
     multiply_transposed,
     place_bodies,
@@ -25,7 +25,7 @@ from fleet_sim.kinematics.null_space import PATIENCE, SETTLED, STRIDE
 
 
 @compiled
-def measure(chain: Chain, q: Floats, target: Floats, axes: Floats, work: Scratch) -> tuple[float, float]:
+def measure(chain: Chain, q: Floats, target: Floats, axes: Floats, work: ChainScratch) -> tuple[float, float]:
     """Compute frames and weighted errors for `q` (B,); return the errors of position and orientation in m and rad."""
     place_bodies(chain, q, work)
     errors, size = work.errors, 0.0
@@ -52,7 +52,7 @@ def move(chain: Chain, q: Floats, change: Floats, stride: float) -> float:
 
 
 @compiled
-def drop_stuck(chain: Chain, q: Floats, change: Floats, work: Scratch) -> bool:
+def drop_stuck(chain: Chain, q: Floats, change: Floats, work: ChainScratch) -> bool:
     """Take joints that would leave their limits out of the Jacobian, and note them; return whether there are any."""
     found = False
     for joint in range(len(change)):
@@ -115,7 +115,7 @@ def distance_to(chain: Chain, q: Floats, goal: Floats, gain: Floats) -> float:
 
 
 @compiled
-def project(pull: Floats, change: Floats, work: Scratch) -> None:
+def project(pull: Floats, change: Floats, work: ChainScratch) -> None:
     """Write J^+ errors + (I - J^+ J) `pull` (F,) into `change` (F,), with J^+ the damped inverse."""
     left = work.errors.copy()
     for joint in range(len(pull)):
