@@ -27,7 +27,7 @@ PUBLISHERS = 4
 MESSAGES = 20_000
 """Of each publisher, in an ordinary test."""
 
-TOPICS = 30
+TOPICS = 32
 """That the node reads."""
 
 LONGEST_LOG = 100_000

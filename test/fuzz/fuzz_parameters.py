@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,16 @@ def parameters_target() -> Target:
     seeds = ["\n".join(["arguments", one]).encode() for one in ARGUMENTS]
     seeds += [f"file\n{FILE}".encode(), "\n".join(["arguments", *ARGUMENTS[:5]]).encode()]
     seeds += ["\n".join(["set", *SET]).encode(), *(f"set\n{one}".encode() for one in SET)]
+    # The node ends with its target: it would be met by every node of the tests that follow.
+    weakref.finalize(feed, _end, node)
     return Target(feed, seeds, WORDS.split(), allowed, seconds=20.0)
+
+
+def _end(node: FleetSimNode) -> None:
+    import rclpy
+
+    node.destroy_node()
+    rclpy.try_shutdown()
 
 
 def _start(arguments: list[str]) -> None:
