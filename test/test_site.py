@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import system_packages
-from chromium import Browser
+from chromium import Browser, installed_browser
 
 ROOT = Path(__file__).parents[1]
 SHIM = "javascripts/iframe-worker.js"
@@ -28,12 +27,8 @@ SEARCH = """
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    system_packages.need_commands("chromium")
-    program = shutil.which("chromium")
-    assert program is not None
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
+    with installed_browser(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 def test_workers_run_on_pages_opened_as_files(browser: Browser, tmp_path: Path) -> None:

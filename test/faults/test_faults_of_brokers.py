@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
 from master_control import MasterControl, line
 from mqtt_broker import TestBroker
+from vehicle_fleet import vehicle_fleet
 
 pytestmark = pytest.mark.slow
 
@@ -21,18 +21,9 @@ def broker() -> Iterator[TestBroker]:
     broker.stop()
 
 
-@contextmanager
-def fleet(broker: TestBroker) -> Iterator[subprocess.Popen[str]]:
+def fleet(broker: TestBroker) -> AbstractContextManager[subprocess.Popen[str]]:
     """A fleet of eight vehicles that runs until it is killed."""
-    command = [sys.executable, "-m", "fleet_sim.cli.main", "run", "sites/vda5050.yaml", "--headless"]
-    command += ["--vda5050", f"mqtt://127.0.0.1:{broker.port}", "--rtf", "8", "--duration", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        yield process
-    finally:
-        process.kill()
-        # Reads what is left and closes the pipe.
-        print(process.communicate()[0])
+    return vehicle_fleet(broker, "sites/vda5050.yaml", 8)
 
 
 def start_to_drive(master: MasterControl, name: str) -> None:

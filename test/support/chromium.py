@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import re
+import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
 
+import system_packages
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
@@ -219,6 +222,19 @@ class Page:
         if path is not None:
             path.write_bytes(png)
         return png
+
+
+@contextmanager
+def installed_browser(profile: Path) -> Iterator[Browser]:
+    """Run the browser of this machine; the test is skipped where there is none."""
+    system_packages.need_commands("chromium")
+    program = shutil.which("chromium")
+    assert program is not None
+    browser = Browser(program, profile)
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:

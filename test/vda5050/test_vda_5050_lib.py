@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mqtt_broker import TestBroker
+from vehicle_fleet import vehicle_fleet
 
 NODE = shutil.which("node")
 SCENARIO = """
@@ -106,14 +106,10 @@ def broker(tmp_path: Path) -> Iterator[TestBroker]:
     broker = TestBroker()
     scenario = tmp_path / "vehicles.yaml"
     scenario.write_text(SCENARIO)
-    command = [sys.executable, "-m", "fleet_sim.cli.main", "run", str(scenario), "--headless", "--rtf", "4"]
-    command += ["--vda5050", f"mqtt://127.0.0.1:{broker.port}", "--duration", "0"]
-    fleet = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        yield broker
+        with vehicle_fleet(broker, str(scenario), 4):
+            yield broker
     finally:
-        fleet.kill()
-        print(fleet.communicate()[0])
         broker.stop()
 
 
