@@ -16,7 +16,12 @@ if (location.protocol === "file:") {
     // Give the frame what a worker has, then load the script, then pass on what was sent meanwhile.
     start(scope, url) {
       scope.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
-      scope.importScripts = (...urls) => urls.reduce((before, next) => before.then(() => load(scope, next)), Promise.resolve());
+      // One script after the other, whoever asks: answers to messages keep their order, as in a worker.
+      let loaded = Promise.resolve();
+      scope.importScripts = (...urls) => {
+        const all = () => urls.reduce((before, next) => before.then(() => load(scope, next)), Promise.resolve());
+        return (loaded = loaded.catch(() => {}).then(all));
+      };
       load(scope, url).then(
         () => {
           this.scope = scope;
