@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from .library import LOG_WARNING, RETCODE_PRECONDITION_NOT_MET, check, lib
+from .network import own_address
 
 # As many processes of one domain as the port mapping leaves room for can find each other by unicast.
 _MAX_PARTICIPANT_INDEX = 119
@@ -59,7 +60,7 @@ def configuration() -> str:
     index += "</MaxAutoParticipantIndex>"
     uri = os.environ.get("CYCLONEDDS_URI", "")
     general = ""
-    address = _own_address() if reach in ("SUBNET", "LOCALHOST") else ""
+    address = own_address() if reach in ("SUBNET", "LOCALHOST") else ""
     # Interfaces that the user names would be added to ours.
     if address and not _names("NetworkInterface"):
         general += (
@@ -92,15 +93,6 @@ def _static_peers(reach: str) -> list[str]:
 
 def _localhost_only() -> bool:
     return os.environ.get("ROS_LOCALHOST_ONLY") == "1"
-
-
-def _own_address() -> str:
-    """This machine's address on its network; empty where loopback is all it has."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-        probe.connect(("239.255.0.1", 7400))  # only chooses a route; nothing is sent
-        address = str(probe.getsockname()[0])
-        return "" if address.startswith("127.") else address
-    return ""
 
 
 def _names(word: str) -> bool:
