@@ -10,10 +10,14 @@ from depot import MAP, ROBOT
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from node_program import Client, running
 from pod_floor import scenario as floor_with_pods
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_srvs.srv import Trigger
 
 from fleet_sim.orders.ros import order_from_msg
 from fleet_sim_msgs.msg import CommandResult, Order, OrderStatus
 from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
+
+ORDERS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def scenario(folder: Path, **robot: object) -> Path:
@@ -66,6 +70,7 @@ def test_orders_of_another_process(tmp_path: Path) -> None:
         assert "there is an order 'first' already" in submit(client, good).reasons[0]
         assert "expected at most 1000" in submit(client, *[Order(stops=["shelf_a", "dock"])] * 1001).error
 
+        client.until(lambda: any(one.id == "late" for one in heard), "news of the order that waits")
         client.until(lambda: any(one.state == OrderStatus.DONE for one in heard), "the order to be done")
         assert [one.state for one in heard if one.id == "first"][-1] == OrderStatus.DONE
         done = heard[-1]
@@ -83,6 +88,31 @@ def test_orders_of_another_process(tmp_path: Path) -> None:
         assert "an order that is done cannot cancel" in result.reasons[0]
         (late,) = status(client, "late").orders
         assert (late.state, late.reason) == (OrderStatus.CANCELLED, "not wanted")
+
+
+def test_who_subscribes_late_hears_of_all_open_orders(tmp_path: Path) -> None:
+    with running(tmp_path / "node.log", "-p", f"config:={scenario(tmp_path)}") as (_, client):
+        client.patience = 60.0
+        # More than are published in one step.
+        names = [f"late_{number}" for number in range(450)]
+        submit(client, *(Order(id=name, stops=["shelf_b", "gate"], release=1e6) for name in names))
+        client.call(CancelOrders, "/fleet/orders/cancel", CancelOrders.Request(ids=["late_7"]))
+        waiting = set(names) - {"late_7"}
+        for name in ("first_reader", "second_reader"):
+            reader = Client(name, client.patience)
+            heard = reader.listen(OrderStatus, "/fleet/orders", ORDERS)
+            reader.until(lambda heard=heard: len(heard) >= len(waiting), "news of all orders that wait")
+            assert {one.id for one in heard} == waiting
+            assert {one.state for one in heard} == {OrderStatus.WAITING}
+            reader.close()
+        heard = client.listen(OrderStatus, "/fleet/orders", ORDERS)
+        client.until(lambda: {one.id for one in heard} == waiting, "news of all orders that wait")
+        submit(client, Order(id="new", stops=["shelf_b", "gate"], release=1e6))
+        client.until(lambda: heard[-1].id == "new", "news of a new order")
+        # After a reset there are no orders; the next ones are news again.
+        client.call(Trigger, "/sim/reset")
+        submit(client, Order(id="again", stops=["shelf_b", "gate"], release=1e6))
+        client.until(lambda: heard[-1].id == "again", "news of an order after a reset")
 
 
 def test_a_robot_without_energy_is_a_warning(tmp_path: Path) -> None:

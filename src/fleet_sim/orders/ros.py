@@ -1,4 +1,4 @@
-"""/fleet/orders: orders are submitted, cancelled and asked for by services; a topic has every change."""
+"""/fleet/orders: orders are submitted, cancelled and asked for by services; a topic has new ones and every change."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.orders.commands import CancelOrders as CancelCommand
 from fleet_sim.orders.commands import SubmitOrders as SubmitCommand
 from fleet_sim.orders.desk import OrderDesk
+from fleet_sim.orders.news import OrderNews
 from fleet_sim.orders.order import OrderStatus as Status
 from fleet_sim.orders.states import RobotState
 from fleet_sim.ros import qos
@@ -22,6 +23,8 @@ from fleet_sim_msgs.srv import CancelOrders, GetOrders, SubmitOrders
 
 MOST = 1000
 """Orders in one request, and in one response."""
+MOST_TOLD = 200
+"""Messages in one step; further ones are for the next: a reader has time to fetch them, and the step is not held up."""
 MOST_NAMED = 20
 """Robots without energy that are named."""
 _OUT = RobotState.OUT.code
@@ -66,32 +69,34 @@ class OrdersInterface(Interface):
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)
-        self._changed: dict[str, None] = {}
         self._desk: OrderDesk | None = None
+        self._news: OrderNews | None = None
+        self._listeners = 0
         if "orders" not in bridge.sim.features.used:
             return
         self._desk = bridge.sim.features.use("orders")
-        self._publisher = bridge.robots.create_publisher(OrderStatus, "fleet/orders", qos.FLEET_COMMAND)
-        bridge.sim.events.on("order_changed", self._note)
+        self._news = OrderNews(self._desk, bridge.sim.events)
+        self._publisher = bridge.robots.create_publisher(OrderStatus, "fleet/orders", qos.ORDERS)
         bridge.serve(SubmitOrders, "fleet/orders/submit", self._submit)
         bridge.serve(CancelOrders, "fleet/orders/cancel", self._cancel)
         bridge.serve(GetOrders, "fleet/orders/status", self._status)
 
-    def _note(self, order: str, **_: Any) -> None:
-        self._changed[order] = None
-
     def publish(self, now: int) -> None:
-        """Publish what became of the orders that changed since the last call."""
-        if not self._changed or self._desk is None:
+        """Publish new orders and those that changed; when somebody has subscribed, all that have not ended."""
+        if self._news is None:
             return
-        changed, self._changed = self._changed, {}
-        if self._publisher.get_subscription_count():
-            for name in changed:
-                self._publisher.publish(status_to_msg(self._desk.orders.status(name), now))
+        before, self._listeners = self._listeners, self._publisher.get_subscription_count()
+        if self._listeners > before:
+            self._news.begin_anew()
+        # Without listeners it collects what changed, each order once; the next listener is told anew.
+        if self._listeners:
+            for status in self._news.take(MOST_TOLD):
+                self._publisher.publish(status_to_msg(status, now))
 
     def on_reset(self) -> None:
-        """Forget changes of orders that may no longer be."""
-        self._changed.clear()
+        """Forget changes of orders that may no longer be, and tell of those that there are."""
+        if self._news is not None:
+            self._news.begin_anew()
 
     async def _submit(self, request: Any, response: Any) -> Any:
         entries = request.orders

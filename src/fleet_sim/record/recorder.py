@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,8 @@ from fleet_sim.core.stamps import RosTime
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.facade.recording import RunRecording
 from fleet_sim.facade.state_files import package_version
+from fleet_sim.orders.news import OrderNews
+from fleet_sim.orders.order import OrderStatus
 from fleet_sim.record.message_types import check_installed
 from fleet_sim.record.parcels import AttachedFile, Description
 from fleet_sim.record.sensing import RecordedSensors, kinds_of
@@ -40,7 +43,7 @@ class McapRecording:
         self._writer = WriterProcess(path, params)
         self._describe()
         self._time = RosTime(sim.clock)
-        self._orders: dict[str, None] = {}
+        self._orders: OrderNews | None = None
         self._last_tick = -1
         # Not the checkpointed schedule of a callback: what is recorded must not depend on what is restored.
         self._schedule = sim.clock.schedule(params.rate)
@@ -99,8 +102,7 @@ class McapRecording:
             self._sensors = RecordedSensors(sim, self._kinds, frames, self._writer.give)
         sim.pipeline.add(System(self._system, Phase.OBSERVE, self._run))
         for event in _RUNS_BACK:
-            sim.events.on(event, self._time.on_reset)
-        sim.events.on("order_changed", self._note_order)
+            sim.events.on(event, self._on_reset)
         sim.events.on("closed", self._on_closed)
 
     def _end(self) -> None:
@@ -110,8 +112,9 @@ class McapRecording:
         if self._sensors is not None:
             self._sensors.end()
         for event in _RUNS_BACK:
-            sim.events.off(event, self._time.on_reset)
-        sim.events.off("order_changed", self._note_order)
+            sim.events.off(event, self._on_reset)
+        if self._orders is not None:
+            self._orders.close()
         sim.events.off("closed", self._on_closed)
 
     def _on_closed(self) -> None:
@@ -119,8 +122,10 @@ class McapRecording:
         with contextlib.suppress(FleetSimError):
             self.close()
 
-    def _note_order(self, order: str, **_: Any) -> None:
-        self._orders[order] = None
+    def _on_reset(self) -> None:
+        self._time.on_reset()
+        if self._orders is not None:
+            self._orders.begin_anew()
 
     def _run(self, dt: float) -> None:
         if self._sensors is not None and not self._closed:
@@ -137,12 +142,11 @@ class McapRecording:
         self._last_tick = tick
         self._writer.put(now, self._sim.snapshots, self._changed_orders())
 
-    def _changed_orders(self) -> tuple[Any, ...]:
-        if not self._orders:
-            return ()
-        names, self._orders = list(self._orders), {}
-        orders = self._sim.features.use("orders").orders
-        return tuple(orders.status(name) for name in names)
+    def _changed_orders(self) -> tuple[OrderStatus, ...]:
+        features = self._sim.features
+        if self._orders is None and "orders" in features.used:
+            self._orders = OrderNews(features.use("orders"), self._sim.events)
+        return () if self._orders is None else self._orders.take(sys.maxsize)
 
     # ---- about the run -----------------------------------------------------------------------------------------------
 

@@ -22,6 +22,9 @@ STATIC_TF = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """Latched: late joiners get the last message at once."""
 
+ORDERS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""Orders: late joiners get what was told last, a thousand may be new at once, and none may be lost."""
+
 SENSOR = qos_profile_sensor_data
 """Sensor readings: best effort, as usual, because a newer reading replaces an old one."""
 
