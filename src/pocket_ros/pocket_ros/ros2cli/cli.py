@@ -33,7 +33,7 @@ NOT_COVERED = (
     "security",
     "test",
 )
-NOT_COVERED_VERBS = {"bag": ("burst", "convert", "list", "reindex")}
+NOT_COVERED_VERBS = {"bag": ("burst", "list")}
 
 
 def completion_is_asked() -> bool:

@@ -75,7 +75,7 @@ def test_output(words: str, expected: str, robot: Any, ros2: Any) -> None:
         ("param get /nobody rate --timeout 0.1", "Node not found"),
         ("param get /fleet/robot nothing", "Parameter not set"),
         ("param load /fleet/robot /no/such/file.yaml", "No such file"),
-        ("bag convert -i x -o y", "'ros2 bag convert' is not covered by pocket_ros"),
+        ("bag burst x", "'ros2 bag burst' is not covered by pocket_ros"),
         ("interface show no_pkg/msg/Name", "Unknown package 'no_pkg'"),
         ("interface show std_msgs/msg/Strin", "Could not find the interface 'std_msgs/msg/Strin.idl'"),
         ("interface show std_msgs/msg/Strin", "did you mean 'std_msgs/msg/String'"),

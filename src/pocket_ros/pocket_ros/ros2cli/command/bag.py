@@ -1,4 +1,4 @@
-"""`ros2 bag`: recordings in MCAP, or in SQLite; `bag_record`, `bag_info` and `bag_play` hold the verbs."""
+"""`ros2 bag`: recordings in MCAP, or in SQLite; each verb has a module of its own, such as `bag_record`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..verbs import add_verbs
 
 # The only user of rosbags, which is an extra: whoever runs nodes needs none of it.
 try:
-    from . import bag_info, bag_play, bag_record
+    from . import bag_convert, bag_info, bag_play, bag_record, bag_reindex
 except ModuleNotFoundError as error:
     if error.name is None or error.name.partition(".")[0] != "rosbags":
         raise
@@ -20,6 +20,8 @@ except ModuleNotFoundError as error:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verbs of `ros2 bag`."""
     verbs = add_verbs(parser)
+    bag_convert.add_convert(verbs)
     bag_info.add_info(verbs)
     bag_play.add_play(verbs)
     bag_record.add_record(verbs)
+    bag_reindex.add_reindex(verbs)

@@ -13,13 +13,14 @@ from typing import Any
 from rosbags.rosbag2 import StoragePlugin, Writer
 
 from ... import rclpy
-from ...interfaces import catalog, hashing
+from ...interfaces import hashing
 from ...interfaces.catalog import UnknownInterfaceError
 from ...rclpy.executors import ExternalShutdownException
 from ...rclpy.node import Node
 from ...rclpy.qos import QoSProfile
 from ..bag_qos import qos_to_bag
 from ..interface_types import interface_class
+from ..message_definitions import full_definition
 from ..node import cli_node, is_hidden
 from ..qos_arguments import profile_for_publishers
 from ..subscribing import absolute_name
@@ -103,29 +104,6 @@ class Recorder:
         self._node.create_subscription(message_class, topic, write, profile, raw=True)
         self._subscribed.add(topic)
         self._node.get_logger().info(f"Subscribed to topic '{topic}'")
-
-
-def full_definition(type_name: str) -> str:
-    """A message's definition followed by those of all it holds, as MCAP keeps them.
-
-    Raises UnknownInterfaceError.
-    """
-    parts: dict[str, str] = {}
-
-    def collect(name: str) -> None:
-        if name in parts:
-            return
-        found = catalog.message(name)
-        parts[name] = catalog.render(found)
-        for field in found.fields:
-            if not field.type.is_primitive:
-                collect(field.type.base)
-
-    collect(type_name)
-    first, *rest = parts.items()
-    separator = "=" * 80
-    nested = [f"\n{separator}\nMSG: {name.replace('/msg/', '/')}\n{text}" for name, text in rest]
-    return first[1] + "".join(nested)
 
 
 def _record(args: argparse.Namespace) -> str | int:
