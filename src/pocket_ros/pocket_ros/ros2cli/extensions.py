@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import sys
 from typing import Any
 
 from ..module_places import offer_modules
@@ -27,9 +29,61 @@ class VerbExtension:
         raise NotImplementedError("a verb defines main(args=...)")
 
 
+OWN_VERBS = {
+    "action": ("info", "list", "send_goal", "type"),
+    "component": ("list", "load", "standalone", "types", "unload"),
+    "interface": ("list", "package", "packages", "proto", "show"),
+    "lifecycle": ("get", "list", "nodes", "set"),
+    "multicast": ("receive", "send"),
+    "node": ("info", "list"),
+    "param": ("delete", "describe", "dump", "get", "list", "load", "set"),
+    "pkg": ("create", "executables", "list", "prefix", "xml"),
+    "service": ("call", "echo", "find", "info", "list", "type"),
+    "topic": ("bw", "delay", "echo", "find", "hz", "info", "list", "pub", "type"),
+}
+"""Command to the verbs that have a class of their own upstream, such as `ros2topic.verb.info.InfoVerb`."""
+
+
+class OwnVerb(VerbExtension):
+    """A verb of `ros2` itself, for programs that build on it: its arguments, and what it does."""
+
+    COMMAND = ""
+
+    def _parsers(self) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+        """The parser of the command, and that of the verb."""
+        command = argparse.ArgumentParser(add_help=False)
+        importlib.import_module(f".command.{self.COMMAND}", __package__).add_arguments(command)
+        (verbs,) = (action for action in command._actions if isinstance(action, argparse._SubParsersAction))
+        return command, verbs.choices[self.NAME]
+
+    def add_arguments(self, parser: argparse.ArgumentParser, cli_name: str) -> None:
+        """Add what the verb takes."""
+        _, own = self._parsers()
+        own._actions = [action for action in own._actions if not isinstance(action, argparse._HelpAction)]
+        parser._add_container_actions(own)  # type: ignore[attr-defined]
+
+    def main(self, *, args: argparse.Namespace) -> Any:
+        """Run the verb; what `args` leaves out has its default."""
+        command, own = self._parsers()
+        known = {action.dest: action.default for action in [*command._actions, *own._actions]}
+        known = {name: value for name, value in known.items() if value is not argparse.SUPPRESS}
+        return own.get_default("main")(argparse.Namespace(**known | vars(args)))
+
+
+def _own_verb(command: str, verb: str, module: str) -> type[OwnVerb]:
+    name = "".join(part.capitalize() for part in verb.split("_")) + "Verb"
+    content = {"__doc__": f"`ros2 {command} {verb}`.", "__module__": module, "NAME": verb, "COMMAND": command}
+    return type(name, (OwnVerb,), content)
+
+
 def offer_verb_module(package: str) -> None:
-    """Let `VerbExtension` be imported from `<package>.verb`, as extensions do."""
+    """Let `VerbExtension` be imported from `<package>.verb`, as extensions do, and its own verbs below."""
     offer_modules(package, {"verb": {"VerbExtension": VerbExtension}})
+    module = f"{package}.verb"
+    sys.modules[module].__path__ = []
+    command = package.rpartition(".ros2")[2]
+    classes = [_own_verb(command, verb, f"{module}.{verb}") for verb in OWN_VERBS.get(command, ())]
+    offer_modules(module, {str(found.NAME): {found.__name__: found} for found in classes})
 
 
 def find_command(name: str) -> Any | None:
