@@ -32,6 +32,18 @@ def test_depth_is_in_metres_and_leads_back_to_the_floor(scene: BinScene) -> None
     scene.sim.remove_sensor(camera.sensor)
 
 
+def test_colors_alone_are_those_beside_the_depth_and_leave_the_last_reading(scene: BinScene) -> None:
+    camera = Camera(scene.config.camera, scene.sim)
+    first = camera.sensor.latest
+    colors = camera.get_image()
+    assert camera.sensor.latest is first
+    both, depth = camera.get_image(get_depth_data=True)
+    np.testing.assert_array_equal(colors, both)
+    camera.get_image()
+    np.testing.assert_array_equal(camera.sensor.latest.depth, depth)
+    scene.sim.remove_sensor(camera.sensor)
+
+
 @pytest.mark.parametrize("target", [(1.0, 0.0, 0.0), (0.0, -1.0, -1.0), (-1.0, 0.2, 0.5)])
 def test_looking_at_a_point_puts_it_in_the_middle(target: tuple[float, float, float]) -> None:
     turn = look_at(np.zeros(3), np.array(target), np.array([0.0, 0.0, 1.0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from typing import Any
@@ -155,6 +156,7 @@ class Camera(Attentive):
         """Return colors (H, W, 3), and with `get_depth_data` also depth (H, W) in m.
 
         With the setting `scale_depth_data` depth is a grey picture instead: 0 at the near plane, 255 at the far one.
+        Without depth only the colors are rendered, and `sensor.latest` stays what it was.
         """
         if sim_mode is not None:
             _checked_mode(sim_mode)
@@ -163,9 +165,11 @@ class Camera(Attentive):
             raise InvalidValueError(
                 f"sim_mode: this camera draws as in {self.sim_mode!r}, not {sim_mode!r}; say so when it is made"
             )
-        reading = self.read()
         if not get_depth_data:
-            return reading.rgb
+            colors = self.sim.sensors.read_with(self.sensor, replace(self.sensor.params, channels=("rgb",)))
+            rgb: Bytes = colors.rgb
+            return rgb
+        reading = self.read()
         # Where the ray meets nothing the depth is infinite, which no picture can show.
         depth = np.minimum(reading.depth, np.float32(self.far))
         if self.config.scale_depth_data:

@@ -11,6 +11,7 @@ from fleet_sim.core.world import World
 from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.compiled import Compiled
 from fleet_sim.mujoco.fixtures import Fixtures
+from fleet_sim.mujoco.module import return_free_memory
 from fleet_sim.mujoco.plans import WorldPlan, plan_world
 from fleet_sim.mujoco.spec import SpecOptions, WorldSpec
 from fleet_sim.mujoco.state import MujocoState, restore_state
@@ -18,6 +19,8 @@ from fleet_sim.spatial import quaternions
 
 KEPT_MODELS = 4
 """Compiled models that are kept, so that a world that goes back to what it was need not compile again."""
+MANY = 200
+"""Bodies from which on the memory that compiling needed is returned to the system; that takes some ms."""
 FEW = 64
 """Bodies up to which all are read back."""
 _XYZW, _WXYZ = [1, 2, 3, 0], [3, 0, 1, 2]
@@ -134,6 +137,9 @@ class MujocoBodies:
         compiled = self._kept.pop(plan, None)
         if compiled is None:
             compiled = WorldSpec(self._world, plan, self._options, self._arena).compile()
+            if len(plan.rows) >= MANY:
+                # Compiling needs as much memory again as the model and its data.
+                return_free_memory()
         # Last in, last out: the ones used longest ago go first.
         self._kept[plan] = compiled
         while len(self._kept) > KEPT_MODELS:

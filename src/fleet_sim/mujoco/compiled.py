@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,11 @@ class Compiled:
     surface: Floats
     substep: float = 0.0
     """Length in s of the substeps for which the model's contacts are set, 0 before the first one."""
+    gravity: tuple[float, ...] = field(init=False)
+    """The gravity that the model has, in m/s2."""
+
+    def __post_init__(self) -> None:
+        self.gravity = tuple(self.model.opt.gravity.tolist())
 
 
 def table_of(values: Sequence[tuple[int, ...]], width: int) -> Ints:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import logging
 import re
 import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from fleet_sim.errors import missing_extra
@@ -33,6 +36,21 @@ def mujoco_module() -> Any:
 def is_lack_of_memory(error: Exception) -> bool:
     """Return whether a FatalError of MuJoCo says that its memory is too small; it has one class for all errors."""
     return any(word in str(error) for word in ("memory", "arena"))
+
+
+def return_free_memory() -> None:
+    """Return memory that the C library keeps for later to the system, where its C library can do that (glibc)."""
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim
 
 
 def _warn(text: str) -> None:

@@ -43,10 +43,12 @@ class Substeps:
         self._prepare(bound, dt)
         motors.prepare()
         before, resting = state_of(bound), self._resting.table
-        left = count
+        left, full = count, _left_out(bound)
         while left:
             self._movers.drive(bound)
-            if self._substep(bound, motors, dt):
+            if self._substep(bound, motors, dt) and _left_out(bound) == full:
+                # In each substep: a contact is gone in the one after its bodies fell asleep.
+                self._resting.update(bound)
                 left -= 1
                 continue
             # What did not fit was left out, so all substeps are made again with more memory.
@@ -55,6 +57,7 @@ class Substeps:
             self._movers.follow(bound)
             self._resting.take(bound, resting)
             motors = MujocoMotors(motors.world, bound)
+            full = _left_out(bound)
             self._prepare(bound, dt)
             motors.prepare()
         motors.measure()
@@ -64,6 +67,7 @@ class Substeps:
         """Set what may have changed since the last step: time step, gravity, and what depends on both."""
         model = bound.model
         if self._gravity_changed(bound):
+            bound.compiled.gravity = tuple(self._bodies.gravity)
             model.opt.gravity[:] = self._bodies.gravity
             bound.wake(range(model.ntree))
         if bound.compiled.substep == dt:
@@ -75,12 +79,11 @@ class Substeps:
             solref[:, 0], solref[:, 1] = 2.0 * dt, 1.0
 
     def _gravity_changed(self, bound: Bound) -> bool:
-        return tuple(bound.model.opt.gravity.tolist()) != tuple(self._bodies.gravity)
+        return bound.compiled.gravity != tuple(self._bodies.gravity)
 
     def _substep(self, bound: Bound, motors: MujocoMotors, dt: float) -> bool:
-        """Make one substep; return False if there was too little memory for its contacts."""
+        """Make one substep; return False if MuJoCo broke off as there was too little memory for its contacts."""
         mujoco, model, data = mujoco_module(), bound.model, bound.data
-        full = _left_out(bound)
         try:
             waking = bound.take_waking()
             if len(waking):
@@ -103,10 +106,6 @@ class Substeps:
             if not is_lack_of_memory(error):
                 raise StateError(f"MuJoCo cannot make this step: {error}") from error
             return False
-        if _left_out(bound) > full:
-            return False
-        # In each substep: a contact is gone in the one after its bodies fell asleep.
-        self._resting.update(bound)
         return True
 
     def _grown(self, bound: Bound, before: MujocoState) -> Bound:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,15 @@ class SensorGroup:
         for index, sensor in enumerate(batch.sensors):
             sensor.took(readings, index)
         return readings
+
+    def read_with(self, sensor: Sensor, params: SensorParams) -> Any:
+        """Read one sensor now as if it had `params`, of the same kind; what it read last stays.
+
+        For kinds without state. The noise is that of a reading in this step.
+        """
+        clock = self._world.clock
+        batch = replace(self._batch(np.array([sensor.index]), clock.time, clock.tick), params=params)
+        return Readings(batch.sensors, batch.time, batch.tick, self.kind.sense(batch), self.kind.reading_class)[0]
 
     def poses(self, members: Sequence[int] | Members) -> tuple[Floats, Floats]:
         """Return the world poses (N, 3), (N, 4) of the frames of the sensors at `members`."""

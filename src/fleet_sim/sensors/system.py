@@ -22,7 +22,7 @@ from fleet_sim.sensors.mounting import link_index
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
 from fleet_sim.sensors.roster import SensorRoster
 from fleet_sim.sensors.saved_forms import SensorForms
-from fleet_sim.sensors.sensor import Readings, Sensor
+from fleet_sim.sensors.sensor import Readings, Sensor, SensorParams
 from fleet_sim.sensors.turns import Turns
 
 
@@ -237,6 +237,10 @@ class SensorSystem:
             readings = group.compute(np.array([sensor.index for sensor in unique]), clock.time, clock.tick)
             out.update(zip(unique, map(readings.__getitem__, range(len(unique))), strict=True))
         return [out[sensor] for sensor in sensors]
+
+    def read_with(self, sensor: Sensor, params: SensorParams) -> Any:
+        """Read a sensor of a kind without state now, as if it had `params`: a camera with fewer channels."""
+        return self._group_of(sensor).read_with(sensor, params)
 
     def pose(self, sensor: Sensor) -> Pose:
         """Return the pose of the sensor's own frame in the world; raises StateError for a removed one."""
