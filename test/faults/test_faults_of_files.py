@@ -63,7 +63,8 @@ def fleet_sim(
     arguments: list[str], limit: Callable[[], None] | None = None, folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line, with `limit` called in the new process first."""
-    command = [sys.executable, "-m", "fleet_sim.cli.main", *arguments]
+    # Python would keep byte code cut off where files may not grow, and end in an EOFError at each start from then on.
+    command = [sys.executable, "-B", "-m", "fleet_sim.cli.main", *arguments]
     return subprocess.run(command, preexec_fn=limit, cwd=folder, capture_output=True, text=True, check=False)
 
 

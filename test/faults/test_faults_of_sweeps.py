@@ -74,9 +74,10 @@ def test_a_disk_that_is_full_ends_a_sweep_which_goes_on_later(folder: Path) -> N
     # Room for the head of the journal and some of its lines.
     room = 600
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))  # noqa: E731
-    done = subprocess.run(
-        command("--out", "t.csv", "--processes", "2"), preexec_fn=limit, capture_output=True, text=True
-    )
+    # Byte code would be kept cut off, too, and could not be loaded any more.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    line_given = command("--out", "t.csv", "--processes", "2")
+    done = subprocess.run(line_given, preexec_fn=limit, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     (line,) = [line for line in done.stderr.splitlines() if "error" in line]
     assert "t.runs.jsonl" in line and "Traceback" not in done.stderr

@@ -113,8 +113,13 @@ def soak(minutes: float, folder: Path, programs: dict[str, list[str]]) -> list[s
                 if ended:
                     faults += [f"{name} ended too early, see {name}.log" for name in ended]
                     break
-                for part in parts:
-                    table.add(part.row(time.monotonic() - begin))
+                try:
+                    for part in parts:
+                        table.add(part.row(time.monotonic() - begin))
+                except OSError:
+                    # One has ended since it was asked.
+                    faults.append(f"{part.name} ended too early, see {part.name}.log")
+                    break
     except KeyboardInterrupt:
         faults.append("interrupted")
     finally:

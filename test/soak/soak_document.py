@@ -17,8 +17,13 @@ BEGIN, END = "<!-- the last soak -->\n", "<!-- its end -->"
 
 
 def document(csv_file: Path, root: Path = ROOT) -> str:
-    """Write table and plot into the documents under `root`; return the table. Raises ValueError without the marks."""
+    """Write table and plot into the documents under `root`; return the table.
+
+    Raises ValueError without marks to write between, or without figures.
+    """
     rows = list(read_rows(csv_file.read_text().splitlines()))
+    if not rows:
+        raise ValueError(f"{csv_file} has no figures")
     judged = verdicts(rows)
     minutes = round(max(row.seconds for row in rows) / 60.0)
     faults = [f"{one.part}: {fault}" for one in judged for fault in one.faults]

@@ -189,6 +189,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 def report(csv_file: Path) -> list[str]:
     """Print the table of a soak and draw its plot beside its figures; return what is wrong."""
     rows = list(read_rows(csv_file.read_text().splitlines()))
+    if not rows:
+        return ["there are no figures to judge"]
     judged = verdicts(rows)
     print(table_of(judged))
     plot(rows, csv_file.with_suffix(".png"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -97,6 +98,19 @@ def test_a_soak_writes_figures_table_and_plot(tmp_path: Path) -> None:
     assert (tmp_path / "soak.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
+def test_a_part_that_ends_before_the_first_figures_is_named(soak: ModuleType, tmp_path: Path) -> None:
+    # In place of a middleware that cannot start.
+    (tmp_path / "rclpy.py").write_text("raise SystemExit('there is no middleware here')\n")
+    program = [sys.executable, str(HERE / "run.py"), "--minutes", "0.1", "--folder", str(tmp_path / "soak")]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    told = done.stdout.splitlines()
+    assert "node ended too early, see node.log" in told and "there are no figures to judge" in told
+    assert "there is no middleware here" in (tmp_path / "soak" / "node.log").read_text()
+
+
 def test_figures_are_put_into_the_documents(soak: ModuleType, tmp_path: Path) -> None:
     import soak_document
     from soak_figures import Table
@@ -115,4 +129,7 @@ def test_figures_are_put_into_the_documents(soak: ModuleType, tmp_path: Path) ->
     assert (tmp_path / "docs" / "images" / "soak.png").stat().st_size > 1000
     page.write_text("without marks", encoding="utf-8")
     with pytest.raises(ValueError, match="no lines"):
+        soak_document.document(tmp_path / "soak.csv", tmp_path)
+    (tmp_path / "soak.csv").write_text((tmp_path / "soak.csv").read_text().partition("\n")[0])
+    with pytest.raises(ValueError, match="no figures"):
         soak_document.document(tmp_path / "soak.csv", tmp_path)
