@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +19,7 @@ pytest.importorskip("viser")
 from page_client import CAMERA, PATIENCE, PageClient, click
 
 from fleet_sim.viewer.web.page_connection import BURST, MOST_PAGES
+from fleet_sim.viewer.web.waking import LoopEvent
 
 # Here pages go while something is said to them.
 pytestmark = pytest.mark.filterwarnings("ignore:Queued a .* on a closed connection:UserWarning")
@@ -181,3 +184,31 @@ def test_a_flood_of_messages_is_read_at_the_pace_of_a_page(running: Running, pag
             flood.send(click(50.0, 50.0))
         goes_on(page)
         goes_on(flood)
+
+
+def test_threads_leave_it_to_the_loop_to_wake_pages(running: Running) -> None:
+    async def waits() -> None:
+        event = LoopEvent()
+        waiting = asyncio.ensure_future(event.wait())
+        await asyncio.sleep(0)
+        await asyncio.to_thread(event.set)
+        assert not event.is_set()
+        event.set()
+        assert await waiting
+
+    asyncio.run(waits())
+    # What is said to all pages, and what to one.
+    server = running[1]._server
+    with PageClient(running[1].url) as page:
+        page.read_until(lambda: page.updates > 0)
+        buffers = [client._websock_connection.get_message_buffer() for client in server.get_clients().values()]
+        for buffer in (server._websock_server.get_message_buffer(), *buffers):
+            assert isinstance(buffer.message_event, LoopEvent)
+
+
+def test_many_pages_are_all_kept_up_to_date(running: Running, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, "fleet_sim.viewer"), ExitStack() as stack:
+        pages = [stack.enter_context(PageClient(running[1].url)) for _ in range(40)]
+        for page in pages:
+            goes_on(page)
+    assert not caplog.records

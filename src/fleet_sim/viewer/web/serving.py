@@ -33,6 +33,7 @@ from fleet_sim.viewer.web.admission import Admission, refusal
 from fleet_sim.viewer.web.clicks import with_all_clicks
 from fleet_sim.viewer.web.incoming import LONGEST
 from fleet_sim.viewer.web.page_connection import MOST_PAGES, PageConnection
+from fleet_sim.viewer.web.waking import wake_in_the_loop
 
 log = logging.getLogger("fleet_sim.viewer")
 
@@ -165,6 +166,7 @@ def open_server(host: str, port: int, admission: Admission, label: str) -> viser
         raise StateError(f"viser {viser.__version__} cannot be kept from strangers; install viser>=1.1,<1.2")
     forbid_tunnels(server)
     report_faults(server)
+    wake_in_the_loop(server)
     return server
 
 
