@@ -52,10 +52,10 @@ def running(sim: Sim, **arguments: Any) -> Iterator[Run]:
 
 
 def test_commands_do_not_wait_for_a_step_that_is_far_away(make_sim: MakeSim) -> None:
-    sim = make_sim(target_rtf=1e-9)
+    sim = make_sim(target_rtf=1e-6)
     sim.spawn(fs.SimObjectSpawnParams(name="crate"))
     with running(sim):
-        # The first step is made at once, the next one years later.
+        # The first step is made at once, the next one weeks later.
         while sim.step_count == 0:
             time.sleep(0)
         for place in ([1.0, 0.0, 0.0], [2.0, 0.0, 0.0]):

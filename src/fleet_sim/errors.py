@@ -25,10 +25,7 @@ class FleetSimError(Exception):
     """Base of all errors raised by fleet_sim. Its text is bounded, whatever was given."""
 
     def __str__(self) -> str:
-        text = str(self.args[0]) if len(self.args) == 1 else Exception.__str__(self)
-        if len(text) <= LONGEST_MESSAGE:
-            return text
-        return f"{text[: LONGEST_MESSAGE // 2]} ... {text[-LONGEST_MESSAGE // 4 :]}"
+        return shortened(str(self.args[0]) if len(self.args) == 1 else Exception.__str__(self))
 
 
 class ConfigError(FleetSimError, ValueError):
@@ -91,6 +88,13 @@ class StateFileError(FleetSimError, ValueError):
 
 class PlanError(FleetSimError, ValueError):
     """A planner found no plan, or an invalid one; the message names the robot, the step and the reason."""
+
+
+def shortened(text: str) -> str:
+    """Return a message of at most LONGEST_MESSAGE characters."""
+    if len(text) <= LONGEST_MESSAGE:
+        return text
+    return f"{text[: LONGEST_MESSAGE // 2]} ... {text[-LONGEST_MESSAGE // 4 :]}"
 
 
 def brief(value: object) -> str:

@@ -12,7 +12,9 @@ from command_line import fleet_sim_command
 from fresh_python import words_of
 
 import fleet_sim
-from fleet_sim.cli.main import SUBCOMMANDS
+from fleet_sim.cli.main import SUBCOMMANDS, main
+
+LONG = "x" * 1_000_000
 
 
 @pytest.mark.slow
@@ -44,6 +46,19 @@ def test_wrong_usage_exits_with_2() -> None:
     assert fleet_sim_command().returncode == 2
     assert fleet_sim_command("fly").returncode == 2
     assert fleet_sim_command("bench", "--robots", "0").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[LONG], ["run", LONG], ["run", "--rtf", LONG], ["run", f"--{LONG}"], ["traffic", LONG], ["bench", LONG]],
+)
+def test_messages_do_not_repeat_long_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(arguments)
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    assert code in (1, 2)
+    assert 0 < len(capsys.readouterr().err) < 10_000
 
 
 def test_check_says_ok_or_the_one_error(tmp_path: Path) -> None:
@@ -80,7 +95,8 @@ def test_schema_is_json() -> None:
             "demo.yaml: simulation.seed: must be a whole number at least 0, got -1",
         ),
         (["--set", "simulation.sed=1"], "simulation.sed: unknown key. Did you mean 'seed'?"),
-        (["--rtf", "-1"], "simulation.target_rtf: must be a number at least 0, got -1"),
+        (["--rtf", "-1"], "simulation.target_rtf: must be a number at least 1e-06, or 0, got -1"),
+        (["--rtf", "5e-324"], "simulation.target_rtf: must be a number at least 1e-06, or 0, got 5e-324"),
         (["--set", "simulation.seed=[1"], "not valid YAML"),
         (
             ["--duration", "1", "--set", "simulation=null"],

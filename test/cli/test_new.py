@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from command_line import fleet_sim_command
 
+from fleet_sim.cli.main import main
+
 
 @pytest.mark.parametrize(("name", "file"), [("hall", "hall.yaml"), ("my.fleet", "my.fleet.yaml"), ("a.yml", "a.yml")])
 @pytest.mark.slow
@@ -35,3 +37,13 @@ def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "nowhere" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "hall\nrobots: []", "hall\udcff", "x" * 1000, "hall\0"])
+def test_what_is_no_name_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", name]) == 1
+    assert capsys.readouterr().err.startswith("fleet-sim: error: ")
+    assert list(tmp_path.iterdir()) == []

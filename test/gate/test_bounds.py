@@ -209,8 +209,24 @@ def test_settings_that_would_take_for_ever_are_refused(settings: dict[str, Any])
         fs.SimulationParams(**settings)
 
 
+def test_a_huge_robot_that_blocks_among_others_is_stepped() -> None:
+    box = {"shape_type": "box", "half_extents": [1e5, 1e5, 0.1]}
+    small = {"shape_type": "box", "half_extents": [0.2, 0.2, 0.2]}
+    crowd = {"name": "a", "grid": {"count": 20, "columns": 5, "spacing": [2, 2, 0]}, "shape": small}
+    simulation = {"gui": False, "block_on_collision": True, "timestep": 0.1}
+    sim = fs.MultiRobotSimulationCore.from_dict(
+        {"simulation": simulation, "robots": [{"name": "huge", "shape": box}, {**crowd, "pose": [2e5 + 1.0, 0, 0]}]}
+    )
+    # Its box touches a million million cells of the others' size; once that took ten seconds.
+    sim.agents[0].set_velocity(1.0)
+    for _ in range(20):
+        sim.step_once()
+    assert all_finite(sim)
+    assert sim.agents[0].get_pose().x < 1e5 + 0.8
+
+
 def test_a_run_that_is_almost_at_rest_can_be_stopped() -> None:
-    sim = make(target_rtf=1e-300)
+    sim = make(target_rtf=1e-6)
     stepped = Event()
     sim.register_callback(lambda core, dt: stepped.set())
     Thread(target=lambda: stepped.wait(10.0) and sim.stop(), daemon=True).start()

@@ -89,6 +89,7 @@ def test_nodes_with_steps_of_their_own_share_one_clock(tmp_path: Path) -> None:
         (["/a", "a/"], "all different"),
         (["/a", "--period", "0"], "period: expected 1e-6 to 3600 s"),
         (["/a", "--rtf", "-1"], "--rtf: expected 0 to 1000"),
+        (["/a", "--rtf", "5e-324"], "at least 1e-06 if not 0"),
         (["/a", "--duration", "0"], r"--duration: expected the period \(0.1 s\) at least, got 0"),
         (["/nobody_is_here", "--patience", "0.5"], r"no answer of /nobody_is_here/sim/pause, .* within 0.5 s"),
     ],

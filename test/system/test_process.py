@@ -81,7 +81,7 @@ def test_it_ends_by_itself_after_the_duration(tmp_path: Path) -> None:
     ("arguments", "reason"),
     [
         (["-p", "config:=nowhere.yaml"], "nowhere.yaml"),
-        (["-p", "target_rtf:=-2.0"], "target_rtf: must be a number at least 0"),
+        (["-p", "target_rtf:=-2.0"], "target_rtf: must be a number at least 1e-06, or 0"),
         (["-p", "rates.tf:=fast"], "rates.tf: must be a number"),
         (["-p", "robots:=-1"], "robots: must be at least 0"),
         (["-p", "config:=CONFIG"], "ros.per_robots: unknown key. Did you mean 'per_robot'"),

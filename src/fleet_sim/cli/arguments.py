@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, shortened
 from fleet_sim.output import check_target
 
 
 class CommandParser(argparse.ArgumentParser):
-    """The parser of a subcommand, which may add its options only when it is used.
+    """The parser of a command, which may add its options only when it is used. Its messages are bounded.
 
     Options that are read from settings import what declares those, which other subcommands and --help do not need.
     """
@@ -27,6 +27,10 @@ class CommandParser(argparse.ArgumentParser):
         if fill is not None:
             fill(self)
         return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and message, which repeats what was given, and exit with 2."""
+        super().error(shortened(message))
 
 
 def add_detail(parser: argparse._ActionsContainer, of: str, name: str, what: str, **options: Any) -> None:

@@ -7,6 +7,10 @@ import time
 from typing import Any
 
 from fleet_sim.errors import ConfigError
+from fleet_sim.gate.bounds import SLOWEST
+
+LONGEST_SLEEP = 3600.0
+"""In s."""
 
 
 def add(commands: Any) -> None:
@@ -32,8 +36,8 @@ def add(commands: Any) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Step until the end; return 0. Ctrl-C is answered by `main`; the nodes stay paused."""
-    if not 0.0 <= args.rtf <= 1000.0:
-        raise ConfigError(f"--rtf: expected 0 to 1000, got {args.rtf}")
+    if args.rtf and not SLOWEST <= args.rtf <= 1000.0:
+        raise ConfigError(f"--rtf: expected 0 to 1000, at least {SLOWEST:g} if not 0, got {args.rtf}")
     if args.duration is not None and not args.period <= args.duration <= 1e9:
         raise ConfigError(f"--duration: expected the period ({args.period:g} s) at least, got {args.duration:g}")
     try:
@@ -50,8 +54,15 @@ def execute(args: argparse.Namespace) -> int:
             now = lockstep.advance()
             made += 1
             if args.rtf:
-                time.sleep(max(0.0, begin + made * args.period / args.rtf - time.monotonic()))
+                _sleep_until(begin + made * args.period / args.rtf)
         print(f"all at {now:g} s, after {made} periods", flush=True)
     finally:
         lockstep.close()
     return 0
+
+
+def _sleep_until(moment: float) -> None:
+    """Return once time.monotonic() is at `moment`."""
+    while (wait := moment - time.monotonic()) > 0.0:
+        # Nobody can sleep for 300 years at once.
+        time.sleep(min(wait, LONGEST_SLEEP))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -104,7 +105,7 @@ EXAMPLES = """examples:
 
 def build_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser for the command line `argv`: of all subcommands, or of ours where it begins with one."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="fleet-sim",
         description="Simulate fleets of robots.",
         epilog=EXAMPLES,
@@ -162,6 +163,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if completion.is_asked():
         completion.answer(build_parser([]))
+    # Names of files need not be text: what cannot be printed is shown by its codes.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     argv = sys.argv[1:] if argv is None else argv
     parser = build_parser(argv)
     if argv and not argv[0].startswith("-") and argv[0] not in SUBCOMMANDS:

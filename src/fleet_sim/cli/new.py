@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.output import check_target, replacing
+from fleet_sim.output import check_target, named, replacing
 
 TEMPLATE = """\
 # {name}: a hall with two carts, four shuttles, and a porter that fetches a crate.
@@ -81,12 +81,15 @@ def add(commands: Any) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Write the file; return 0. Raises InvalidValueError for one that exists or cannot be written."""
     given = Path(args.name)
+    # It is written into the file, too.
+    if not given.name or not given.name.isprintable():
+        raise InvalidValueError(f"{named(args.name)!r} is no name for a scenario")
     # A name is enough; an ending that is given is kept.
     path = given if given.suffix in (".yaml", ".yml") else given.with_name(f"{given.name}.yaml")
-    if path.exists() and not args.force:
-        raise InvalidValueError(f"{path} exists; choose another name, or replace it with --force")
     # Before the template is filled, with the same words as other commands.
     check_target(path)
+    if path.exists() and not args.force:
+        raise InvalidValueError(f"{path} exists; choose another name, or replace it with --force")
     with replacing(path) as part:
         Path(part).write_text(TEMPLATE.format(name=path.stem, file=path), encoding="utf-8")
     print(f"{path}: written. Try: fleet-sim run {path}")

@@ -59,5 +59,6 @@ def _range(rules: Setting) -> str:
     if high is None and low is None and rules.above is None:
         return ""
     begin = f"above {rules.above:g}" if low is None and rules.above is not None else f"{low or 0:g}"
+    begin = f"0, or {begin}" if rules.or_zero else begin
     end = f" to {high:g}" if high is not None else ""
     return f"[{begin}{end}{unit}] "

@@ -25,6 +25,7 @@ from fleet_sim.gate.bounds import (
     MOST_PIXELS,
     MOST_SUBSTEPS,
     SHORTEST_STEP,
+    SLOWEST,
     SMALLEST_EXTENT,
 )
 from fleet_sim.paths import beside, is_folder
@@ -63,7 +64,9 @@ class SimulationParams(UsedSettings):
     timestep: float = setting(
         1 / 240, low=SHORTEST_STEP, high=LONGEST_STEP, unit="s", doc="Simulated time of one step."
     )
-    target_rtf: float = setting(1.0, low=0, live=True, doc="Target real-time factor; 0 = as fast as possible.")
+    target_rtf: float = setting(
+        1.0, low=SLOWEST, or_zero=True, live=True, doc="Target real-time factor; 0 = as fast as possible."
+    )
     duration: float = setting(0.0, low=0, unit="s", live=True, doc="Simulated time after which a run ends; 0 = never.")
     max_steps_per_frame: int = setting(
         10, low=1, live=True, doc="Maximum number of steps between two updates of the window."

@@ -20,6 +20,8 @@ LARGEST_SPEED = 1e9
 """In m/s or rad/s; also the limit of accelerations, in m/s^2 or rad/s^2."""
 SHORTEST_STEP, LONGEST_STEP = 1e-9, 3600.0
 """Of simulated time, in s."""
+SLOWEST = 1e-6
+"""Real-time factor, but for 0: a simulated second in twelve days."""
 SMALLEST_EXTENT = 1e-3
 """Of a world from its origin along an axis, in m."""
 MOST_SUBSTEPS = 10_000

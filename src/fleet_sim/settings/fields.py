@@ -16,6 +16,8 @@ from fleet_sim.gate.bounds import LONGEST_TIME
 class Setting:
     """The rules for one field beyond its type. Bounds apply to a number or to each number of a list.
 
+    With `or_zero` 0 is allowed whatever the bounds say: it means never, or without a limit.
+
     `reader` replaces the check by type for values with several spellings: it gets the given value, or one it
     returned before, and returns the converted value or raises ValueError saying what is allowed. `schema` is its JSON
     schema.
@@ -39,6 +41,7 @@ class Setting:
     column: str = ""
     live: bool = False
     one_is_list: bool = False
+    or_zero: bool = False
 
 
 NO_RULES = Setting()
@@ -59,12 +62,13 @@ def setting(
     column: str = "",
     live: bool = False,
     one_is_list: bool = False,
+    or_zero: bool = False,
 ) -> Any:
     """Return a dataclass field with `low <= value <= high`, `value > above`; choices are Enums or Literals.
 
     Without `default` and `factory` the setting is required.
     """
-    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column, live, one_is_list)
+    rules = Setting(low, high, above, doc, unit, aliases, reader, schema, column, live, one_is_list, or_zero)
     metadata = {"setting": rules}
     if factory is not None:
         return dataclasses.field(default_factory=factory, metadata=metadata)

@@ -94,9 +94,10 @@ def type_schema(hint: Any, rules: Setting = NO_RULES) -> dict[str, Any]:
     return {"type": _TYPES[hint], **(_bounds(rules) if hint in (int, float) else {})}
 
 
-def _bounds(rules: Setting) -> dict[str, float]:
+def _bounds(rules: Setting) -> dict[str, Any]:
     bounds = {"minimum": rules.low, "maximum": rules.high, "exclusiveMinimum": rules.above}
-    return {key: bound for key, bound in bounds.items() if bound is not None}
+    given = {key: bound for key, bound in bounds.items() if bound is not None}
+    return {"anyOf": [{"const": 0}, given]} if rules.or_zero else given
 
 
 def plain(value: Any) -> Any:

@@ -46,12 +46,17 @@ def as_number(kind: type, value: object, rules: Setting) -> int | float | None:
         return None
     if not math.isfinite(number) or (kind is int and not number.is_integer()):
         return None
-    if (rules.low is not None and number < rules.low) or (rules.high is not None and number > rules.high):
-        return None
-    if rules.above is not None and number <= rules.above:
+    if not (within(number, rules) or (rules.or_zero and number == 0.0)):
         return None
     # Whole numbers are not converted by way of a float, which would round large ones.
     return int(value) if kind is int and isinstance(value, Integral) else kind(number)
+
+
+def within(number: float, rules: Setting) -> bool:
+    """Whether `number` is within the bounds."""
+    if (rules.low is not None and number < rules.low) or (rules.high is not None and number > rules.high):
+        return False
+    return rules.above is None or number > rules.above
 
 
 def describe(hint: Any, rules: Setting) -> str:
@@ -95,7 +100,8 @@ def _bounds(rules: Setting) -> str:
     if rules.high is not None:
         parts.append(f"at most {rules.high:g}")
     unit = f" ({rules.unit})" if rules.unit else ""
-    return (" " + " and ".join(parts) if parts else "") + unit
+    zero = ", or 0" if rules.or_zero else ""
+    return (" " + " and ".join(parts) if parts else "") + zero + unit
 
 
 def shown(value: object) -> str:
