@@ -33,9 +33,11 @@ def known_names(cls: type) -> frozenset[str]:
     """Return the names that objects of `cls` have or may get: class attributes, annotations, what methods assign."""
     names: set[str] = set()
     for base in cls.__mro__:
-        names.update(vars(base), vars(base).get("__annotations__", ()))
+        # A copy: another thread may be here with the same class, and write down what it found.
+        members = dict(vars(base))
+        names.update(members, members.get("__annotations__", ()))
         # Python tells nowhere before 3.13 which attributes a class has; its code does.
-        for code in _code_in(vars(base).values()):
+        for code in _code_in(members.values()):
             names.update(step.argval for step in dis.get_instructions(code) if step.opname == "STORE_ATTR")
     known = frozenset(names)
     # Kept by the class itself: a table would keep classes alive that a function defined, and all that they refer to.
