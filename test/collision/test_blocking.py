@@ -248,6 +248,30 @@ def test_a_crowd_never_gets_deeper_and_rows_do_not_matter(seed: int, turning: bo
     assert order[other_blockers[stopped & (blockers >= 0)]].tolist() == blockers[stopped & (blockers >= 0)].tolist()
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.booleans())
+def test_compiled_code_stops_bodies_at_the_same_bits(seed: int, turning: bool) -> None:
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(seed)
+    places = [(0.6 * (k % 5) + rng.uniform(0.0, 0.1), 0.5 * (k // 5) + rng.uniform(0.0, 0.1)) for k in range(30)]
+    shapes = bodies(*(box(*place) if k % 2 else cylinder(*place) for k, place in enumerate(places)))
+    # One is tilted: there is no formula for it.
+    shapes.orientations[4] = quaternions.normalized(np.array([[0.1, 0.2, 0.3, 1.0]]))[0]
+    shapes = shapes._replace(kinds=shapes.kinds.astype(np.uint8))
+    ends = shapes.positions + rng.normal(0.0, 0.2, (30, 3)) * [1.0, 1.0, 0.0]
+    turns = quaternions.from_yaws(rng.normal(0.0, 0.3, 30) * turning * (rng.random(30) < 0.7))
+    orientations = quaternions.multiply(turns, shapes.orientations)
+
+    def solve(pairs: Ints, first: Poses, second: Poses, reach: float) -> Floats:
+        return np.asarray(np.linalg.norm(first[0] - second[0], axis=1) - 0.5)
+
+    movers = np.flatnonzero(rng.random(30) < 0.8)
+    fractions, blockers = allowed_fractions(shapes, movers, ends[movers], orientations[movers], solve=solve)
+    again, others = allowed_fractions(shapes, movers, ends[movers], orientations[movers], solve=solve, compiled=True)
+    assert (again.tobytes(), others.tolist()) == (fractions.tobytes(), blockers.tolist())
+    assert (blockers >= 0).any()
+
+
 @pytest.mark.parametrize("skin", [-1.0, np.nan, np.inf])
 def test_a_bad_skin_is_refused(skin: float) -> None:
     shapes = bodies(WALL, box(0.0))

@@ -11,7 +11,7 @@ from fleet_sim.arrays import Bools, Floats
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.compiled_bounds import write_bounds
 from fleet_sim.collision.compiled_pairs import CompiledPairs
-from fleet_sim.collision.compiled_upright import upright_contacts
+from fleet_sim.collision.compiled_upright import upright_contacts, upright_distances
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.distances import pair_distances, upright_mask
@@ -163,6 +163,11 @@ def test_upright_pairs_are_decided_as_by_arrays(seed: int, margin: float) -> Non
     with np.errstate(all="ignore"):
         distances, undecided_mask = pair_distances(pairs, shapes, reach=margin)
         hit_mask = distances <= margin
+    measured = np.empty(len(pairs))
+    count = upright_distances(shapes.take(pairs[:, 0]), shapes.take(pairs[:, 1]), margin, measured)
+    other_mask = np.isnan(measured)
+    assert count == np.count_nonzero(other_mask)
+    assert measured[~other_mask].tobytes() == distances[~other_mask].tobytes()
     hits, left = np.empty_like(pairs), np.empty_like(pairs)
     columns = kinds, centred_mask, places, turns, shapes.half_extents, shapes.radii
     found, open_count = upright_contacts(pairs, *columns, margin, hits, left)
@@ -172,4 +177,5 @@ def test_upright_pairs_are_decided_as_by_arrays(seed: int, margin: float) -> Non
     solid_mask = (kinds >= ShapeKind.BOX) & (kinds <= ShapeKind.CAPSULE) & centred_mask
     solid_mask &= upright_mask(shapes) & np.isfinite(places).all(axis=1)
     assert not (left_mask & solid_mask[pairs[:, 0]] & solid_mask[pairs[:, 1]]).any()
+    assert not (other_mask & solid_mask[pairs[:, 0]] & solid_mask[pairs[:, 1]]).any()
     assert left_mask[undecided_mask].all()

@@ -16,7 +16,7 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.broad import candidate_pairs, cross_pairs
 from fleet_sim.collision.first_contacts import FirstContacts, first_contacts, stop_earlier
 from fleet_sim.collision.meetings import Meetings, shorten
-from fleet_sim.collision.sweep import Motion, PosedDistanceSolver, Sweep
+from fleet_sim.collision.sweep import Measure, Motion, PosedDistanceSolver, Sweep
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays
@@ -40,6 +40,7 @@ def allowed_fractions(
     whole_mask: Bools | None = None,
     skin: float = DEFAULT_SKIN,
     solve: PosedDistanceSolver | None = None,
+    compiled: bool = False,
 ) -> tuple[Floats, Rows]:
     """Return (fractions, blockers), (M,) each: the fraction of its motion each mover may make, and what stops it.
 
@@ -52,7 +53,8 @@ def allowed_fractions(
     Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
     in strides of a quarter of its smallest half extent and may cut a corner by less than that on its way, but not where
     it stops; at most a thousand of them, after which it is held. Pairs without a closed form (tilted boxes, meshes) are
-    measured by `solve`; without it they do not block. Raises InvalidValueError when `skin` is not a finite number >= 0.
+    measured by `solve`; without it they do not block. `compiled` code gives the same bits. Raises InvalidValueError
+    when `skin` is not a finite number >= 0.
     """
     if not (np.isfinite(skin) and skin >= 0.0):
         raise InvalidValueError(f"skin: expected a finite number >= 0 in metres, got {skin!r}")
@@ -60,14 +62,15 @@ def allowed_fractions(
     if not len(movers):
         return fractions, blockers
     obstacle_mask = np.ones(len(shapes.kinds), bool) if obstacle_mask is None else obstacle_mask
-    motion = Motion(shapes.take(movers), end_positions, end_orientations)
+    motion = Motion.between(shapes.take(movers), end_positions, end_orientations)
+    measure = Measure(solve, compiled)
     boxes = world_aabbs(*shapes)
     swept = _swept_boxes(motion, boxes[0][movers], boxes[1][movers])
     places, rows = _standing_pairs(swept, boxes, movers, np.flatnonzero(obstacle_mask), skin, may_collide)
-    sweep = Sweep(*motion.take(places).columns(), shapes.take(rows[:, 1]), rows, solve)
+    sweep = Sweep(*motion.columns(places), shapes.take(rows[:, 1]), rows, measure)
     both = _moving_pairs(swept, movers, obstacle_mask, skin, may_collide)
     until = np.ones(both.shape)
-    meetings = Meetings(motion.take(both[:, 0]), motion.take(both[:, 1]), until, movers[both], solve)
+    meetings = Meetings(motion.take(both[:, 0]), motion.take(both[:, 1]), until, movers[both], measure)
     contacts = first_contacts(sweep, skin) if len(rows) else None
     for _ in range(_MOST_STOPS):
         if contacts is not None:
@@ -113,7 +116,7 @@ def _swept_boxes(motion: Motion, lower: Floats, upper: Floats) -> tuple[Floats, 
     start = motion.start
     end_lower, end_upper = world_aabbs(*start.at(motion.end_positions, motion.end_orientations))
     swept_lower, swept_upper = np.minimum(lower, end_lower), np.maximum(upper, end_upper)
-    turning = np.flatnonzero((start.orientations != motion.end_orientations).any(axis=1))
+    turning = np.flatnonzero(motion.turns)
     if len(turning):
         # Between its end poses a rotating shape may leave both end boxes, but not the ball around its centre.
         half = start.half_extents[turning]

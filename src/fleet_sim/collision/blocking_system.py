@@ -90,6 +90,7 @@ class BlockingSystem:
             # Between the ends of a step a robot on a curve would be beside it.
             whole_mask=world.motion.whole_steps[movers],
             solve=self._solve,
+            compiled=world.compiled,
         )
         before = world.motion.blocked_by[movers]
         world.motion.blocked_by[movers] = blockers

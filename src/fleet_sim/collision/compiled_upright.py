@@ -1,4 +1,4 @@
-"""Which pairs of upright shapes touch, by compiled code, with the decisions of `spatial.distances`."""
+"""Distances of pairs of upright shapes, and which touch, by compiled code, with the bits of `spatial.distances`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints
 from fleet_sim.kernels import compiled_step, inlined
-from fleet_sim.spatial.shapes import ShapeKind
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 _BOX, _SPHERE, _CYLINDER, _CAPSULE = (
     int(kind) for kind in (ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
@@ -38,12 +38,13 @@ def upright_contacts(
     Returns how many there are. The arguments between are columns of the world; shapes that are not centred are others.
     """
     found, open_count = 0, 0
+    shapes = ShapeArrays(kinds, positions, orientations, half_extents, radii)
     for index in range(len(pairs)):
         one, other = pairs[index, 0], pairs[index, 1]
         distance = math.nan
         upright = _is_upright(kinds[one], orientations, one) and _is_upright(kinds[other], orientations, other)
         if upright and centred_mask[one] and centred_mask[other]:
-            distance = _distance(one, other, kinds, positions, orientations, half_extents, radii, margin)
+            distance = _distance(shapes, one, shapes, other, margin)
         if distance != distance:
             left[open_count, 0], left[open_count, 1] = one, other
             open_count += 1
@@ -51,6 +52,23 @@ def upright_contacts(
             hits[found, 0], hits[found, 1] = one, other
             found += 1
     return found, open_count
+
+
+@compiled_step
+def upright_distances(a: ShapeArrays, b: ShapeArrays, reach: float, distances: Floats) -> int:
+    """Write the `distances` (M,) of shape a[k] and shape b[k], NaN for other shapes; return how many others there are.
+
+    Above `reach` they are what `distances_between` returns there.
+    """
+    others = 0
+    for index in range(len(distances)):
+        distance = math.nan
+        if _is_upright(a.kinds[index], a.orientations, index) and _is_upright(b.kinds[index], b.orientations, index):
+            distance = _distance(a, index, b, index, reach)
+        distances[index] = distance
+        if distance != distance:
+            others += 1
+    return others
 
 
 @inlined
@@ -61,28 +79,20 @@ def _is_upright(kind: int, orientations: Floats, row: int) -> bool:
 
 
 @inlined
-def _distance(
-    one: int,
-    other: int,
-    kinds: Bytes,
-    positions: Floats,
-    orientations: Floats,
-    half_extents: Floats,
-    radii: Floats,
-    reach: float,
-) -> float:
-    """Return what `distances._upright_distances` does for one pair; NaN for broken numbers."""
-    dx, dy = positions[other, 0] - positions[one, 0], positions[other, 1] - positions[one, 1]
-    gap = abs(positions[other, 2] - positions[one, 2])
-    ball = radii[one] if kinds[one] in (_SPHERE, _CAPSULE) else 0.0
-    other_ball = radii[other] if kinds[other] in (_SPHERE, _CAPSULE) else 0.0
+def _distance(a: ShapeArrays, one: int, b: ShapeArrays, other: int, reach: float) -> float:
+    """Return what `distances._upright_distances` does for shape a[one] and b[other]; NaN for broken numbers."""
+    kind, other_kind = a.kinds[one], b.kinds[other]
+    dx, dy = b.positions[other, 0] - a.positions[one, 0], b.positions[other, 1] - a.positions[one, 1]
+    gap = abs(b.positions[other, 2] - a.positions[one, 2])
+    ball = a.radii[one] if kind in (_SPHERE, _CAPSULE) else 0.0
+    other_ball = b.radii[other] if other_kind in (_SPHERE, _CAPSULE) else 0.0
     rounds = ball + other_ball
-    gap -= half_extents[one, 2] - ball
-    gap -= half_extents[other, 2] - other_ball
-    width = (radii[one] if kinds[one] == _CYLINDER else 0.0) + (radii[other] if kinds[other] == _CYLINDER else 0.0)
+    gap -= a.half_extents[one, 2] - ball
+    gap -= b.half_extents[other, 2] - other_ball
+    width = (a.radii[one] if kind == _CYLINDER else 0.0) + (b.radii[other] if other_kind == _CYLINDER else 0.0)
     flat = _rectangle_distance(
-        _rectangle(kinds[one], orientations, half_extents, one),
-        _rectangle(kinds[other], orientations, half_extents, other),
+        _rectangle(kind, a.orientations, a.half_extents, one),
+        _rectangle(other_kind, b.orientations, b.half_extents, other),
         dx,
         dy,
         width + (rounds + reach),

@@ -30,7 +30,7 @@ class FirstContacts:
 
 def first_contacts(sweep: Sweep, skin: float) -> FirstContacts:
     """Return the first contacts of the pairs."""
-    travels = sweep.travels()
+    travels = sweep.travels
     times = np.ones(len(travels))
     # Twice: a pair that is near enough to be searched may also move apart by its travel, and its gaps must stay finite.
     reach = skin + 2.0 * float(travels.max())
@@ -65,7 +65,7 @@ def stop_earlier(contacts: FirstContacts, sweep: Sweep, fractions: Floats) -> bo
         sweep.take(rows),
         np.zeros(len(rows)),
         ahead[near],
-        sweep.take(rows).travels(),
+        sweep.travels[rows],
         contacts.limits[rows],
         contacts.reach,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.advancement import CREEP, EXACT, advanced
-from fleet_sim.collision.sweep import Motion, PosedDistanceSolver, measured
+from fleet_sim.collision.sweep import Measure, Motion
 
 # Contacts that follow from one another in one step, robots in a queue say: after so many all that still meet are held.
 _MOST_ROUNDS = 50
@@ -24,17 +24,17 @@ class Meetings:
     other: Motion
     until: Floats
     rows: Ints
-    solve: PosedDistanceSolver | None
+    measure: Measure
 
     def take(self, places: Rows) -> Meetings:
         """Return the pairs at `places`."""
         return Meetings(
-            self.one.take(places), self.other.take(places), self.until[places], self.rows[places], self.solve
+            self.one.take(places), self.other.take(places), self.until[places], self.rows[places], self.measure
         )
 
     def ending(self, until: Floats) -> Meetings:
         """Return the same pairs with other times at which they stop."""
-        return Meetings(self.one, self.other, until, self.rows, self.solve)
+        return Meetings(self.one, self.other, until, self.rows, self.measure)
 
     def distances(self, times: Floats, reach: float) -> Floats:
         """Return signed distances (K,), each pair at its own time; beyond `reach` they may be infinite."""
@@ -42,11 +42,11 @@ class Meetings:
 
     def apart(self, times: Floats, reach: float) -> Floats:
         """Return signed distances (K,), each body at its own time (K, 2); beyond `reach` they may be infinite."""
-        return measured(self.one.at(times[:, 0]), self.other.at(times[:, 1]), self.rows, reach, self.solve)
+        return self.measure(self.one.at(times[:, 0]), self.other.at(times[:, 1]), self.rows, reach)
 
     def travels(self) -> Floats:
         """Return the farthest (K, 2) any point of each body can move in the whole step."""
-        return np.stack((self.one.travels(), self.other.travels()), axis=1)
+        return np.stack((self.one.travels, self.other.travels), axis=1)
 
     def strides(self) -> Floats:
         """Return the smallest half extents (K,) of the pairs."""
@@ -97,8 +97,12 @@ def _near(meetings: Meetings, skin: float) -> Rows:
     if not len(meetings.rows):
         return np.empty(0, np.int64)
     travels = (meetings.travels() * meetings.until).sum(axis=1)
-    gaps = meetings.distances(np.zeros(len(travels)), _reach(meetings, skin))
-    return np.flatnonzero((gaps - np.minimum(skin, gaps - CREEP) <= travels) & (travels > 0.0))
+    # Where all are held, as in a jam, nobody is left to look at.
+    moving = np.flatnonzero(travels > 0.0)
+    if not len(moving):
+        return moving
+    gaps = meetings.take(moving).distances(np.zeros(len(moving)), _reach(meetings, skin))
+    return moving[gaps - np.minimum(skin, gaps - CREEP) <= travels[moving]]
 
 
 def _meeting_times(meetings: Meetings, limits: Floats, skin: float) -> Floats:
