@@ -8,6 +8,7 @@ from importlib.machinery import ModuleSpec, SourcelessFileLoader
 from pathlib import Path
 
 import pytest
+from pages import blocks
 
 from fleet_sim.exports import lazy
 
@@ -128,6 +129,12 @@ def test_what_users_write_is_typed(tmp_path: Path) -> None:
         'note: Revealed type is "fleet_sim.entities.agent.Agent"',
         'note: Revealed type is "fleet_sim.entities.sim_object.SimObject"',
     ]
+
+
+def test_the_templates_of_own_code_are_typed(tmp_path: Path) -> None:
+    module = "\n\n".join(blocks(ROOT / "docs/own_code.md", "python"))
+    assert mypy(tmp_path / "mine.py", module) == []
+    assert mypy(tmp_path / "mine.py", module.replace("dt: float) -> None:", "dt: float) -> bool:", 1)) != []
 
 
 def test_a_registry_gives_back_what_it_holds(tmp_path: Path) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
 from command_line import fleet_sim_command
+
+import fleet_sim as fs
+from fleet_sim.cli.summary import RunSummary
+from fleet_sim.kernels.compiled import compile_seconds
 
 WALL = """
 simulation: {gui: false, target_rtf: 0, timestep: 0.05, duration: 8}
@@ -44,6 +49,28 @@ def test_robots_that_did_not_arrive_are_named(scenario: Path) -> None:
     out = fleet_sim_command("run", str(scenario), "--duration", "8").stdout
     assert "actions: 1 completed\n" in out
     assert "busy" not in out
+
+
+def test_compiling_does_not_count_as_stepping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    source = "from fleet_sim.kernels.compiled import compiled\n\n\n@compiled\ndef plus(a, b):\n    return a + b\n"
+    (tmp_path / "kernel_of_a_user.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    plus = importlib.import_module("kernel_of_a_user").plus
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.5, target_rtf=0)) as sim:
+        sim.spawn(fs.AgentSpawnParams())
+        summary = RunSummary(sim)
+        before = compile_seconds()
+        assert plus(1, 2) == 3
+        sim.run_simulation(duration=4.0)
+        compiling = compile_seconds() - before
+        assert compiling > 0.0
+        assert summary.lines(compiling + 2.0)[0] == (
+            f"1 robot, 8 steps, 4.00 s simulated in {compiling + 2.0:.2f} s "
+            f"(2.0 times real time, without {compiling:.1f} s of compiling, once on this machine)"
+        )
+        assert plus(1, 2) == 3
+        assert RunSummary(sim).lines(2.0)[0].endswith("(0.0 times real time)"), "none of it is compiled again"
 
 
 def test_failed_actions_are_named_with_the_reason(scenario: Path) -> None:

@@ -22,6 +22,13 @@ PURPOSE = "compiled code (of traffic, and of large worlds)"
 EXTRA = "fast"
 log = logging.getLogger("fleet_sim.kernels")
 
+_compile_times: list[float] = []
+
+
+def compile_seconds() -> float:
+    """Return how long this process has compiled kernels so far; loading kept machine code does not count."""
+    return sum(_compile_times)
+
 
 class Kernel(Generic[P, R]):
     """A function that is compiled at its first call, which loads numba; later processes load the machine code.
@@ -51,7 +58,8 @@ class Kernel(Generic[P, R]):
         log.warning("compiling %s for this machine, once (`fleet-sim warm` does it ahead)", name)
         begin = perf_counter()
         result = code(*args, **kwargs)
-        log.warning("compiled %s in %.1f s", name, perf_counter() - begin)
+        _compile_times.append(perf_counter() - begin)
+        log.warning("compiled %s in %.1f s", name, _compile_times[-1])
         return result
 
     def machine_code(self) -> Callable[P, R]:

@@ -81,7 +81,7 @@ def greet(node: FleetSimNode, arguments: Sequence[str]) -> None:
         node.get_logger().warning(f"there is no parameter {name!r}; it is ignored.{hint}")
     robots = len(node.simulation.agents)
     empty = "" if robots else " (give a scenario with -p config:=FILE, or spawn some with sim/spawn)"
-    node.get_logger().info(f"{robots} robots{empty}; press Ctrl-C to stop")
+    node.get_logger().info(f"{robots} robot{'s' * (robots != 1)}{empty}; press Ctrl-C to stop")
     duration = node.simulation.params.duration
     if duration:
         node.get_logger().info(
