@@ -54,13 +54,13 @@ class OwnVerb(VerbExtension):
         command = argparse.ArgumentParser(add_help=False)
         importlib.import_module(f".command.{self.COMMAND}", __package__).add_arguments(command)
         (verbs,) = (action for action in command._actions if isinstance(action, argparse._SubParsersAction))
-        return command, verbs.choices[self.NAME]
+        return command, verbs.choices[str(self.NAME)]
 
     def add_arguments(self, parser: argparse.ArgumentParser, cli_name: str) -> None:
         """Add what the verb takes."""
         _, own = self._parsers()
         own._actions = [action for action in own._actions if not isinstance(action, argparse._HelpAction)]
-        parser._add_container_actions(own)  # type: ignore[attr-defined]
+        parser._add_container_actions(own)
 
     def main(self, *, args: argparse.Namespace) -> Any:
         """Run the verb; what `args` leaves out has its default."""
