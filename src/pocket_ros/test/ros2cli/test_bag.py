@@ -6,13 +6,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import rclpy
 from rosbags.highlevel import AnyReader
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+from std_msgs.msg import String
 
 
-def record(ros2_process: Any, folder: Path, *words: str) -> None:
+def record(ros2_process: Any, folder: Path, *words: str, options: tuple[str, ...] = ()) -> None:
     """Record until ten messages more than a first one have passed by."""
-    process = ros2_process("bag", "record", "-o", folder, *words)
-    missing = set(words)
+    process = ros2_process("bag", "record", "-o", folder, *words, *options)
+    missing = set(words) or {"/fleet/point"}
     while missing:
         line = process.stderr.readline()
         assert line, "the recorder ended before it had subscribed"
@@ -53,6 +57,67 @@ def test_record_info_and_play(robot: Any, ros2: Any, ros2_process: Any, tmp_path
     player.send_signal(signal.SIGINT)
     _, errors = player.communicate(timeout=30)
     assert player.returncode == 0 and "Traceback" not in errors
+
+
+def test_topics_are_recorded_by_type_and_compressed(robot: Any, ros2_process: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    types = ("--topic-types", "geometry_msgs/msg/PointStamped", "std_msgs/msg/String")
+    packing = (
+        "--compression-mode",
+        "file",
+        "--compression-format",
+        "zstd",
+        "--custom-data",
+        "place=here=now",
+    )
+    record(ros2_process, folder, options=(*types, "--exclude-topic-types", "std_msgs/msg/String", *packing))
+    assert [path.name for path in folder.glob("bag*")] == ["bag.mcap.zstd"]
+    with Reader(folder) as reader:
+        assert [connection.topic for connection in reader.connections] == ["/fleet/point"]
+        assert (reader.compression_mode, reader.message_count > 0) == ("file", True)
+        assert reader.storage.metadata.custom == {"place": "here=now"}
+
+
+def test_wrong_options_of_a_recording_are_told(tmp_path: Path, ros2: Any) -> None:
+    for words, reason in (
+        (("--custom-data", "place"), "--custom-data takes KEY=VALUE, not 'place'"),
+        (("--compression-mode", "file"), "Cannot specify compression mode without a compression format"),
+    ):
+        done = ros2("bag", "record", "-a", "-o", tmp_path / "bag", *words)
+        assert done.returncode == 1 and reason in done.stderr
+    assert not (tmp_path / "bag").exists()
+
+
+def test_a_part_of_a_recording_is_played(ros2_process: Any, tmp_path: Path) -> None:
+    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        types = get_typestore(Stores.ROS2_JAZZY)
+        topics = [
+            writer.add_connection(t, "std_msgs/msg/String", typestore=types) for t in ("/part", "/other")
+        ]
+        for number in range(5):
+            data = types.serialize_cdr(types.types["std_msgs/msg/String"](str(number)), "std_msgs/msg/String")
+            for topic in topics:
+                writer.write(topic, (1000 + number) * 10**7, data)
+    heard: list[str] = []
+    with rclpy.init(args=[]):
+        node = rclpy.create_node("listens_to_a_part")
+        for topic in ("part", "other"):
+            node.create_subscription(String, topic, lambda m, t=topic: heard.append(f"{t} {m.data}"), 100)
+        ros2_process(
+            "bag",
+            "play",
+            tmp_path / "bag",
+            "--loop",
+            "--playback-duration",
+            "0.02",
+            "-x",
+            "^/oth",
+            "-r",
+            "0.5",
+        )
+        while heard.count("part 2") < 3:
+            rclpy.spin_once(node)
+    assert set(heard) == {"part 0", "part 1", "part 2"}
 
 
 def test_existing_folder_is_not_overwritten(tmp_path: Path, ros2: Any) -> None:

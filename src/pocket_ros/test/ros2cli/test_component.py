@@ -73,5 +73,5 @@ def test_types_are_those_that_packages_register(
 
 
 def test_a_container_of_ones_own_is_not_covered(ros2: Any) -> None:
-    done = ros2("component", "standalone", "demo", "demo::A")
+    done = ros2("component", "standalone", "-c", "alone", "demo", "demo::A", "-p", "rate:=1")
     assert done.returncode == 1 and "'ros2 component standalone' is not covered" in done.stderr

@@ -15,7 +15,7 @@ def test_a_managed_node_is_seen_and_changed(start: Callable[..., Any], ros2: Any
         return done.returncode, done.stdout + done.stderr
 
     assert said("nodes") == (0, "/managed\n")
-    assert said("nodes", "-c") == (0, "1\n")
+    assert said("nodes", "-c", "-a") == (0, "1\n")
     assert said("get", "managed") == (0, "unconfigured [1]\n")
     assert said("list", "/managed") == (
         0,

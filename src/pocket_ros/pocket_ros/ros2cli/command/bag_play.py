@@ -35,12 +35,26 @@ def add_play(verbs: Verbs) -> None:
     flag("--topics", nargs="+", default=[], help="Topics to replay (default: all)")
     flag("--exclude-topics", nargs="+", default=[], help="Topics not to replay")
     flag("-e", "--regex", help="Replay only topics matching this regular expression")
+    flag("-x", "--exclude-regex", help="Replay no topics matching this regular expression")
     flag("-l", "--loop", action="store_true", help="Loop playback from the start")
     flag("-m", "--remap", nargs="+", default=[], help="Topics to rename, as old:=new")
     flag("--clock", type=positive_float, nargs="?", const=40.0, help="Publish /clock, at this rate (40)")
     flag("-d", "--delay", type=positive_float, default=0.0, help="Seconds to wait before playing")
     flag("--start-offset", type=float, default=0.0, help="Seconds of the recording to leave out")
+    flag(
+        "--playback-duration",
+        type=float,
+        default=-1.0,
+        help="Seconds of the recording to play (default: all)",
+    )
+    until = parser.add_mutually_exclusive_group().add_argument
+    until(
+        "--playback-until-sec", type=float, default=-1.0, help="Play until this time, in seconds since 1970"
+    )
+    until("--playback-until-nsec", type=int, default=-1, help="The same in nanoseconds")
     flag("--disable-keyboard-controls", action="store_true", help="Accepted; there are none")
+    flag("--disable-loan-message", action="store_true", help="Accepted; no messages are loaned")
+    flag("--read-ahead-queue-size", type=int, help="Accepted; nothing is read ahead")
     flag("--node-name", default="rosbag2_player", help="Name of the playing node")
 
 
@@ -63,7 +77,21 @@ class Player:
         args = self._args
         if topic in args.exclude_topics or (args.regex and not re.search(args.regex, topic)):
             return False
+        if args.exclude_regex and re.search(args.exclude_regex, topic):
+            return False
+        if topic == "/clock" and args.clock is not None:
+            return False
         return not wanted or topic in wanted
+
+    def _stop(self, first: int) -> int | None:
+        """The time of the first message that is not played: the later one where two ends are given."""
+        args = self._args
+        ends = []
+        if args.playback_duration >= 0.0:
+            ends.append(first + int(args.playback_duration * _NANOSECONDS))
+        if args.playback_until_nsec >= 0 or args.playback_until_sec >= 0.0:
+            ends.append(max(args.playback_until_nsec, int(args.playback_until_sec * _NANOSECONDS)))
+        return max(ends) + 1 if ends else None
 
     def _publisher(self, connection: Connection) -> Any:
         kind = interface_class(connection.msgtype, "msg")
@@ -76,7 +104,8 @@ class Player:
         first = self._reader.start_time + int(self._args.start_offset * _NANOSECONDS)
         begun = time.monotonic()
         next_tick = begun
-        for connection, stamp, data in self._reader.messages(self._connections, start=first):
+        stop = self._stop(first)
+        for connection, stamp, data in self._reader.messages(self._connections, start=first, stop=stop):
             due = begun + (stamp - first) / _NANOSECONDS / self._args.rate
             while rclpy.ok() and (now := time.monotonic()) < due:
                 until = due

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 
 from ... import rclpy
 from ...interfaces import hashing
@@ -39,9 +39,17 @@ def add_record(verbs: Verbs) -> None:
     flag("-e", "--regex", help="Record only topics matching this regular expression")
     flag("--exclude-regex", help="Exclude topics matching this regular expression")
     flag("--exclude-topics", nargs="+", default=[], help="Topics not to record")
+    flag("--topic-types", nargs="+", default=[], help="Types of topics to record")
+    flag("--exclude-topic-types", nargs="+", default=[], help="Types of topics not to record")
     flag("--include-hidden-topics", action="store_true", help="Record also hidden topics")
     flag("-o", "--output", help="Folder to write to (default: rosbag2_ and the date and time)")
     flag("-s", "--storage", choices=("mcap", "sqlite3"), default="mcap", help="Storage (default: mcap)")
+    flag("-f", "--serialization-format", choices=("", "cdr"), help="Accepted; it is always cdr")
+    flag("--compression-mode", choices=("none", "file", "message"), default="none", help="What to compress")
+    flag("--compression-format", choices=("", "zstd"), default="", help="How to compress")
+    flag("--custom-data", nargs="*", default=[], metavar="KEY=VALUE", help="What to add to the metadata")
+    flag("--max-cache-size", type=int, help="Accepted; messages are written as they come")
+    flag("--disable-keyboard-controls", action="store_true", help="Accepted; there are none")
     flag("--no-discovery", action="store_true", help="Record only topics present at the start")
     flag("-p", "--polling-interval", type=positive_int, default=100, help="Milliseconds between searches")
     flag("-d", "--max-bag-duration", type=int, default=0, help=argparse.SUPPRESS)
@@ -61,18 +69,27 @@ class Recorder:
         self._refused: set[str] = set()
         self._subscribed: set[str] = set()
 
-    def _is_wanted(self, topic: str) -> bool:
+    def _is_wanted(self, topic: str, type_name: str) -> bool:
         args = self._args
-        if topic in args.exclude_topics or (args.exclude_regex and re.search(args.exclude_regex, topic)):
+        if (
+            type_name in args.exclude_topic_types
+            or topic in args.exclude_topics
+            or (args.exclude_regex and re.search(args.exclude_regex, topic))
+        ):
             return False
         if is_hidden(topic) and not args.include_hidden_topics and topic not in self._topics:
             return False
-        return args.all or topic in self._topics or bool(args.regex and re.search(args.regex, topic))
+        return (
+            args.all
+            or topic in self._topics
+            or type_name in args.topic_types
+            or bool(args.regex and re.search(args.regex, topic))
+        )
 
     def discover(self) -> None:
         """Subscribe to wanted topics that are published by now."""
         for topic, types in self._node.get_topic_names_and_types():
-            if topic in self._subscribed or topic in self._refused or not self._is_wanted(topic):
+            if topic in self._subscribed or topic in self._refused or not self._is_wanted(topic, types[0]):
                 continue
             publishers = self._node.get_publishers_info_by_topic(topic)
             if not publishers:
@@ -106,19 +123,31 @@ class Recorder:
         self._node.get_logger().info(f"Subscribed to topic '{topic}'")
 
 
+def _writer(output: Path, args: argparse.Namespace) -> Writer:
+    plugin = StoragePlugin.MCAP if args.storage == "mcap" else StoragePlugin.SQLITE3
+    writer = Writer(output, version=9, storage_plugin=plugin)
+    if args.compression_mode != "none":
+        writer.set_compression(CompressionMode[args.compression_mode.upper()], CompressionFormat.ZSTD)
+    for pair in args.custom_data:
+        writer.set_custom_data(*pair.split("=", 1))
+    return writer
+
+
 def _record(args: argparse.Namespace) -> str | int:
-    if not (args.all or args.topics or args.topics_by_position or args.regex):
-        return (
-            "[ERROR] [ros2bag]: Need to specify at least one option out of --all, --topics, --regex or topics"
-        )
+    if not (args.all or args.topics or args.topics_by_position or args.regex or args.topic_types):
+        options = "--all, --topics, --topic-types, --regex or topics"
+        return f"[ERROR] [ros2bag]: Need to specify at least one option out of {options}"
     if args.max_bag_duration or args.max_bag_size:
         raise NotImplementedError("splitting recordings is not covered by pocket_ros; a full ROS 2 has it")
     output = Path(args.output or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}")
     if output.exists():
         return f"[ERROR] [ros2bag]: Output folder '{output}' already exists."
-    plugin = StoragePlugin.MCAP if args.storage == "mcap" else StoragePlugin.SQLITE3
+    if wrong := [pair for pair in args.custom_data if not pair.partition("=")[0] or "=" not in pair]:
+        return f"[ERROR] [ros2bag]: --custom-data takes KEY=VALUE, not '{wrong[0]}'"
+    if args.compression_mode != "none" and not args.compression_format:
+        return "[ERROR] [ros2bag]: Cannot specify compression mode without a compression format."
     with (
-        Writer(output, version=9, storage_plugin=plugin) as writer,
+        _writer(output, args) as writer,
         cli_node(args, args.node_name) as node,
         contextlib.suppress(ExternalShutdownException, KeyboardInterrupt),
     ):

@@ -25,24 +25,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for verb in (load, unload):
         verb.add_argument("container_node_name", help="Name of the container node")
         verb.add_argument("-q", "--quiet", action="store_true", help="Only print numbers and names")
-    load.add_argument("package_name", help="Name of the package of the component")
-    load.add_argument("plugin_name", help="Type name of the component")
-    load.add_argument("-n", "--node-name", help="Component node name")
-    load.add_argument("--node-namespace", help="Component node namespace")
-    load.add_argument("--log-level", choices=sorted(_LEVELS), help="Component node log level")
+    alone = add_verb(verbs, "standalone", _standalone, "Run a component in a container of its own")
+    alone.add_argument("-c", "--container-node-name", help="Name of the container node")
+    for verb in (load, alone):
+        _add_component_arguments(verb)
+    unload.add_argument("component_uid", type=nonnegative_int, nargs="+", help="Number in the container")
+    for verb in (listing, load, unload, alone):
+        add_node_arguments(verb)
+    types = add_verb(verbs, "types", _types, "Output a list of components registered in the ament index")
+    types.add_argument("package_name", nargs="?", help="Only those of this package")
+
+
+def _add_component_arguments(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("package_name", help="Name of the package of the component")
+    verb.add_argument("plugin_name", help="Type name of the component")
+    verb.add_argument("-n", "--node-name", help="Component node name")
+    verb.add_argument("--node-namespace", help="Component node namespace")
+    verb.add_argument("--log-level", choices=sorted(_LEVELS), help="Component node log level")
     for flag, name, text in (
         ("-r", "remap-rule", "Remapping rule as from:=to"),
         ("-p", "parameter", "Parameter as name:=value"),
         ("-e", "extra-argument", "Argument for the container as name:=value"),
     ):
-        load.add_argument(flag, f"--{name}", action="append", dest=f"{name.replace('-', '_')}s", help=text)
-    unload.add_argument("component_uid", type=nonnegative_int, nargs="+", help="Number in the container")
-    for verb in (listing, load, unload):
-        add_node_arguments(verb)
-    types = add_verb(verbs, "types", _types, "Output a list of components registered in the ament index")
-    types.add_argument("package_name", nargs="?", help="Only those of this package")
-    alone = add_verb(verbs, "standalone", _standalone, "Run a component in a container of its own")
-    alone.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+        verb.add_argument(flag, f"--{name}", action="append", dest=f"{name.replace('-', '_')}s", help=text)
 
 
 def _containers(node: Node) -> list[str]:

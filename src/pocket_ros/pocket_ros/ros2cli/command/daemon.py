@@ -12,7 +12,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = add_verbs(parser)
     add_verb(verbs, "status", _not_running, "Output the status of the daemon")
     add_verb(verbs, "stop", _not_running, "Stop the daemon if it is running")
-    add_verb(verbs, "start", _start, "Start the daemon if it isn't running")
+    start = add_verb(verbs, "start", _start, "Start the daemon if it isn't running")
+    start.add_argument("-d", "--debug", action="store_true", help="Accepted; there is no daemon")
 
 
 def _not_running(args: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from ..verbs import add_verb, add_verbs
 
 _STATE_TYPE = "lifecycle_msgs/srv/GetState"
 _ANSWER_SECONDS = 10.0
+_HIDDEN = "Consider hidden nodes as well"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     change.add_argument("node_name", help="Name of the ROS node")
     change.add_argument("transition", help="The lifecycle transition: its label or its number")
     for verb in (get, listing, nodes, change):
-        verb.add_argument("--include-hidden-nodes", action="store_true", help="Consider hidden nodes as well")
+        short = ["-a", "--all"] if verb is nodes else []
+        verb.add_argument(
+            *short, "--include-hidden-nodes", action="store_true", dest="include_hidden_nodes", help=_HIDDEN
+        )
         add_node_arguments(verb)
 
 
