@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
@@ -31,6 +32,9 @@ settings.register_profile("fleet_sim", derandomize=True, **common)
 settings.register_profile("explore", **common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fleet_sim"))
 
+# A shell that starts tests in the background lets them ignore Ctrl-C, and they would hand that down to what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 sys.meta_path[:0] = [references.SkippingFinder(), without_dds.SkippingRosFinder()]
 

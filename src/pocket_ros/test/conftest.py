@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,10 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 HAS_DDS = find_spec("cyclonedds") is not None
 """Its wheels end with Python 3.13. Without it nothing here can run, and that is said, not failed."""
+
+# A shell that starts tests in the background lets them ignore Ctrl-C, and they would hand that down to what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect() -> bool | None:
