@@ -20,7 +20,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 HAS_DDS = find_spec("cyclonedds") is not None
 """Its wheels end with Python 3.13. Without it nothing here can run, and that is said, not failed."""
 
-# A shell that starts tests in the background lets them ignore Ctrl-C, and they would hand that down to what they start.
+# A shell lets tests in the background ignore Ctrl-C, and they would hand that down to what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
