@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,31 @@ def test_messages_do_not_repeat_long_arguments(arguments: list[str], capsys: pyt
         code = int(str(ended.code))
     assert code in (1, 2)
     assert 0 < len(capsys.readouterr().err) < 10_000
+
+
+FINALIZED = """
+import os, signal, sys, threading
+from fleet_sim.cli.main import interrupted_by_sigterm
+
+class Last:
+    def __del__(self):
+        # Handlers run between two steps of Python, here still in the finalizer.
+        os.kill(os.getpid(), int(sys.argv[1]))
+        sum(range(10))
+
+with interrupted_by_sigterm():
+    try:
+        Last()
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_a_finalizer_is_not_lost(number: signal.Signals) -> None:
+    done = subprocess.run([sys.executable, "-c", FINALIZED, str(int(number))], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
 def test_check_says_ok_or_the_one_error(tmp_path: Path) -> None:

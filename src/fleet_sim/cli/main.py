@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, Protocol, runtime_checkable
 
 import fleet_sim
@@ -131,22 +132,37 @@ def _name_themselves(commands: Any) -> None:
                 _name_themselves(action)
 
 
+AGAIN = 0.05
+"""Time after which a signal that came in a finalizer comes again, in s."""
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, as Ctrl-C does; in a finalizer, where Python ignores what is raised, soon after it."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    if frame is None:
+        raise KeyboardInterrupt
+    again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+
+
 @contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that files that are being written are finished."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
+    """Let SIGTERM do what Ctrl-C does, so that files that are being written are finished; neither is lost."""
     # Python allows signal handlers in the main thread only; tests and other programs call `main` from others.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, interrupt)}
+    # Of what a shell has put into the background it may be ignored.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def unknown_command(name: str) -> str:
