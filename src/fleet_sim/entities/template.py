@@ -10,28 +10,27 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Rows, as_float
-from fleet_sim.config.modes import CollisionMode, MotionMode, MovementDirection
+from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.features import read_features, spawn_values
 from fleet_sim.core.plugins import AGENT_PLUGINS, AgentHooks
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import KIND_AGENT, KIND_OBJECT
-from fleet_sim.core.shapes import BodyShape, Geometry, half_extents_of, seen_as
 from fleet_sim.core.world import World
-from fleet_sim.entities.compound import Geometries, compound_model
+from fleet_sim.entities.compound import compound_model
 from fleet_sim.entities.concave import check_concave
-from fleet_sim.entities.controller_plan import ControllerPlan, plan_controllers
+from fleet_sim.entities.controller_plan import plan_controllers
+from fleet_sim.entities.motion_columns import motion_columns
 from fleet_sim.entities.robot_plan import RobotPlan, plan_robot, plan_still
+from fleet_sim.entities.shape_columns import model_columns, shape_columns
 from fleet_sim.entities.shape_params import geometries
 from fleet_sim.entities.spawn_params import AgentSpawnParams, SimObjectSpawnParams
 from fleet_sim.entities.wheels import TURNING, turns_wheels, wheel_columns
-from fleet_sim.errors import InvalidValueError, UnknownNameError
-from fleet_sim.gate.bounds import LARGEST_MASS, LONGEST_TIME
-from fleet_sim.kinematics.bounds import mesh_box, model_box
-from fleet_sim.models import bullet_file, load_robot_model, resolve_urdf
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.bounds import LARGEST_MASS
+from fleet_sim.models import load_robot_model, resolve_urdf
 from fleet_sim.models.scaling import scaled_model
 from fleet_sim.settings import Checked, check_fields
 from fleet_sim.settings.fields import fields_of
-from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
 
 MANY = 64
 """Rows from which on it is worth while to look whether a value is the default."""
@@ -96,7 +95,7 @@ def make_template(world: World, params: SimObjectSpawnParams, model: RobotModel 
         _refuse_joints(params)
     if getattr(params, "self_collision", False):
         _check_self_collision(params, model, dynamic=body["dynamic"])
-    body.update(_shape_columns(world, visuals, collisions) if robot is None else _model_columns(world, robot, params))
+    body.update(shape_columns(world, visuals, collisions) if robot is None else model_columns(world, robot, params))
     columns = declared_columns(params)
     columns.setdefault("body", {}).update(body)
     for name, settings in params.features.items():
@@ -113,7 +112,7 @@ def _template_of_agent(
     features = tuple(params.features)
     plan = plan_controllers(world, params.controller)
     plan.make()  # controllers that cannot be made are rejected here, before anything is spawned
-    motion = columns["motion"] = _motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
+    motion = columns["motion"] = motion_columns(world, params, plan, rolls=robot is not None and robot.rolls)
     needed = world.laws.feature(motion["law"])
     if needed is not None and needed not in features:
         columns[needed] = spawn_values(needed, read_features({needed: {}})[needed])
@@ -196,48 +195,6 @@ def _mass(params: SimObjectSpawnParams, model: RobotModel | None) -> float:
     return as_float(params.mass, "mass in kg", low=0.0, high=LARGEST_MASS)
 
 
-def _shape_columns(world: World, visuals: Geometries, collisions: Geometries) -> dict[str, Any]:
-    visual = seen_as(visuals[0], collisions) if visuals else None
-    shape = BodyShape(visual, next(iter(collisions), None))
-    columns: dict[str, Any] = {"shape_id": world.shapes.intern(shape)}
-    if shape.collision:
-        columns.update(_collision_columns(shape.collision))
-    return columns
-
-
-def _model_columns(world: World, robot: RobotPlan, params: SimObjectSpawnParams) -> dict[str, Any]:
-    fixed_base = isinstance(params, AgentSpawnParams) and bool(params.use_fixed_base)
-    file = bullet_file(robot.model.path, search_paths=world.model_paths)
-    shape_id = world.shapes.intern(BodyShape(model_path=file, fixed_base=fixed_base, scale=params.global_scaling))
-    centre, half_extents = model_box(robot.model, robot.positions)
-    return {
-        "shape_id": shape_id,
-        "shape_kind": int(ShapeKind.COMPOUND if robot.model.collisions else ShapeKind.NONE),
-        "half_extents": half_extents,
-        "shape_position": centre,
-        "shape_centred": not np.any(centre),
-    }
-
-
-def _collision_columns(shape: Geometry) -> dict[str, Any]:
-    kind = ShapeKind(shape.kind)
-    position: Any = shape.position
-    orientation: Any = shape.orientation
-    half_extents: Any
-    if kind is ShapeKind.MESH:
-        position, half_extents = mesh_box(shape)
-    else:
-        half_extents = half_extents_of(shape)
-    return {
-        "shape_kind": int(kind),
-        "half_extents": half_extents,
-        "radius": shape.radius if kind in ROUND_KINDS else 0.0,
-        "shape_position": position,
-        "shape_orientation": orientation,
-        "shape_centred": not np.any(position) and tuple(orientation) == (0.0, 0.0, 0.0, 1.0),
-    }
-
-
 def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
     """Return the entries of `plugins` as (plugin or class, config) pairs; a text is a name or dotted path."""
     pairs: list[tuple[Any, Any]] = []
@@ -257,47 +214,8 @@ def _checked_plugins(entries: Any) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def _motion_columns(world: World, params: AgentSpawnParams, plan: ControllerPlan, *, rolls: bool) -> dict[str, Any]:
-    settings, mode = plan.params, plan.law or str(params.motion_mode)
-    try:
-        law = world.laws.index(mode)
-    except UnknownNameError as error:
-        raise InvalidValueError(f"motion_mode: {error}") from error
-    if mode == MotionMode.DIFFERENTIAL and rolls:
-        law = world.laws.index(WHEELS)
-    elif mode == WHEELS and not rolls:
-        raise InvalidValueError(
-            f"motion_mode: {WHEELS!r} is for robots with motors (physics on, and a mass) and with wheels on both sides "
-            "whose radius is known; give wheel_radius where they collide as meshes"
-        )
-    if mode == MotionMode.ACKERMANN and settings.navigation_2d is False:
-        raise InvalidValueError("navigation_2d: goals of cars (motion_mode: ackermann) are always in the plane")
-    columns: dict[str, Any] = {
-        "law": 0 if params.use_fixed_base else law,
-        "default_direction": (settings.default_direction or MovementDirection.FORWARD).code,
-        "planar": bool(settings.navigation_2d),
-        "avoidance": as_float(settings.avoidance or 0.0, "avoidance in s", low=0.0),
-        "command_timeout": as_float(
-            settings.cmd_vel_timeout or 0.0, "cmd_vel_timeout in s", low=0.0, high=LONGEST_TIME
-        ),
-    }
-    for name, axes, norm in _LIMITS:
-        columns[axes], columns[norm] = params.limit(name, settings)
-    columns["axis_limited"] = any(np.isinf(columns[norm]) for _, _, norm in _LIMITS)
-    return columns
-
-
 _OF_JOINTS = ("motors", "joint_motors", "joint_positions", "joint_tolerance", "ik_params")
 """Settings of joints; those of wheels and mimic joints are left out, as fleets of many models share them."""
 
 _FLAGLESS = (".sdf", ".xml", ".mjcf")
 """Formats whose models the engine loads without self-collision."""
-
-WHEELS = "wheels"
-"""The motion law of robots that drive by the motors of their wheels."""
-_LIMITS = (
-    ("max_linear_vel", "linear_limits", "linear_limit"),
-    ("max_linear_accel", "linear_accels", "linear_accel"),
-    ("max_angular_vel", "angular_limits", "angular_limit"),
-    ("max_angular_accel", "angular_accels", "angular_accel"),
-)

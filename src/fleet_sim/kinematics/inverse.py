@@ -95,9 +95,21 @@ class InverseKinematics:
         axes = None if orientations is None else _axes(orientations)
         # Component layout, as in `forward`: each joint is one contiguous row over all robots.
         present = np.ascontiguousarray(values.T[self._slots])
+        best, errors = self._descend(descent, present, targets, axes)
+        if null_space is not None:
+            self._rest_in_null_space(null_space, best, errors, targets, axes)
+        solved = values.copy()
+        solved[:, self._slots] = best.T
+        limit = self.params.reachability_tolerance if tolerance is None else tolerance
+        return Solution(solved, errors[0], errors[1], (errors[0] <= limit) & (errors[1] <= ORIENTATION_TOLERANCE))
+
+    def _descend(
+        self, descent: Descent | CompiledDescent, present: Floats, targets: Floats, axes: Floats | None
+    ) -> tuple[Floats, Floats]:
+        """Return the best joint values (F, N) found from `present` and other starts, and their errors (2, N)."""
         best = present.copy()
-        errors = np.full((2, len(values)), np.inf)
-        left = np.arange(len(values))
+        errors = np.full((2, present.shape[1]), np.inf)
+        left = np.arange(present.shape[1])
         # A descent ends in a local minimum, so it is restarted from several joint values until one is good enough.
         per_round = 1 + (self._rest is not None) + len(self.params.seed_quartiles)
         for start in range(per_round * self.params.max_outer_iterations):
@@ -113,12 +125,7 @@ class InverseKinematics:
             best[:, nearer], errors[:, nearer] = found[:, nearer_mask], reached[:, nearer_mask]
             # Robots that have arrived take no part in further starts: most arrive in the first.
             left = left[(errors[:, left] > self.params.convergence_threshold).any(axis=0)]
-        if null_space is not None:
-            self._rest_in_null_space(null_space, best, errors, targets, axes)
-        solved = values.copy()
-        solved[:, self._slots] = best.T
-        limit = self.params.reachability_tolerance if tolerance is None else tolerance
-        return Solution(solved, errors[0], errors[1], (errors[0] <= limit) & (errors[1] <= ORIENTATION_TOLERANCE))
+        return best, errors
 
     def _rest_in_null_space(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats, as_whole
+from fleet_sim.arrays import Floats, as_floats, as_whole
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
@@ -126,19 +126,6 @@ class FrankaArm(Panda):
     def get_end_effector_reaction_forces(self) -> tuple[float, float]:
         """Return the reaction forces in N along the z axes of the two fingers, as of the last step."""
         return self._gripper.forces()
-
-    def stiffen(self, gain: float) -> None:
-        """Set the position gain of the arm's motors: the fraction of the error to correct per substep (default 0.2).
-
-        A stiffer arm needs fewer steps for the end of a move, but stops harder with the object it holds. The gain of
-        the fingers does not change: stiffer fingers push small objects away.
-        """
-        joints = self.sim.world.joints
-        slots = joints.of(self.sim.world.robots, self.agent.row)
-        # `slots` is a slice, so this writes to the column and not to a copy.
-        joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
-        # Says that the motors lag behind the columns, so that the engine gets the new gain.
-        joints.motor_behind[slots] = True
 
     # ---- moving ------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, as_float
 from fleet_sim.bullet.handle import BulletHandle
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.entities.agent import Agent
@@ -92,6 +92,19 @@ class Panda(Attentive):
         """Distances between the limits of the nine movable joints, in rad and m."""
         ranges: list[float] = (self._upper - self._lower).tolist()
         return ranges
+
+    def stiffen(self, gain: float) -> None:
+        """Set the position gain of the arm's motors: the fraction of the error to correct per substep (default 0.2).
+
+        A stiffer arm needs fewer steps for the end of a move, but stops harder with the object it holds. The gain of
+        the fingers does not change: stiffer fingers push small objects away.
+        """
+        joints = self.sim.world.joints
+        slots = joints.of(self.sim.world.robots, self.agent.row)
+        # `slots` is a slice, so this writes to the column and not to a copy.
+        joints.position_gain[slots][:7] = as_float(gain, "gain", low=1e-3, high=1.0)
+        # Says that the motors lag behind the columns, so that the engine gets the new gain.
+        joints.motor_behind[slots] = True
 
     # ---- the state ---------------------------------------------------------------------------------------------------
 

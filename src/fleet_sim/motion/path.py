@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.core.waypoints import WaypointPool
 from fleet_sim.core.world import World
 from fleet_sim.motion.limits import UNLIMITED, linear_any_way
 from fleet_sim.motion.profile import Approach, next_speeds
@@ -198,22 +199,20 @@ def _passed(
         capped = np.minimum(speeds[going], pool.pass_speed[onto])
         beyond_mask = (0.5 * dt * (along[going] + capped) + TOUCH >= ends[going]) & (onto < lasts[going])
         ending, onto = going[~beyond_mask], onto[~beyond_mask]
-        feasible = next_speeds(
-            along[ending],
-            ends[ending],
-            pool.pass_speed[onto],
-            limits[ending],
-            accels[ending],
-            dt,
-            pool.braking[onto],
-        )
+        exits, brakes = pool.pass_speed[onto], pool.braking[onto]
+        feasible = next_speeds(along[ending], ends[ending], exits, limits[ending], accels[ending], dt, brakes)
         speeds[ending] = np.minimum(speeds[ending], feasible)
         going = going[beyond_mask]
         speeds[going] = capped[beyond_mask]
         passed[going] += 1
         start[going] = ends[going]
-        corner = headed[going] + passed[going]
-        leg = pool.position[corner + 1] - pool.position[corner]
-        ends[going] += np.sqrt(leg[:, 0] * leg[:, 0] + leg[:, 1] * leg[:, 1] + leg[:, 2] * leg[:, 2])
+        ends[going] += _leg_lengths(pool, headed[going] + passed[going])
     travels = 0.5 * dt * (along + speeds)
     return passed, np.maximum(travels - start, 0.0), speeds
+
+
+def _leg_lengths(pool: WaypointPool, corners: Ints) -> Floats:
+    """Return the distances (N,) from the waypoints `corners` (N,) to the next ones."""
+    leg = pool.position[corners + 1] - pool.position[corners]
+    lengths: Floats = np.sqrt(leg[:, 0] * leg[:, 0] + leg[:, 1] * leg[:, 1] + leg[:, 2] * leg[:, 2])
+    return lengths

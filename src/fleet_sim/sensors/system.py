@@ -13,10 +13,11 @@ from fleet_sim.core.faults import GuardedPart
 from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import InvalidValueError, StateError, brief
+from fleet_sim.errors import InvalidValueError, brief
 from fleet_sim.geometry import Pose
 from fleet_sim.sensors.group import SensorGroup
 from fleet_sim.sensors.groups import SensorGroups
+from fleet_sim.sensors.homes import SensorHomes
 from fleet_sim.sensors.kind import SensorContext
 from fleet_sim.sensors.mounting import link_index
 from fleet_sim.sensors.registry import SensorPlan, plan_sensor, plan_sensors, sensor_kind
@@ -40,7 +41,7 @@ class SensorSystem:
         self._context = context
         self._world = context.world
         self._groups = SensorGroups(context)
-        self._homes: dict[Sensor, SensorGroup] = {}
+        self._homes = SensorHomes()
         self._roster = SensorRoster(context.world)
         self._busy: list[SensorGroup] | None = []
         self._turns = Turns()
@@ -73,7 +74,7 @@ class SensorSystem:
                 else:
                     self._turns.join(group)
         if self._turns:
-            for group, members in self._by_group(self._turns.take()):
+            for group, members in self._homes.by_group(self._turns.take()):
                 chosen = np.array([sensor.index for sensor in members], np.int64)
                 fresh.append(group.part.call(group.compute, chosen, time, tick))
         self.fresh = [readings for readings in fresh if readings is not None]
@@ -93,12 +94,12 @@ class SensorSystem:
 
     def consumer_came(self, sensor: Sensor) -> None:
         """Called when `sensor` gets its first consumer."""
-        self._group_of(sensor).consumer_came(sensor)
+        self._homes.of(sensor).consumer_came(sensor)
         self._busy = None
 
     def consumer_went(self, sensor: Sensor) -> None:
         """Called when `sensor` loses its last consumer."""
-        self._group_of(sensor).consumer_went(sensor)
+        self._homes.of(sensor).consumer_went(sensor)
         self._busy = None
 
     # ---- adding and removing -----------------------------------------------------------------------------------------
@@ -166,17 +167,7 @@ class SensorSystem:
         for slot, chosen in groupby(places, key=slots.__getitem__):
             group = self._groups.get(first.type, common, slot)
             members = list(chosen)
-            self._join(group, [sensors[place] for place in members], [keys[place] for place in members])
-
-    def _join(self, group: SensorGroup, sensors: Sequence[Sensor], keys: Sequence[int]) -> None:
-        group.add(sensors, keys)
-        self._homes.update(dict.fromkeys(sensors, group))
-
-    def _leave(self, sensors: Sequence[Sensor]) -> None:
-        for group, members in self._by_group(sensors):
-            group.remove(members)
-            for sensor in members:
-                del self._homes[sensor]
+            self._homes.join(group, [sensors[place] for place in members], [keys[place] for place in members])
 
     def remove(self, sensors: Sequence[Sensor]) -> None:
         """Remove sensors; raises StateError for a removed one, InvalidValueError for what is none."""
@@ -184,7 +175,7 @@ class SensorSystem:
             if not isinstance(sensor, Sensor):
                 raise InvalidValueError(f"expected a sensor, got {brief(sensor)}; see sim.get_sensor(name)")
         chosen = list(dict.fromkeys(sensors))
-        self._leave(chosen)
+        self._homes.leave(chosen)
         self._roster.discard(chosen)
         self._drop_empty()
 
@@ -198,7 +189,7 @@ class SensorSystem:
             return
         gone = self._roster.pop_rows(rows.tolist())
         if gone:
-            self._leave(gone)
+            self._homes.leave(gone)
             self._drop_empty()
 
     def _drop_empty(self) -> None:
@@ -231,7 +222,7 @@ class SensorSystem:
         """
         clock = self._world.clock
         out: dict[Sensor, Any] = {}
-        for group, members in self._by_group(sensors):
+        for group, members in self._homes.by_group(sensors):
             # A sensor that is asked for twice is read once: some kinds change their state when they are read.
             unique = list(dict.fromkeys(members))
             readings = group.compute(np.array([sensor.index for sensor in unique]), clock.time, clock.tick)
@@ -244,29 +235,8 @@ class SensorSystem:
 
     def pose(self, sensor: Sensor) -> Pose:
         """Return the pose of the sensor's own frame in the world; raises StateError for a removed one."""
-        positions, orientations = self._group_of(sensor).poses([sensor.index])
+        positions, orientations = self._homes.of(sensor).poses([sensor.index])
         return Pose(positions[0].tolist(), orientations[0].tolist())
-
-    def _group_of(self, sensor: Sensor) -> SensorGroup:
-        """Return the sensors that `sensor` is computed with; raises StateError for a removed one."""
-        sensor.check_alive()
-        group = self._homes.get(sensor)
-        if group is None:
-            raise StateError(f"sensor {sensor.label!r} belongs to another simulation; ask that one")
-        return group
-
-    def _by_group(self, sensors: Sequence[Sensor]) -> list[tuple[SensorGroup, list[Sensor]]]:
-        """Return (group, its sensors) for all groups of `sensors`; raises StateError for a removed sensor."""
-        groups: dict[int, tuple[SensorGroup, list[Sensor]]] = {}
-        for sensor in sensors:
-            group = self._homes.get(sensor)
-            if group is None or sensor.index < 0:
-                group = self._group_of(sensor)
-            known = groups.get(id(group))
-            if known is None:
-                known = groups[id(group)] = (group, [])
-            known[1].append(sensor)
-        return list(groups.values())
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -309,4 +279,4 @@ class SensorSystem:
         back = [index for index, sensor in enumerate(sensors) if self._roster.take_back(sensor)]
         if back:
             self.version += 1
-            self._join(group, [sensors[index] for index in back], [keys[index] for index in back])
+            self._homes.join(group, [sensors[index] for index in back], [keys[index] for index in back])
