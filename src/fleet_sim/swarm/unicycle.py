@@ -95,9 +95,8 @@ def _follow_freely(world: World, row: int, dt: float) -> bool:
     motion = world.motion.scalars
     if motion.control[row] != VELOCITY or motion.axis_limited[row]:
         return False
-    if not motion.linear_limit[row] == motion.linear_accel[row] == INF:
-        return False
-    if not motion.angular_limit[row] == motion.angular_accel[row] == INF:
+    linear, angular = motion.linear_limit[row], motion.angular_limit[row]
+    if not linear == motion.linear_accel[row] == angular == motion.angular_accel[row] == INF:
         return False
     # Expired commands are for the way of arrays, which ends them.
     if 0 <= motion.command_expiry[row] <= world.clock.tick:

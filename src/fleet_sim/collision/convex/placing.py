@@ -40,10 +40,7 @@ def place_pieces(
             if moved < 0:
                 _compose(base, pieces.places[piece], placed.poses[place])
             else:
-                for line in range(3):
-                    for axis in range(3):
-                        body[3 * line + axis] = frames[line, axis, moved, column]
-                    body[9 + line] = frames[line, 3, moved, column]
+                _as_frame(frames, moved, column, body)
                 # Two steps, in the order of the chain: the same bits for each robot of the model.
                 _compose(body, pieces.places[piece], placed.poses[place])
                 for number in range(12):
@@ -53,6 +50,14 @@ def place_pieces(
             for axis in range(3):
                 lowest[axis] = min(lowest[axis], placed.boxes[place, axis])
                 lowest[3 + axis] = max(lowest[3 + axis], placed.boxes[place, 3 + axis])
+
+
+@compiled
+def _as_frame(frames: Floats, moved: int, column: int, out: Floats) -> None:
+    for line in range(3):
+        for axis in range(3):
+            out[3 * line + axis] = frames[line, axis, moved, column]
+        out[9 + line] = frames[line, 3, moved, column]
 
 
 @compiled
