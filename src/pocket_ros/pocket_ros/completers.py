@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,7 +22,7 @@ class NameCompleter:
     def __init__(self, hidden_key: str | None) -> None:
         self._hidden_key = hidden_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+    def __call__(self, prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
         hidden = bool(self._hidden_key and getattr(parsed_args, self._hidden_key, False))
         with NodeStrategy(parsed_args) as node:
             return self._names(node, hidden)
@@ -36,7 +37,7 @@ class TypeCompleter:
     def __init__(self, name_key: str | None) -> None:
         self._name_key = name_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+    def __call__(self, prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
         if self._name_key is None:
             return self._types()
         with NodeStrategy(parsed_args) as node:
@@ -56,5 +57,5 @@ class PrototypeCompleter:
     def __init__(self, type_key: str | None) -> None:
         self._type_key = type_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+    def __call__(self, prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
         return [interface_to_yaml(getattr(parsed_args, self._type_key or ""))]

@@ -6,14 +6,21 @@ PYTEST_DONT_REWRITE
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..launch.events.process.events import ProcessIO
 from ..launch.events.process.process_action import ProcessAction
 from .asserts.assert_output import assertInStream
 from .process_record import ActiveRecord, ProcessRecord
-from .util.proc_lookup import NoMatchingProcessException, name_of, resolveProcesses
+from .text_match import Expected
+from .util.proc_lookup import (
+    CommandArguments,
+    NoMatchingProcessException,
+    ProcessChoice,
+    name_of,
+    resolveProcesses,
+)
 
 
 class IoHandler(ProcessRecord[ProcessIO]):
@@ -69,12 +76,12 @@ class ActiveIoHandler(ActiveRecord[ProcessIO], IoHandler):
 
     def waitFor(
         self,
-        expected_output: Any,
-        process: Any = None,
-        cmd_args: Any = None,
+        expected_output: Expected,
+        process: ProcessChoice = None,
+        cmd_args: CommandArguments = None,
         *,
         strict_proc_matching: bool = True,
-        output_filter: Any = None,
+        output_filter: Callable[[str], str] | None = None,
         timeout: float = 10,
         strip_ansi_escape_sequences: bool = True,
         stream: str = "stderr",

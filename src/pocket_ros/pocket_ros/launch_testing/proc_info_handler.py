@@ -12,7 +12,13 @@ from typing import Any
 from ..launch.events.process.events import ProcessExited, RunningProcessEvent
 from ..launch.events.process.process_action import ProcessAction
 from .process_record import ActiveRecord, ProcessRecord
-from .util.proc_lookup import NoMatchingProcessException, name_of, resolveProcesses
+from .util.proc_lookup import (
+    CommandArguments,
+    NoMatchingProcessException,
+    ProcessChoice,
+    name_of,
+    resolveProcesses,
+)
 
 
 class ProcInfoHandler(ProcessRecord[RunningProcessEvent]):
@@ -58,7 +64,12 @@ class ActiveProcInfoHandler(ActiveRecord[RunningProcessEvent], ProcInfoHandler):
         return self._condition
 
     def _wait(
-        self, holds: Callable[[Any], bool], process: Any, cmd_args: Any, timeout: float, what: str
+        self,
+        holds: Callable[[Any], bool],
+        process: ProcessChoice,
+        cmd_args: CommandArguments,
+        timeout: float,
+        what: str,
     ) -> None:
         def found() -> bool:
             try:
@@ -72,10 +83,14 @@ class ActiveProcInfoHandler(ActiveRecord[RunningProcessEvent], ProcInfoHandler):
                 shown = process if process is None or isinstance(process, str) else process.describe()
                 raise AssertionError(f"Timed out waiting for process '{shown}' to {what}")
 
-    def assertWaitForStartup(self, process: Any, cmd_args: Any = None, *, timeout: float = 10) -> None:
+    def assertWaitForStartup(
+        self, process: ProcessChoice, cmd_args: CommandArguments = None, *, timeout: float = 10
+    ) -> None:
         """Wait until a process has started; fails the test after `timeout` seconds."""
         self._wait(lambda event: True, process, cmd_args, timeout, "start")
 
-    def assertWaitForShutdown(self, process: Any, cmd_args: Any = None, *, timeout: float = 10) -> None:
+    def assertWaitForShutdown(
+        self, process: ProcessChoice, cmd_args: CommandArguments = None, *, timeout: float = 10
+    ) -> None:
         """Wait until a process has ended; fails the test after `timeout` seconds."""
         self._wait(lambda event: isinstance(event, ProcessExited), process, cmd_args, timeout, "finish")

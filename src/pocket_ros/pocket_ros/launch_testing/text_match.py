@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TypeAlias
 
 Match = Callable[..., tuple[int, int] | None]
 """Takes a text, or lines, and where to begin; gives where the expectation begins and ends."""
+
+Expected: TypeAlias = "str | re.Pattern[str] | Iterable[Expected]"
+"""Text, a compiled pattern, or several of both that must follow one another."""
 
 
 def normalize_lineseps(lines: str) -> str:
@@ -16,7 +19,7 @@ def normalize_lineseps(lines: str) -> str:
     return lines.replace(os.linesep, "\n").replace("\r\n", "\n")
 
 
-def build_line_match(expected_lines: Any, *, strict: bool = False) -> Match:
+def build_line_match(expected_lines: Expected, *, strict: bool = False) -> Match:
     """A function from lines to where the expected ones are among them, None where they are not.
 
     A line is expected by text in it, by a compiled pattern from its start, or they are a list of both, or of
@@ -35,7 +38,7 @@ def build_line_match(expected_lines: Any, *, strict: bool = False) -> Match:
     return match
 
 
-def _holds(expected: Any, strict: bool) -> Callable[[str], bool]:
+def _holds(expected: object, strict: bool) -> Callable[[str], bool]:
     if isinstance(expected, str):
         return lambda line: line == expected if strict else expected in line
     if isinstance(expected, re.Pattern):
@@ -57,7 +60,7 @@ def _line_sequence_match(matches: list[Match], strict: bool) -> Match:
     return match
 
 
-def build_text_match(expected: Any, *, strict: bool = False) -> Match:
+def build_text_match(expected: Expected, *, strict: bool = False) -> Match:
     """A function from a text to where the expectation is in it, None where it is not.
 
     The expectation is text, a compiled pattern, or a list of both that must follow one another. `strict`
@@ -79,7 +82,7 @@ def build_text_match(expected: Any, *, strict: bool = False) -> Match:
     return match
 
 
-def _sequence_match(expected: list[Any], strict: bool) -> Match:
+def _sequence_match(expected: list[Expected], strict: bool) -> Match:
     matches = [build_text_match(item) for item in expected]
 
     def match(text: str, start: int = 0) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ class Subscriber(SimpleFilter):
     """
 
     def __init__(
-        self, node: Node, msg_type: Any, topic: str, *, qos_profile: Any = 10, **kwargs: Any
+        self, node: Node, msg_type: type[Any], topic: str, *, qos_profile: Any = 10, **kwargs: Any
     ) -> None:
         super().__init__()
         self.node = node

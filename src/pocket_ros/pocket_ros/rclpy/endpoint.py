@@ -32,7 +32,9 @@ class EndpointOwner(Protocol):
 
     def get_logger(self) -> RcutilsLogger: ...
 
-    def _ros_create_publisher(self, msg_type: Any, topic: str, qos_profile: QoSProfile) -> EventPublisher: ...
+    def _ros_create_publisher(
+        self, msg_type: type[Any], topic: str, qos_profile: QoSProfile
+    ) -> EventPublisher: ...
 
     def _ros_forget_writer(self, writer: Writer) -> None: ...
 
@@ -65,9 +67,9 @@ class Endpoint(Destroyable, WithBlock):
 class TopicEndpoint(Endpoint):
     """A publisher or a subscription: one end of a topic, with the handlers of its events."""
 
-    def __init__(self, node: EndpointOwner, msg_type: Any, topic: str, qos_profile: QoSProfile) -> None:
+    def __init__(self, node: EndpointOwner, msg_type: type[Any], topic: str, qos_profile: QoSProfile) -> None:
         self._node = node
-        self.msg_type = msg_type
+        self.msg_type: Any = msg_type
         self.topic = topic
         self.qos_profile = qos_profile
         self.event_handlers: list[Any] = []
@@ -89,7 +91,7 @@ class ServiceParts(NamedTuple):
     node: EndpointOwner
     writer: Writer
     reader: Reader
-    srv_type: Any
+    srv_type: type[Any]
     srv_name: str
     callback_group: CallbackGroup | None
     qos_profile: QoSProfile

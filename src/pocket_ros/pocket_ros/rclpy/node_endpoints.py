@@ -97,7 +97,7 @@ class NodeEndpoints:
 
     def _ros_create_publisher(
         self,
-        msg_type: Any,
+        msg_type: type[Any],
         topic: str,
         qos_profile: QoSProfile | int,
         callback_group: CallbackGroup | None = None,
@@ -117,7 +117,7 @@ class NodeEndpoints:
 
     def _ros_create_subscription(
         self,
-        msg_type: Any,
+        msg_type: type[Any],
         topic: str,
         callback: Callable[..., Any],
         qos_profile: QoSProfile | int,
@@ -148,7 +148,7 @@ class NodeEndpoints:
         return subscription
 
     def _ros_create_client(
-        self, srv_type: Any, name: str, profile: QoSProfile, group: CallbackGroup | None
+        self, srv_type: type[Any], name: str, profile: QoSProfile, group: CallbackGroup | None
     ) -> Client:
         check_is_valid_srv_type(srv_type)
         full_name, profile = self._ros_endpoint_name(name, "rosservice"), profile_of(profile)
@@ -161,7 +161,7 @@ class NodeEndpoints:
 
     def _ros_create_service(
         self,
-        srv_type: Any,
+        srv_type: type[Any],
         name: str,
         callback: Callable[[Any, Any], Any],
         profile: QoSProfile,
@@ -240,12 +240,12 @@ def _service_data(role: str, identity: bytes) -> UserData:
     return lambda type_name: user_data(type_hash(type_name), role, identity)
 
 
-def _replies(full_name: str, srv_type: Any) -> tuple[str, str]:
+def _replies(full_name: str, srv_type: type[Any]) -> tuple[str, str]:
     """DDS topic and type of the responses of a service."""
     return f"rr{full_name}Reply", srv_type.Response._type_name_
 
 
-def _requests(full_name: str, srv_type: Any) -> tuple[str, str]:
+def _requests(full_name: str, srv_type: type[Any]) -> tuple[str, str]:
     """DDS topic and type of the requests of a service."""
     return f"rq{full_name}Request", srv_type.Request._type_name_
 

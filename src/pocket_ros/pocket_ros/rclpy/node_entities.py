@@ -77,7 +77,7 @@ class NodeEntities(NodeExecution):
 
     def create_publisher(
         self,
-        msg_type: Any,
+        msg_type: type[Any],
         topic: str,
         qos_profile: QoSProfile | int,
         *,
@@ -101,7 +101,7 @@ class NodeEntities(NodeExecution):
 
     def create_subscription(
         self,
-        msg_type: Any,
+        msg_type: type[Any],
         topic: str,
         callback: Callable[..., Any],
         qos_profile: QoSProfile | int,
@@ -128,7 +128,7 @@ class NodeEntities(NodeExecution):
 
     def create_client(
         self,
-        srv_type: Any,
+        srv_type: type[Any],
         srv_name: str,
         *,
         qos_profile: QoSProfile = qos_profile_services_default,
@@ -142,7 +142,7 @@ class NodeEntities(NodeExecution):
 
     def create_service(
         self,
-        srv_type: Any,
+        srv_type: type[Any],
         srv_name: str,
         callback: Callable[[Any, Any], Any],
         *,

@@ -28,7 +28,7 @@ class Publisher(TopicEndpoint, Handled):
         self,
         node: EndpointOwner,
         writer: Writer,
-        msg_type: Any,
+        msg_type: type[Any],
         topic: str,
         qos_profile: QoSProfile,
         callback_group: CallbackGroup | None,

@@ -75,10 +75,10 @@ class _Raw:
 class Subscription(_Raw):
     """Takes messages of one topic."""
 
-    def __init__(self, node: Any, msg_type: Any, topic: str, qos_profile: Any) -> None:
+    def __init__(self, node: Any, msg_type: type[Any], topic: str, qos_profile: Any) -> None:
         super().__init__(_owner(node)._ros_create_subscription(msg_type, topic, lambda _: None, qos_profile))
 
-    def take_message(self, msg_type: Any, raw: bool) -> Any:
+    def take_message(self, msg_type: type[Any], raw: bool) -> Any:
         """The next message with its info, or None."""
         return self._entity.handle.take_message(msg_type, raw)
 
@@ -86,7 +86,7 @@ class Subscription(_Raw):
 class Client(_Raw):
     """Sends requests and takes responses."""
 
-    def __init__(self, node: Any, srv_type: Any, name: str, qos_profile: Any) -> None:
+    def __init__(self, node: Any, srv_type: type[Any], name: str, qos_profile: Any) -> None:
         super().__init__(_owner(node)._ros_create_client(srv_type, name, qos_profile, None))
         self._numbers: dict[int, int] = {}
 
@@ -100,7 +100,7 @@ class Client(_Raw):
         self._numbers[id(future)] = header.sequence_number
         return int(header.sequence_number)
 
-    def take_response(self, response_type: Any) -> tuple[Any, Any]:
+    def take_response(self, response_type: type[Any]) -> tuple[Any, Any]:
         """The header and the content of the next response; None twice where there is none."""
         taken = self._entity.take()
         if taken is None:
@@ -112,12 +112,12 @@ class Client(_Raw):
 class Service(_Raw):
     """Takes requests and sends responses."""
 
-    def __init__(self, node: Any, srv_type: Any, name: str, qos_profile: Any) -> None:
+    def __init__(self, node: Any, srv_type: type[Any], name: str, qos_profile: Any) -> None:
         super().__init__(
             _owner(node)._ros_create_service(srv_type, name, lambda _, response: response, qos_profile, None)
         )
 
-    def service_take_request(self, request_type: Any) -> tuple[Any, Any]:
+    def service_take_request(self, request_type: type[Any]) -> tuple[Any, Any]:
         """The content and the header of the next request; None twice where there is none."""
         return self._entity.take() or (None, None)
 

@@ -17,7 +17,7 @@ def serialize_message(message: Any) -> bytes:
     return bytes(cdr.serialize(message))
 
 
-def deserialize_message(serialized_message: bytes, message_type: Any) -> Any:
+def deserialize_message(serialized_message: bytes, message_type: type[Any]) -> Any:
     """The message in CDR bytes. Raises RCLError for bytes that are not one."""
     check_for_type_support(message_type)
     from .exceptions import RCLError

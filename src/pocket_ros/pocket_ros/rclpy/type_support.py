@@ -12,7 +12,7 @@ SrvTypeRequest = TypeVar("SrvTypeRequest")
 SrvTypeResponse = TypeVar("SrvTypeResponse")
 
 
-def check_for_type_support(msg_or_srv_type: Any) -> None:
+def check_for_type_support(msg_or_srv_type: object) -> None:
     """Raises AttributeError for what is no interface class of pocket_ros.
 
     NoTypeSupportImportedException is for a class of ROS 2 whose compiled part cannot be imported.
@@ -25,21 +25,21 @@ def check_for_type_support(msg_or_srv_type: Any) -> None:
         )
 
 
-def check_is_valid_msg_type(msg_type: Any) -> None:
+def check_is_valid_msg_type(msg_type: type[Any]) -> None:
     """Raises RuntimeError for what is no message class."""
     check_for_type_support(msg_type)
     if not hasattr(msg_type, "get_fields_and_field_types"):
         raise RuntimeError(f"{msg_type.__name__} is not a valid message type")
 
 
-def check_is_valid_srv_type(srv_type: Any) -> None:
+def check_is_valid_srv_type(srv_type: type[Any]) -> None:
     """Raises RuntimeError for what is no service class."""
     check_for_type_support(srv_type)
     if not hasattr(srv_type, "Request") or not hasattr(srv_type, "Response"):
         raise RuntimeError(f"{srv_type.__name__} is not a valid service type")
 
 
-def check_is_valid_action_type(action_type: Any) -> None:
+def check_is_valid_action_type(action_type: type[Any]) -> None:
     """Raises RuntimeError for what is no action class."""
     check_for_type_support(action_type)
     if not hasattr(action_type, "Impl"):

@@ -16,7 +16,7 @@ _LONGEST_WAIT_NS = 100_000_000
 
 
 def wait_for_message(
-    msg_type: Any,
+    msg_type: type[Any],
     node: Node,
     topic: str,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import Any
 
 from ..completers import PrototypeCompleter, TypeCompleter, type_names
@@ -38,7 +39,7 @@ def get_action_names(*, node: Any) -> list[str]:
     return [name for name, _ in get_action_names_and_types(node=node)]
 
 
-def action_name_completer(prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+def action_name_completer(prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
     """All actions."""
     with NodeStrategy(parsed_args) as node:
         return get_action_names(node=node)

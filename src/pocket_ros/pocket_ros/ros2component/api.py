@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -63,7 +64,7 @@ def find_container_node_names(*, node: Any, node_names: Iterable[Any]) -> list[A
     return [name for name in node_names if is_container(name.full_name)]
 
 
-def container_node_name_completer(prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+def container_node_name_completer(prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
     """The names of the containers that are seen, for completion."""
     from ..ros2cli.node.strategy import NodeStrategy
     from ..ros2node.api import get_node_names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -135,7 +136,7 @@ class NodeNameCompleter:
     def __init__(self, *, include_hidden_nodes_key: str | None = None) -> None:
         self.include_hidden_nodes_key = include_hidden_nodes_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+    def __call__(self, prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
         key = self.include_hidden_nodes_key
         include = bool(key and getattr(parsed_args, key, False))
         with NodeStrategy(parsed_args) as node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from typing import Any
 
 from .. import rclpy
@@ -75,7 +76,7 @@ def call_list_parameters(*, node: Any, node_name: str, prefixes: list[str] | Non
 class ParameterNameCompleter:
     """Completes the parameters of the node that was named."""
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+    def __call__(self, prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
         with DirectNode(parsed_args) as node:
             found = call_list_parameters(node=node, node_name=parsed_args.node_name)
         names = [] if found is None else found.result().result.names

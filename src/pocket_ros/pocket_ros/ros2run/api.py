@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ class ExecutableNameCompleter:
     def __init__(self, *, package_name_key: str | None = None) -> None:
         self.package_name_key = package_name_key
 
-    def __call__(self, prefix: str, parsed_args: Any, **kwargs: Any) -> list[str]:
+    def __call__(self, prefix: str, parsed_args: Namespace, **kwargs: Any) -> list[str]:
         try:
             paths = get_executable_paths(package_name=getattr(parsed_args, self.package_name_key or ""))
         except PackageNotFound:

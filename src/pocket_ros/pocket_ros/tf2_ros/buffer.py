@@ -17,6 +17,7 @@ from . import geometry
 from .buffer_core import DEFAULT_CACHE, BufferCore
 from .buffer_interface import BufferInterface
 from .exceptions import TransformException
+from .message_fields import Moment, StampedTransform
 
 if TYPE_CHECKING:
     from ..rclpy.node import Node
@@ -55,18 +56,18 @@ class Buffer(BufferCore, BufferInterface):
         _logger.warning("The clock jumped back or changed its source: the buffer forgets what is not static.")
         self.clear()
 
-    def set_transform(self, transform: Any, authority: str) -> None:
+    def set_transform(self, transform: StampedTransform, authority: str) -> None:
         """Add a TransformStamped; what is no transform is logged and left out."""
         super().set_transform(transform, authority)
         self._complete_waiting()
 
-    def set_transform_static(self, transform: Any, authority: str) -> None:
+    def set_transform_static(self, transform: StampedTransform, authority: str) -> None:
         """Add a TransformStamped that holds for all times; what is no transform is logged and left out."""
         super().set_transform_static(transform, authority)
         self._complete_waiting()
 
     def lookup_transform(
-        self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
+        self, target_frame: str, source_frame: str, time: Moment, timeout: Duration = Duration()
     ) -> Any:
         """The TransformStamped that maps `source_frame` into `target_frame`; time zero is the latest.
 
@@ -80,9 +81,9 @@ class Buffer(BufferCore, BufferInterface):
     def lookup_transform_full(
         self,
         target_frame: str,
-        target_time: Any,
+        target_time: Moment,
         source_frame: str,
-        source_time: Any,
+        source_time: Moment,
         fixed_frame: str,
         timeout: Duration = Duration(),
     ) -> Any:
@@ -92,12 +93,12 @@ class Buffer(BufferCore, BufferInterface):
             target_frame, target_time, source_frame, source_time, fixed_frame
         )
 
-    async def lookup_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
+    async def lookup_transform_async(self, target_frame: str, source_frame: str, time: Moment) -> Any:
         """Await the transform."""
         return await self.wait_for_transform_async(target_frame, source_frame, time)
 
     async def lookup_transform_full_async(
-        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+        self, target_frame: str, target_time: Moment, source_frame: str, source_time: Moment, fixed_frame: str
     ) -> Any:
         """Await the transform between two times."""
         return await self.wait_for_transform_full_async(
@@ -108,7 +109,7 @@ class Buffer(BufferCore, BufferInterface):
         self,
         target_frame: str,
         source_frame: str,
-        time: Any,
+        time: Moment,
         timeout: Duration = Duration(),
         return_debug_tuple: bool = False,
     ) -> Any:
@@ -125,9 +126,9 @@ class Buffer(BufferCore, BufferInterface):
     def can_transform_full(
         self,
         target_frame: str,
-        target_time: Any,
+        target_time: Moment,
         source_frame: str,
-        source_time: Any,
+        source_time: Moment,
         fixed_frame: str,
         timeout: Duration = Duration(),
         return_debug_tuple: bool = False,
@@ -141,12 +142,12 @@ class Buffer(BufferCore, BufferInterface):
 
         return self._await(attempt, timeout, return_debug_tuple)
 
-    def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Future[Any]:
+    def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Moment) -> Future[Any]:
         """A future of the TransformStamped, done when it is there."""
         return self._when_found(lambda: self.lookup_transform(target_frame, source_frame, time))
 
     def wait_for_transform_full_async(
-        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+        self, target_frame: str, target_time: Moment, source_frame: str, source_time: Moment, fixed_frame: str
     ) -> Future[Any]:
         """A future of the TransformStamped between two times, done when it is there."""
         return self._when_found(

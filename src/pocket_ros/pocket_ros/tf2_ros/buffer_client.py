@@ -15,6 +15,7 @@ from ..rclpy.time import Time
 from . import exceptions, geometry
 from .buffer_interface import BufferInterface
 from .exceptions import TimeoutException, TransformException
+from .message_fields import Moment
 
 
 class BufferClient(BufferInterface):
@@ -47,7 +48,7 @@ class BufferClient(BufferInterface):
         self.action_client.destroy()
 
     def lookup_transform(
-        self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
+        self, target_frame: str, source_frame: str, time: Moment, timeout: Duration = Duration()
     ) -> Any:
         """The TransformStamped that maps `source_frame` into `target_frame`; time zero is the latest."""
         goal = self._action.Goal(
@@ -58,9 +59,9 @@ class BufferClient(BufferInterface):
     def lookup_transform_full(
         self,
         target_frame: str,
-        target_time: Any,
+        target_time: Moment,
         source_frame: str,
-        source_time: Any,
+        source_time: Moment,
         fixed_frame: str,
         timeout: Duration = Duration(),
     ) -> Any:
@@ -76,7 +77,7 @@ class BufferClient(BufferInterface):
         return self._ask(goal, timeout)
 
     def can_transform(
-        self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
+        self, target_frame: str, source_frame: str, time: Moment, timeout: Duration = Duration()
     ) -> bool:
         """Whether `lookup_transform` would succeed."""
         try:
@@ -88,9 +89,9 @@ class BufferClient(BufferInterface):
     def can_transform_full(
         self,
         target_frame: str,
-        target_time: Any,
+        target_time: Moment,
         source_frame: str,
-        source_time: Any,
+        source_time: Moment,
         fixed_frame: str,
         timeout: Duration = Duration(),
     ) -> bool:
@@ -129,7 +130,7 @@ class BufferClient(BufferInterface):
         return future.result()
 
 
-def _message(time: Any) -> Any:
+def _message(time: Moment) -> Any:
     """A Time, or the message of one. Raises TypeError for anything else."""
     if isinstance(time, Time):
         return time.to_msg()

@@ -11,6 +11,7 @@ from ..rclpy.logging import get_logger
 from ..rclpy.time import Time
 from .exceptions import InvalidArgumentException, TransformException
 from .frame_tree import FrameTree, KnownFrame
+from .message_fields import Moment, StampedTransform
 from .rigid import Rigid, compose
 
 DEFAULT_CACHE = Duration(seconds=10)
@@ -27,15 +28,15 @@ class BufferCore:
     def __init__(self, cache_time: Duration = DEFAULT_CACHE) -> None:
         self._tree = FrameTree(_nanoseconds(cache_time))
 
-    def set_transform(self, transform: Any, authority: str) -> None:
+    def set_transform(self, transform: StampedTransform, authority: str) -> None:
         """Add a TransformStamped; what is no transform is logged and left out."""
         self._insert(transform, authority, False)
 
-    def set_transform_static(self, transform: Any, authority: str) -> None:
+    def set_transform_static(self, transform: StampedTransform, authority: str) -> None:
         """Add a TransformStamped that holds for all times; what is no transform is logged and left out."""
         self._insert(transform, authority, True)
 
-    def lookup_transform_core(self, target_frame: str, source_frame: str, time: Any) -> Any:
+    def lookup_transform_core(self, target_frame: str, source_frame: str, time: Moment) -> Any:
         """The TransformStamped that maps `source_frame` into `target_frame`; time zero is the latest.
 
         Raises LookupException, ConnectivityException, ExtrapolationException, InvalidArgumentException.
@@ -44,13 +45,13 @@ class BufferCore:
         return _stamped(target_frame, source_frame, stamp, found)
 
     def lookup_transform_full_core(
-        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+        self, target_frame: str, target_time: Moment, source_frame: str, source_time: Moment, fixed_frame: str
     ) -> Any:
         """As `lookup_transform_core`, between two times, by a frame that does not move between them."""
         stamp, found = self._full(target_frame, target_time, source_frame, source_time, fixed_frame)
         return _stamped(target_frame, source_frame, stamp, found)
 
-    def can_transform_core(self, target_frame: str, source_frame: str, time: Any) -> tuple[bool, str]:
+    def can_transform_core(self, target_frame: str, source_frame: str, time: Moment) -> tuple[bool, str]:
         """Whether `lookup_transform_core` would succeed, and the reason where not."""
         try:
             self._tree.lookup(target_frame, source_frame, _nanoseconds(time))
@@ -59,7 +60,7 @@ class BufferCore:
         return True, ""
 
     def can_transform_full_core(
-        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+        self, target_frame: str, target_time: Moment, source_frame: str, source_time: Moment, fixed_frame: str
     ) -> tuple[bool, str]:
         """Whether `lookup_transform_full_core` would succeed, and the reason where not."""
         try:
@@ -103,13 +104,13 @@ class BufferCore:
         return self._tree.names()
 
     def _full(
-        self, target: str, target_time: Any, source: str, source_time: Any, fixed: str
+        self, target: str, target_time: Moment, source: str, source_time: Moment, fixed: str
     ) -> tuple[int, Rigid]:
         _, before = self._tree.lookup(fixed, source, _nanoseconds(source_time))
         stamp, after = self._tree.lookup(target, fixed, _nanoseconds(target_time))
         return stamp, compose(after, before)
 
-    def _insert(self, transform: Any, authority: str, is_static: bool) -> None:
+    def _insert(self, transform: StampedTransform, authority: str, is_static: bool) -> None:
         t, r = transform.transform.translation, transform.transform.rotation
         stamp = transform.header.stamp.sec * S_TO_NS + transform.header.stamp.nanosec
         rigid = Rigid((t.x, t.y, t.z), (r.x, r.y, r.z, r.w))
@@ -125,7 +126,7 @@ class BufferCore:
             _logger.error(f"Ignoring transform from '{authority}': {error}")
 
 
-def _nanoseconds(time: Any) -> int:
+def _nanoseconds(time: Moment) -> int:
     """Of an rclpy Time, a Time message or a Duration since the epoch."""
     if hasattr(time, "nanoseconds"):
         return int(time.nanoseconds)

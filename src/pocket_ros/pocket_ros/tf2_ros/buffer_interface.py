@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..rclpy.duration import Duration
 from ..rclpy.time import Time
+from .message_fields import Moment
 
 
 class TypeException(Exception):
@@ -62,7 +63,7 @@ class BufferInterface:
         self,
         object_stamped: Any,
         target_frame: str,
-        target_time: Time,
+        target_time: Moment,
         fixed_frame: str,
         timeout: Duration = Duration(),
         new_type: type | None = None,
@@ -77,23 +78,23 @@ class BufferInterface:
         return result if new_type is None else convert(result, new_type)
 
     def lookup_transform(
-        self, target_frame: str, source_frame: str, time: Any, timeout: Duration = Duration()
+        self, target_frame: str, source_frame: str, time: Moment, timeout: Duration = Duration()
     ) -> Any:
         raise NotImplementedException()
 
     def lookup_transform_full(
         self,
         target_frame: str,
-        target_time: Any,
+        target_time: Moment,
         source_frame: str,
-        source_time: Any,
+        source_time: Moment,
         fixed_frame: str,
         timeout: Duration = Duration(),
     ) -> Any:
         raise NotImplementedException()
 
     def can_transform(
-        self, target_frame: str, source_frame: str, time: Time, timeout: Duration = Duration()
+        self, target_frame: str, source_frame: str, time: Moment, timeout: Duration = Duration()
     ) -> bool:
         """Whether a transform is known. Raises NotImplementedException: a buffer defines it."""
         raise NotImplementedException()
@@ -101,9 +102,9 @@ class BufferInterface:
     def can_transform_full(
         self,
         target_frame: str,
-        target_time: Time,
+        target_time: Moment,
         source_frame: str,
-        source_time: Time,
+        source_time: Moment,
         fixed_frame: str,
         timeout: Duration = Duration(),
     ) -> bool:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..interfaces.classes import message_class
+from .message_fields import StampedTransform
 from .rigid import Rigid, compose, rotate, rotation_of
 
+if TYPE_CHECKING:
+    from .buffer_interface import TransformRegistration
 
-def register(registration: Any) -> None:
+
+def register(registration: TransformRegistration) -> None:
     """Let buffers transform the stamped messages that ROS lets them."""
     for name, function in {
         "geometry_msgs/msg/PointStamped": do_transform_point,
@@ -22,13 +27,13 @@ def register(registration: Any) -> None:
         registration.add(message_class(name), function)
 
 
-def _do_transform_cloud(cloud: Any, transform: Any) -> Any:
+def _do_transform_cloud(cloud: Any, transform: StampedTransform) -> Any:
     from ..tf2_sensor_msgs import do_transform_cloud  # NumPy is not needed for the others
 
     return do_transform_cloud(cloud, transform)
 
 
-def do_transform_point(point: Any, transform: Any) -> Any:
+def do_transform_point(point: Any, transform: StampedTransform) -> Any:
     """A PointStamped in the transform's frame."""
     result = _moved(point, transform)
     p = result.point
@@ -36,7 +41,7 @@ def do_transform_point(point: Any, transform: Any) -> Any:
     return result
 
 
-def do_transform_vector3(vector3: Any, transform: Any) -> Any:
+def do_transform_vector3(vector3: Any, transform: StampedTransform) -> Any:
     """A Vector3Stamped in the transform's frame: rotated, not moved."""
     result = _moved(vector3, transform)
     v = result.vector
@@ -44,7 +49,7 @@ def do_transform_vector3(vector3: Any, transform: Any) -> Any:
     return result
 
 
-def do_transform_pose(pose: Any, transform: Any) -> Any:
+def do_transform_pose(pose: Any, transform: StampedTransform) -> Any:
     """A Pose in the transform's frame, its orientation of length one and with a w that is not negative."""
     result = deepcopy(pose)
     p, q = result.position, result.orientation
@@ -56,14 +61,14 @@ def do_transform_pose(pose: Any, transform: Any) -> Any:
     return result
 
 
-def do_transform_pose_stamped(pose: Any, transform: Any) -> Any:
+def do_transform_pose_stamped(pose: Any, transform: StampedTransform) -> Any:
     """A PoseStamped in the transform's frame."""
     result = _moved(pose, transform)
     result.pose = do_transform_pose(pose.pose, transform)
     return result
 
 
-def do_transform_pose_with_covariance_stamped(pose: Any, transform: Any) -> Any:
+def do_transform_pose_with_covariance_stamped(pose: Any, transform: StampedTransform) -> Any:
     """A PoseWithCovarianceStamped in the transform's frame, its covariance turned with it."""
     result = _moved(pose, transform)
     result.pose.pose = do_transform_pose(pose.pose.pose, transform)
@@ -71,7 +76,7 @@ def do_transform_pose_with_covariance_stamped(pose: Any, transform: Any) -> Any:
     return result
 
 
-def transform_covariance(cov_in: Any, transform: Any) -> list[float]:
+def transform_covariance(cov_in: Sequence[float], transform: StampedTransform) -> list[float]:
     """A covariance (6 by 6, row by row: position, then rotation) about the axes of the transform's frame."""
     rotation = _rigid(transform).rotation
     axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -89,7 +94,7 @@ def transform_covariance(cov_in: Any, transform: Any) -> list[float]:
     return turned
 
 
-def do_transform_polygon_stamped(polygon: Any, transform: Any) -> Any:
+def do_transform_polygon_stamped(polygon: Any, transform: StampedTransform) -> Any:
     """A PolygonStamped in the transform's frame."""
     result = _moved(polygon, transform)
     for p in result.polygon.points:
@@ -97,12 +102,12 @@ def do_transform_polygon_stamped(polygon: Any, transform: Any) -> Any:
     return result
 
 
-def _moved(message: Any, transform: Any) -> Any:
+def _moved(message: Any, transform: StampedTransform) -> Any:
     result = deepcopy(message)
     result.header = deepcopy(transform.header)
     return result
 
 
-def _rigid(transform: Any) -> Rigid:
+def _rigid(transform: StampedTransform) -> Rigid:
     t = transform.transform.translation
     return Rigid((t.x, t.y, t.z), rotation_of(transform.transform.rotation))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from .message_fields import QuaternionFields
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -27,7 +29,7 @@ def normalised(q: Quaternion) -> Quaternion:
     return q if length == 1.0 else (q[0] / length, q[1] / length, q[2] / length, q[3] / length)
 
 
-def rotation_of(message: Any) -> Quaternion:
+def rotation_of(message: QuaternionFields) -> Quaternion:
     """The rotation of a Quaternion message, of length one; one of no length rotates nothing, as in ROS."""
     q = (message.x, message.y, message.z, message.w)
     return IDENTITY.rotation if math.hypot(*q) ** 2 < sys.float_info.epsilon else normalised(q)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..interfaces.classes import message_class
 from ..rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 
 if TYPE_CHECKING:
     from ..rclpy.node import Node
+    from .message_fields import StampedTransform
 
 
 class StaticTransformBroadcaster:
@@ -20,10 +21,12 @@ class StaticTransformBroadcaster:
                 depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, history=HistoryPolicy.KEEP_LAST
             )
         self._message = message_class("tf2_msgs/msg/TFMessage")
-        self._by_child: dict[str, Any] = {}
+        self._by_child: dict[str, StampedTransform] = {}
         self.pub_tf = node.create_publisher(self._message, "/tf_static", qos)
 
-    def sendTransform(self, transform: Any) -> None:
+    def sendTransform(
+        self, transform: StampedTransform | list[StampedTransform] | tuple[StampedTransform, ...]
+    ) -> None:
         """Publish a TransformStamped or a list of them.
 
         One replaces an earlier one of the same child frame.

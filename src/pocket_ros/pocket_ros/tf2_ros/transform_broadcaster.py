@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..interfaces.classes import message_class
 from ..rclpy.qos import QoSProfile
 
 if TYPE_CHECKING:
     from ..rclpy.node import Node
+    from .message_fields import StampedTransform
 
 
 class TransformBroadcaster:
@@ -20,7 +21,9 @@ class TransformBroadcaster:
             self._message, "/tf", QoSProfile(depth=100) if qos is None else qos
         )
 
-    def sendTransform(self, transform: Any) -> None:
+    def sendTransform(
+        self, transform: StampedTransform | list[StampedTransform] | tuple[StampedTransform, ...]
+    ) -> None:
         """Publish a TransformStamped or a list of them."""
         transforms = transform if isinstance(transform, (list, tuple)) else [transform]
         self.pub_tf.publish(self._message(transforms=list(transforms)))

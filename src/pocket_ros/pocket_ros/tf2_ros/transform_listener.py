@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..interfaces.classes import message_class
 from ..rclpy.callback_groups import ReentrantCallbackGroup
@@ -14,6 +15,7 @@ from ..rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile
 if TYPE_CHECKING:
     from ..rclpy.node import Node
     from .buffer import Buffer
+    from .message_fields import StampedTransform, TransformsFields
 
 DEFAULT_TF_TOPIC, DEFAULT_STATIC_TF_TOPIC = "/tf", "/tf_static"
 
@@ -54,11 +56,11 @@ class TransformListener:
             self.dedicated_listener_thread = Thread(target=self._spin, name="transform_listener", daemon=True)
             self.dedicated_listener_thread.start()
 
-    def callback(self, data: Any) -> None:
+    def callback(self, data: TransformsFields) -> None:
         """Transforms from `/tf`."""
         self._add(data, self.buffer.set_transform)
 
-    def static_callback(self, data: Any) -> None:
+    def static_callback(self, data: TransformsFields) -> None:
         """Transforms from `/tf_static`."""
         self._add(data, self.buffer.set_transform_static)
 
@@ -67,7 +69,7 @@ class TransformListener:
         self.node.destroy_subscription(self.tf_sub)
         self.node.destroy_subscription(self.tf_static_sub)
 
-    def _add(self, data: Any, add: Any) -> None:
+    def _add(self, data: TransformsFields, add: Callable[[StampedTransform, str], None]) -> None:
         for transform in data.transforms:
             add(transform, "default_authority")
 

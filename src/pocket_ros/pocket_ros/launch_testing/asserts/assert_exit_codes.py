@@ -4,9 +4,8 @@ PYTEST_DONT_REWRITE
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from ..util.proc_lookup import resolveProcesses
+from ..util.proc_lookup import CommandArguments, ProcessChoice, RecordedEnds, resolveProcesses
 
 EXIT_OK = 0
 EXIT_SIGINT = 130
@@ -17,10 +16,10 @@ EXIT_FORCED = 1
 
 
 def assertExitCodes(
-    proc_info: Any,
+    proc_info: RecordedEnds,
     allowable_exit_codes: Sequence[int] = (EXIT_OK,),
-    process: Any = None,
-    cmd_args: Any = None,
+    process: ProcessChoice = None,
+    cmd_args: CommandArguments = None,
     *,
     strict_proc_matching: bool = True,
 ) -> None:

@@ -9,17 +9,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..text_match import build_text_match
-from ..util.proc_lookup import name_of, resolveProcesses
+from ..text_match import Expected, build_text_match
+from ..util.proc_lookup import CommandArguments, ProcessChoice, RecordedOutput, name_of, resolveProcesses
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 
 
 def assertInStream(
-    proc_output: Any,
-    expected_output: Any,
-    process: Any,
-    cmd_args: Any = None,
+    proc_output: RecordedOutput,
+    expected_output: Expected,
+    process: ProcessChoice,
+    cmd_args: CommandArguments = None,
     *,
     output_filter: Callable[[str], str] | None = None,
     strict_proc_matching: bool = True,
@@ -59,14 +59,22 @@ def assertDefaultStream() -> str:
 
 
 def assertInStdout(
-    proc_output: Any, expected_output: Any, process: Any, cmd_args: Any = None, **options: Any
+    proc_output: RecordedOutput,
+    expected_output: Expected,
+    process: ProcessChoice,
+    cmd_args: CommandArguments = None,
+    **options: Any,
 ) -> None:
     """`assertInStream` on standard output."""
     assertInStream(proc_output, expected_output, process, cmd_args, stream="stdout", **options)
 
 
 def assertInStderr(
-    proc_output: Any, expected_output: Any, process: Any, cmd_args: Any = None, **options: Any
+    proc_output: RecordedOutput,
+    expected_output: Expected,
+    process: ProcessChoice,
+    cmd_args: CommandArguments = None,
+    **options: Any,
 ) -> None:
     """`assertInStream` on standard error."""
     assertInStream(proc_output, expected_output, process, cmd_args, stream="stderr", **options)

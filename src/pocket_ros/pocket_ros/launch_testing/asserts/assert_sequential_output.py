@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from ..util.proc_lookup import resolveProcesses
+from ..util.proc_lookup import CommandArguments, ProcessChoice, RecordedOutput, resolveProcesses
 
 
 class SequentialTextChecker:
@@ -45,7 +44,7 @@ class SequentialTextChecker:
 
 @contextmanager
 def assertSequentialStdout(
-    proc_output: Any, process: Any, cmd_args: Any = None
+    proc_output: RecordedOutput, process: ProcessChoice, cmd_args: CommandArguments = None
 ) -> Iterator[SequentialTextChecker]:
     """A SequentialTextChecker on the standard output of one process."""
     action = resolveProcesses(proc_output, process=process, cmd_args=cmd_args)[0]

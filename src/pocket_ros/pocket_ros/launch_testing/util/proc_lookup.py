@@ -5,13 +5,24 @@ PYTEST_DONT_REWRITE
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from ...launch.actions import ExecuteLocal
+from ...launch.events.process.events import ProcessIO
 from ...launch.events.process.process_action import ProcessAction
 
-NO_CMD_ARGS = object()
+
+class NoArguments:
+    """The type of `NO_CMD_ARGS`."""
+
+
+NO_CMD_ARGS = NoArguments()
 """Stands for a process without arguments."""
+
+CommandArguments: TypeAlias = str | NoArguments | None
+"""Part of the arguments of a process, `NO_CMD_ARGS`, or None for any."""
+ProcessChoice: TypeAlias = ExecuteLocal | str | None
+"""Which processes are meant: an action, part of a name, or None for all."""
 
 
 class NoMatchingProcessException(Exception):
@@ -26,6 +37,22 @@ class Recorded(Protocol):
         ...
 
 
+class RecordedOutput(Recorded, Protocol):
+    """Something that knows what processes wrote."""
+
+    def __getitem__(self, key: ProcessAction, /) -> list[ProcessIO]:
+        """The output of one process."""
+        ...
+
+
+class RecordedEnds(Recorded, Protocol):
+    """Something that knows how processes ended."""
+
+    def __getitem__(self, key: ProcessAction, /) -> Any:
+        """The event of one process; after its end it has `returncode`."""
+        ...
+
+
 def name_of(action: ProcessAction) -> str:
     """The name of a process, with its number."""
     return str((action.process_details or {}).get("name", ""))
@@ -35,17 +62,21 @@ def _arguments(action: ProcessAction) -> list[str]:
     return [str(part) for part in (action.process_details or {}).get("cmd", [])][1:]
 
 
-def _matches(action: ProcessAction, process: str, cmd_args: Any) -> bool:
+def _matches(action: ProcessAction, process: str, cmd_args: CommandArguments) -> bool:
     if process not in name_of(action):
         return False
     if cmd_args is None:
         return True
     found = _arguments(action)
-    return not found if cmd_args is NO_CMD_ARGS else cmd_args in " ".join(found)
+    return not found if isinstance(cmd_args, NoArguments) else cmd_args in " ".join(found)
 
 
 def resolveProcesses(
-    info_obj: Recorded, *, process: Any = None, cmd_args: Any = None, strict_proc_matching: bool = True
+    info_obj: Recorded,
+    *,
+    process: ProcessChoice = None,
+    cmd_args: CommandArguments = None,
+    strict_proc_matching: bool = True,
 ) -> list[ProcessAction]:
     """The recorded processes that `process` stands for: an action, part of a name, or None for all.
 

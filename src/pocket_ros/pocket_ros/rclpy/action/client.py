@@ -92,7 +92,7 @@ class ActionClient(ActionWaitable):
     def __init__(
         self,
         node: Node,
-        action_type: Any,
+        action_type: type[Any],
         action_name: str,
         *,
         callback_group: CallbackGroup | None = None,

@@ -73,7 +73,7 @@ class ActionServer(ActionWaitable):
     def __init__(
         self,
         node: Node,
-        action_type: Any,
+        action_type: type[Any],
         action_name: str,
         execute_callback: Callable[[ServerGoalHandle], Any],
         *,

@@ -50,9 +50,7 @@ def find_interfaces() -> list[Interface]:
 class NetworkCheck(DoctorCheck):
     """Whether this machine, others, and groups of them can be reached."""
 
-    def category(self) -> str:
-        """It is about the network."""
-        return "network"
+    _ros_category = "network"
 
     def check(self) -> Result:
         """Look for loopback, another interface, and multicast."""
@@ -74,9 +72,7 @@ class NetworkCheck(DoctorCheck):
 class NetworkReport(DoctorReport):
     """The interfaces with their addresses."""
 
-    def category(self) -> str:
-        """It is about the network."""
-        return "network"
+    _ros_category = "network"
 
     def report(self) -> Report:
         """Five lines for each interface."""

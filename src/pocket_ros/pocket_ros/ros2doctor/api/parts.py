@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class Result:
     """How many errors and warnings a check found."""
@@ -35,24 +37,29 @@ class Report:
         self.items.append((item_name, item_info))
 
 
-class DoctorCheck:
-    """A check, which other packages register in the group `ros2doctor.checks`."""
+class AboutCategory:
+    """What checks and reports have in common: what they are about."""
+
+    _ros_category: ClassVar[str]
+    """The category of a class of pocket_ros; other packages override `category`."""
 
     def category(self) -> str:
         """What it is about: the reports of a check that failed have the same category."""
-        raise NotImplementedError("a check defines category()")
+        if not hasattr(self, "_ros_category"):
+            raise NotImplementedError("a check or a report defines category()")
+        return self._ros_category
+
+
+class DoctorCheck(AboutCategory):
+    """A check, which other packages register in the group `ros2doctor.checks`."""
 
     def check(self) -> Result:
         """Look, and say what was found."""
         raise NotImplementedError("a check defines check()")
 
 
-class DoctorReport:
+class DoctorReport(AboutCategory):
     """A report, which other packages register in the group `ros2doctor.report`."""
-
-    def category(self) -> str:
-        """What it is about."""
-        raise NotImplementedError("a report defines category()")
 
     def report(self) -> Report:
         """What there is to say."""

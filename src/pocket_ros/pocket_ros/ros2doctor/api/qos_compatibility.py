@@ -24,9 +24,7 @@ def _pairs() -> Iterator[tuple[str, Any, Any, QoSCompatibility, str]]:
 class QoSCompatibilityCheck(DoctorCheck):
     """An error for each pair that cannot match, a warning for each that may not."""
 
-    def category(self) -> str:
-        """It is about the middleware."""
-        return "middleware"
+    _ros_category = "middleware"
 
     def check(self) -> Result:
         """Compare each publisher with each subscription of its topic."""
@@ -46,9 +44,7 @@ class QoSCompatibilityCheck(DoctorCheck):
 class QoSCompatibilityReport(DoctorReport):
     """The pairs, and why some do not match."""
 
-    def category(self) -> str:
-        """It is about the middleware."""
-        return "middleware"
+    _ros_category = "middleware"
 
     def report(self) -> Report:
         """Four lines for each pair."""

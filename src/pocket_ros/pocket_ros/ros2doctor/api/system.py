@@ -14,9 +14,7 @@ from .parts import DoctorReport, Report
 class PlatformReport(DoctorReport):
     """The operating system and Python."""
 
-    def category(self) -> str:
-        """It is about the platform."""
-        return "platform"
+    _ros_category = "platform"
 
     def report(self) -> Report:
         """A line for each."""
@@ -32,9 +30,7 @@ class PlatformReport(DoctorReport):
 class RosReport(DoctorReport):
     """What is in place of a distribution of ROS, and the environment it reads."""
 
-    def category(self) -> str:
-        """It is about the platform."""
-        return "platform"
+    _ros_category = "platform"
 
     def report(self) -> Report:
         """The version, and each variable that is set."""
@@ -50,9 +46,7 @@ class RosReport(DoctorReport):
 class RMWReport(DoctorReport):
     """The middleware."""
 
-    def category(self) -> str:
-        """It is about the middleware."""
-        return "middleware"
+    _ros_category = "middleware"
 
     def report(self) -> Report:
         """Its name and version."""

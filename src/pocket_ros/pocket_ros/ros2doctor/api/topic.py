@@ -18,9 +18,7 @@ def _counts() -> list[tuple[str, int, int]]:
 class TopicCheck(DoctorCheck):
     """Warns of publishers without subscribers and the other way round."""
 
-    def category(self) -> str:
-        """It is about topics."""
-        return "topic"
+    _ros_category = "topic"
 
     def check(self) -> Result:
         """Count both sides of each topic."""
@@ -37,9 +35,7 @@ class TopicCheck(DoctorCheck):
 class TopicReport(DoctorReport):
     """The topics with the number of their publishers and subscribers."""
 
-    def category(self) -> str:
-        """It is about topics."""
-        return "topic"
+    _ros_category = "topic"
 
     def report(self) -> Report:
         """Three lines for each topic."""
