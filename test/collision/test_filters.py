@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collision_scene import pair, put, robot, run, touching
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,30 +17,7 @@ from fleet_sim.core.world import World
 
 Make = Callable[..., fs.MultiRobotSimulationCore]
 METHODS = pytest.mark.parametrize("method", ["closest_points", "contact_points", "hybrid"])
-BOX = fs.ShapeParams("box", half_extents=(0.25, 0.25, 0.25))
 SLAB = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.25))
-
-
-def put(sim: fs.MultiRobotSimulationCore, name: str, x: float, z: float = 0.25, **params: Any) -> fs.SimObject:
-    return sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((x, 0.0, z)), name=name, **params))
-
-
-def robot(sim: fs.MultiRobotSimulationCore, name: str, x: float, **params: Any) -> fs.Agent:
-    agent: fs.Agent = sim.spawn(fs.AgentSpawnParams(BOX, BOX, fs.Pose((x, 0.0, 0.25)), name=name, **params))
-    return agent
-
-
-def run(sim: fs.MultiRobotSimulationCore, steps: int) -> None:
-    for _ in range(steps):
-        sim.step_once()
-
-
-def touching(sim: fs.MultiRobotSimulationCore) -> set[frozenset[str | None]]:
-    return {frozenset((a.name, b.name)) for a, b in sim.get_active_collision_pairs()}
-
-
-def pair(*names: str) -> set[frozenset[str | None]]:
-    return {frozenset(names)}
 
 
 # ---- groups and masks ------------------------------------------------------------------------------------------------
@@ -300,41 +278,3 @@ def test_what_is_disabled_meets_only_the_floor_in_the_engine_too(make_sim: Make)
     high.set_pose(fs.Pose((0, 0, 0.8)), preserve_velocity=False)
     run(sim, 10)
     assert high.position[2] == pytest.approx(0.75, abs=0.03)
-
-
-# ---- PyBullet's own calls --------------------------------------------------------------------------------------------
-
-
-def test_pybullets_calls_act_on_the_whole_simulation(make_sim: Make) -> None:
-    sim = make_sim()
-    one, other = put(sim, "one", 0.0), put(sim, "other", 0.3)
-    sim.bullet.setCollisionFilterPair(one.body_id, other.body_id, -1, -1, 0)
-    run(sim, 1)
-    assert touching(sim) == set()
-    sim.bullet.setCollisionFilterPair(one.body_id, other.body_id, -1, -1, enableCollision=1)
-    run(sim, 1)
-    assert touching(sim) == pair("one", "other")
-    sim.set_collision_pair(one, other, None)
-    sim.bullet.setCollisionFilterGroupMask(one.body_id, -1, 0, 0)
-    run(sim, 1)
-    assert touching(sim) == set() and (one.collision_group, one.collision_mask) == (0, 0)
-
-
-def test_pybullets_calls_on_links_are_refused_with_what_to_write(make_sim: Make) -> None:
-    sim = make_sim()
-    arm, crate = fs.Agent.from_urdf("arm6", sim_core=sim, use_fixed_base=True), put(sim, "crate", 3.0)
-    with pytest.raises(fs.StateError, match=r"sim\.set_collision_pair\(a, b, enabled\)"):
-        sim.bullet.setCollisionFilterPair(crate.body_id, arm.body_id, -1, 2, 0)
-    with pytest.raises(fs.StateError, match=r"set_collision_filter\(group, mask\)"):
-        sim.bullet.setCollisionFilterGroupMask(arm.body_id, -1, 0, 0)
-
-
-def test_pybullets_calls_on_own_bodies_are_the_engines(make_sim: Make) -> None:
-    sim = make_sim(physics=True)
-    slab = put(sim, "slab", 0.0)
-    shape = sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=0.1)
-    balls = [sim.bullet.createMultiBody(1.0, shape, basePosition=(0.3 * i - 0.15, 0, 0.7)) for i in range(2)]
-    sim.bullet.setCollisionFilterPair(balls[0], slab.body_id, -1, -1, 0)
-    run(sim, 8)
-    heights = [sim.bullet.getBasePositionAndOrientation(ball)[0][2] for ball in balls]
-    assert heights == pytest.approx([0.1, 0.6], abs=0.02)

@@ -16,6 +16,10 @@ import fleet_sim as fs
 ROUNDING = 1e-6
 
 
+Outline = tuple[tuple[float, float] | None, float]
+"""Half sizes of a box, or none for a disc, and the radius of a disc."""
+
+
 def corners(pose: fs.Pose, half: tuple[float, float]) -> list[tuple[float, float]]:
     cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
     signs = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
@@ -46,6 +50,31 @@ def gap(one: list[tuple[float, float]], radius: float, other: list[tuple[float, 
 
 
 @pytest.mark.slow
+def block(
+    sim: fs.MultiRobotSimulationCore, rng: np.random.Generator, number: int, speed: float, modes: str
+) -> tuple[fs.Agent, Outline]:
+    """Spawn a robot on its place of the grid; return it with its half sizes, or none, and its radius."""
+    long, wide = rng.uniform(0.1, 0.6, 2)
+    disc = rng.random() < 0.3
+    shape = fs.ShapeParams("cylinder", radius=long, height=0.4) if disc else None
+    shape = shape or fs.ShapeParams("box", half_extents=(long, wide, 0.2))
+    mode = modes if modes != "both" else ["omnidirectional", "differential"][number % 2]
+    pose = fs.Pose.from_yaw(2.0 * (number % 3), 2.0 * (number // 3), 0.2, rng.uniform(-3.0, 3.0))
+    robot: fs.Agent = sim.spawn(
+        fs.AgentSpawnParams(
+            shape,
+            shape,
+            pose,
+            motion_mode=mode,
+            max_linear_vel=speed * rng.uniform(0.2, 1.0),
+            max_linear_accel=100.0 * speed,
+            max_angular_vel=rng.uniform(0.5, 20.0),
+            max_angular_accel=1000.0,
+        )
+    )
+    return robot, (None if disc else (long, wide), long if disc else 0.0)
+
+
 @given(
     seed=st.integers(0, 2**32),
     robots=st.integers(2, 8),
@@ -60,29 +89,8 @@ def test_robots_that_block_never_overlap(seed: int, robots: int, speed: float, t
         gui=False, timestep=timestep, block_on_collision=True, target_rtf=0, enable_floor=False
     )
     with fs.MultiRobotSimulationCore(params) as sim:
-        fleet, outlines = [], []
-        for number in range(robots):
-            long, wide = rng.uniform(0.1, 0.6, 2)
-            disc = rng.random() < 0.3
-            shape = fs.ShapeParams("cylinder", radius=long, height=0.4) if disc else None
-            shape = shape or fs.ShapeParams("box", half_extents=(long, wide, 0.2))
-            mode = modes if modes != "both" else ["omnidirectional", "differential"][number % 2]
-            pose = fs.Pose.from_yaw(2.0 * (number % 3), 2.0 * (number // 3), 0.2, rng.uniform(-3.0, 3.0))
-            fleet.append(
-                sim.spawn(
-                    fs.AgentSpawnParams(
-                        shape,
-                        shape,
-                        pose,
-                        motion_mode=mode,
-                        max_linear_vel=speed * rng.uniform(0.2, 1.0),
-                        max_linear_accel=100.0 * speed,
-                        max_angular_vel=rng.uniform(0.5, 20.0),
-                        max_angular_accel=1000.0,
-                    )
-                )
-            )
-            outlines.append((None if disc else (long, wide), long if disc else 0.0))
+        made = [block(sim, rng, number, speed, modes) for number in range(robots)]
+        fleet, outlines = [robot for robot, _ in made], [outline for _, outline in made]
         for step in range(30):
             if step % 10 == 0:
                 for robot in fleet:

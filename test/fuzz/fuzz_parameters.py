@@ -78,12 +78,15 @@ def parameters_target() -> Target:
             raise
         return None
 
-    seeds = ["\n".join(["arguments", one]).encode() for one in ARGUMENTS]
-    seeds += [f"file\n{FILE}".encode(), "\n".join(["arguments", *ARGUMENTS[:5]]).encode()]
-    seeds += ["\n".join(["set", *SET]).encode(), *(f"set\n{one}".encode() for one in SET)]
     # The node ends with its target: it would be met by every node of the tests that follow.
     weakref.finalize(feed, _end, node)
-    return Target(feed, seeds, WORDS.split(), allowed, seconds=20.0)
+    return Target(feed, _seeds(), WORDS.split(), allowed, seconds=20.0)
+
+
+def _seeds() -> list[bytes]:
+    seeds = ["\n".join(["arguments", one]).encode() for one in ARGUMENTS]
+    seeds += [f"file\n{FILE}".encode(), "\n".join(["arguments", *ARGUMENTS[:5]]).encode()]
+    return [*seeds, "\n".join(["set", *SET]).encode(), *(f"set\n{one}".encode() for one in SET)]
 
 
 def _end(node: FleetSimNode) -> None:
@@ -115,7 +118,7 @@ def _start(arguments: list[str]) -> None:
 
 def _check(found: NodeParameters) -> None:
     """Raise AssertionError where parameters were taken that say nothing that could be done."""
-    assert isinstance(found._robots, int) and found._robots >= 0
+    assert isinstance(found.robots, int) and found.robots >= 0
     numbers = [found.simulation.target_rtf, found.client_timeout, found.simulation.timestep]
     numbers += [rate for rate in vars(found.ros.rates).values() if rate is not None]
     assert all(math.isfinite(number) and number >= 0.0 for number in numbers), numbers

@@ -15,7 +15,7 @@ from fleet_sim.ros.interface import Interface
 from fleet_sim.ros.interfaces import INTERFACES
 from fleet_sim.ros.main import spin
 from fleet_sim.ros.node import FleetSimNode
-from fleet_sim.ros.population_services import _options
+from fleet_sim.ros.population_services import read_options
 
 
 class Broken(Interface):
@@ -100,5 +100,5 @@ def test_the_executor_ends_with_ros() -> None:
 @pytest.mark.parametrize("text", ["[" * 50_000, "{a: &a [*a]}", "x" * 200_000, "!!int abc", "[]"])
 def test_options_of_a_spawn_are_bounded(text: str) -> None:
     with pytest.raises(fs.InvalidValueError, match="options") as caught:
-        _options(text)
+        read_options(text)
     assert len(str(caught.value)) < 1000

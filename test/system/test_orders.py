@@ -44,32 +44,36 @@ def status(client: Client, *ids: str) -> GetOrders.Response:
     return client.call(GetOrders, "/fleet/orders/status", GetOrders.Request(ids=list(ids)))
 
 
+def submit_good_and_bad(client: Client) -> None:
+    """Submit orders that are accepted, and others that are rejected, each with its reason."""
+    good = Order(id="first", stops=["shelf_a", "dock"], load=5.0, pick_time=1.0, drop_time=1.0)
+    result = submit(
+        client,
+        good,
+        Order(id="lost", stops=["shelf_a", "dok"]),
+        Order(stops=["shelf_a", "dock"], release=math.nan),
+        Order(id="long", stops=["x" * 5000, "dock"]),
+        Order(id="late", stops=["shelf_b", "gate"], release=1e6),
+        Order(id="items", skus=["tea"], quantities=[2]),
+        Order(id="half", skus=["tea", "nuts"], quantities=[2]),
+    )
+    assert (list(result.accepted), result.error) == (["first", "late"], "")
+    assert list(result.rejected) == ["lost", "orders[2]", "long", "items", "half"]
+    assert "unknown station 'dok'. Did you mean 'dock'" in result.reasons[0]
+    assert "release: must be a number" in result.reasons[1]
+    assert len(result.reasons[2]) < 1000
+    assert "has lines, and there are no pods" in result.reasons[3]
+    assert "nuts: must be a whole number" in result.reasons[4]
+    assert "there is an order 'first' already" in submit(client, good).reasons[0]
+    assert "expected at most 1000" in submit(client, *[Order(stops=["shelf_a", "dock"])] * 1001).error
+
+
 def test_orders_of_another_process(tmp_path: Path) -> None:
     with running(tmp_path / "node.log", "-p", f"config:={scenario(tmp_path)}") as (_, client):
         client.patience = 60.0
         heard = client.listen(OrderStatus, "/fleet/orders")
 
-        good = Order(id="first", stops=["shelf_a", "dock"], load=5.0, pick_time=1.0, drop_time=1.0)
-        result = submit(
-            client,
-            good,
-            Order(id="lost", stops=["shelf_a", "dok"]),
-            Order(stops=["shelf_a", "dock"], release=math.nan),
-            Order(id="long", stops=["x" * 5000, "dock"]),
-            Order(id="late", stops=["shelf_b", "gate"], release=1e6),
-            Order(id="items", skus=["tea"], quantities=[2]),
-            Order(id="half", skus=["tea", "nuts"], quantities=[2]),
-        )
-        assert (list(result.accepted), result.error) == (["first", "late"], "")
-        assert list(result.rejected) == ["lost", "orders[2]", "long", "items", "half"]
-        assert "unknown station 'dok'. Did you mean 'dock'" in result.reasons[0]
-        assert "release: must be a number" in result.reasons[1]
-        assert len(result.reasons[2]) < 1000
-        assert "has lines, and there are no pods" in result.reasons[3]
-        assert "nuts: must be a whole number" in result.reasons[4]
-        assert "there is an order 'first' already" in submit(client, good).reasons[0]
-        assert "expected at most 1000" in submit(client, *[Order(stops=["shelf_a", "dock"])] * 1001).error
-
+        submit_good_and_bad(client)
         client.until(lambda: any(one.id == "late" for one in heard), "news of the order that waits")
         client.until(lambda: any(one.state == OrderStatus.DONE for one in heard), "the order to be done")
         assert [one.state for one in heard if one.id == "first"][-1] == OrderStatus.DONE

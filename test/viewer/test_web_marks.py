@@ -40,22 +40,24 @@ def test_a_ring_is_seen_around_a_large_robot_and_from_far_away(browser: Browser)
             page.close()
 
 
-def test_the_ring_goes_with_its_robot_among_many(browser: Browser) -> None:
+def middle(mask: Any) -> Any:
+    """Return the middle of the pixels in a mask; no numbers where there are none."""
+    return np.array(np.nonzero(mask)).mean(axis=1) if mask.any() else np.full(2, np.nan)
+
+
+def apart(page: Page) -> Any:
+    """Return how far the ring is from its robot, in pixels."""
     from PIL import Image
 
-    def middle(mask: Any) -> Any:
-        """Return the middle of the pixels in a mask; no numbers where there are none."""
-        return np.array(np.nonzero(mask)).mean(axis=1) if mask.any() else np.full(2, np.nan)
+    red, green, blue = np.moveaxis(np.asarray(Image.open(BytesIO(page.picture())).convert("RGB"), int), 2, 0)
+    ring = (red > 200) & (green > 1.5 * blue) & (red > 1.3 * green)
+    robot = (green > 1.8 * red) & (blue > 1.8 * red) & (abs(green - blue) < 60) & (green > 90)
+    # The page has messages of that color at its left.
+    ring[:, :300] = robot[:, :300] = False
+    return middle(ring) - middle(robot)
 
-    def apart(page: Page) -> Any:
-        """Return how far the ring is from its robot, in pixels."""
-        red, green, blue = np.moveaxis(np.asarray(Image.open(BytesIO(page.picture())).convert("RGB"), int), 2, 0)
-        ring = (red > 200) & (green > 1.5 * blue) & (red > 1.3 * green)
-        robot = (green > 1.8 * red) & (blue > 1.8 * red) & (abs(green - blue) < 60) & (green > 90)
-        # The page has messages of that color at its left.
-        ring[:, :300] = robot[:, :300] = False
-        return middle(ring) - middle(robot)
 
+def test_the_ring_goes_with_its_robot_among_many(browser: Browser) -> None:
     with MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.05, target_rtf=1.0)) as sim:
         for number in range(100):
             rgba = (0.1, 0.3, 0.9, 1.0) if number else (0.1, 0.8, 0.9, 1.0)

@@ -67,8 +67,6 @@ class FaultGuard:
             return function(*args, **kwargs)
         except Exception:
             self._note_failure(what, function)
-            if self.raise_on_fault:
-                raise
             return None
 
     def attempt(
@@ -79,17 +77,17 @@ class FaultGuard:
             return function(*args, **kwargs)
         except Exception:
             self._note_failure(what, function)
-            if self.raise_on_fault:
-                raise
             return FAILED
 
     def _note_failure(self, what: str, function: Callable[..., object]) -> None:
-        """Count the exception that is being handled, and log it unless it is raised again."""
+        """Count the exception that is being handled; with `raise_on_fault` raise it again, else log the first one."""
         name, code = _identity(function)
         label = f"{what} ({name})"
         self.counts[label] += 1
+        if self.raise_on_fault:
+            raise
         # By code as well: all lambdas share one name.
-        if not self.raise_on_fault and (label, code) not in self._logged:
+        if (label, code) not in self._logged:
             self._logged.add((label, code))
             log.exception("fault in %s; it is counted and not reported again", label)
 

@@ -95,7 +95,7 @@ class NodeParameters:
         self._scenario = completed(load_mapping(self._source) if config else {}, source=self._source)
         self.simulation = SimulationParams.from_dict(self._scenario, source=self._source)
         self.ros = RosParams.from_scenario(self._scenario, source=self._source)
-        self._robots = self._once("robots", 0, "Number of simple robots to spawn in addition, in a grid.")
+        self.robots = self._once("robots", 0, "Number of simple robots to spawn in addition, in a grid.")
         self.simulation.gui = self._once("gui", self.simulation.gui, "Open a window.")
         self._paused = self._once("paused", False, "Start paused.")
         self.permissions = Permissions(
@@ -114,7 +114,7 @@ class NodeParameters:
         text = "Real seconds after which goals of a disconnected client end; 0: never."
         self.client_timeout = float(self._once("client_timeout", 0.0, text))
         self._check("client_timeout", 0.0 <= self.client_timeout <= LONGEST_TIME, f"must be 0 to {LONGEST_TIME:g} s")
-        self._check("robots", self._robots >= 0, f"must be at least 0, got {self._robots}")
+        self._check("robots", self.robots >= 0, f"must be at least 0, got {self.robots}")
         self._declare_changeable()
 
     def _view_params(self) -> ViewParams | None:
@@ -143,8 +143,8 @@ class NodeParameters:
         self.simulation, self.ros = sim.params, self.ros.in_use("the node")
         try:
             fill_scenario(sim, self._scenario, source=self._source)
-            if self._robots:
-                grid = {"grid": {"count": self._robots, "spacing": [SPACING, SPACING, 0.0]}}
+            if self.robots:
+                grid = {"grid": {"count": self.robots, "spacing": [SPACING, SPACING, 0.0]}}
                 own = self._scenario.get("robots") or []
                 spawn_entry_rows(sim.world, Agent, [SIMPLE_ROBOT | grid], path="robots")
                 # Who builds it again from its scenario gets these too.

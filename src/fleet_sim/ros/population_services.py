@@ -90,7 +90,7 @@ class PopulationServices(SimulationServices):
         if request.kind not in (Spawn.Request.ROBOT, Spawn.Request.OBJECT):
             raise InvalidValueError(f"kind: expected ROBOT (0) or OBJECT (1), got {request.kind}")
         # The request wins over its options, which may not rename or move the entity.
-        entry = _options(request.options) | {"name": request.name, "pose": self._pose(request.pose)}
+        entry = read_options(request.options) | {"name": request.name, "pose": self._pose(request.pose)}
         if request.model:
             if request.kind != Spawn.Request.ROBOT:
                 raise InvalidValueError("model: only robots are made from description files; give a shape or a mesh")
@@ -116,7 +116,7 @@ def pose_entry(pose: Pose) -> dict[str, Any]:
     return {"position": list(pose.position), "orientation": list(pose.orientation)}
 
 
-def _options(text: str) -> dict[str, Any]:
+def read_options(text: str) -> dict[str, Any]:
     options = parse_remote(text or "{}", "options")
     if not isinstance(options, dict):
         raise InvalidValueError(f"options: expected a YAML mapping of keys of a scenario entry, got {brief(text)}")
