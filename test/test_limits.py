@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,8 +22,6 @@ EXCEPTIONS: dict[str, tuple[int, int, float]] = {
     "test": (9, 2, 8.0),
     "src/pocket_ros/test": (4, 2, 17.0),
 }
-# Uses of names with an underscore in `test`: of Python's own modules, of pytest's kind, and none of fleet_sim.
-PRIVATE_USES = 7
 # Path, or path::function, to the reason why it may be longer.
 EXEMPT: dict[str, str] = {}
 # Classes of fleet_sim that may have more public methods of their own, each with the reason.
@@ -58,14 +55,13 @@ class Sizes:
     """Those that are longer than most should be."""
     arguments: int
     any_arguments: int
-    private: list[str]
 
 
 @cache
 def sizes(path: Path) -> Sizes:
     name, text = name_of(path), path.read_text(encoding="utf-8")
     lines = len(text.splitlines())
-    found = Sizes([], {}, lines, [], 0, 0, [])
+    found = Sizes([], {}, lines, [], 0, 0)
     if lines > FILE_LINES and name not in EXEMPT:
         found.long.append(f"{name} has {lines} lines; split it ({FILE_LINES} at most)")
     for node in ast.walk(ast.parse(text)):
@@ -79,8 +75,6 @@ def sizes(path: Path) -> Sizes:
             place = f"{name}::{node.name}"
             if long > FUNCTION_LINES and place not in EXEMPT:
                 found.long.append(f"{place} has {long} lines; split it ({FUNCTION_LINES} at most)")
-        else:
-            found.private += [f"{name}:{line} {used}" for line, used in private_uses(node)]
     return found
 
 
@@ -90,17 +84,6 @@ def count_arguments(arguments: ast.arguments, found: Sizes) -> None:
         if argument.annotation is not None:
             found.arguments += 1
             found.any_arguments += isinstance(argument.annotation, ast.Name) and argument.annotation.id == "Any"
-
-
-def private_uses(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the names with one underscore that a node takes from another module or object."""
-    if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
-        names = [node.attr]
-    elif isinstance(node, ast.ImportFrom):
-        names = [alias.name for alias in node.names]
-    else:
-        return
-    yield from ((node.lineno, name) for name in names if name.startswith("_") and not name.startswith("__"))
 
 
 def public_methods(node: ast.ClassDef) -> list[str]:
@@ -148,8 +131,3 @@ def test_long_files_and_functions_and_loose_types_get_fewer(folder: str) -> None
     assert len(functions) <= most_functions, functions
     loose = 100.0 * sum(size.any_arguments for size in found) / sum(size.arguments for size in found)
     assert loose <= most_loose, "give arguments the type of what they take"
-
-
-def test_tests_use_public_names() -> None:
-    used = [use for path in FILES if path.is_relative_to(ROOT / "test") for use in sizes(path).private]
-    assert len(used) <= PRIVATE_USES, used

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from fleet_sim.arrays import as_floats
 from fleet_sim.config.sections import SettingsSection
@@ -166,18 +166,46 @@ class RosParams(UsedSettings):
         return f"{self.joint_controller}/{name}" if self.joint_controller else name
 
 
-class RosSection(SettingsSection[object]):
+class WithName(Protocol):
+    """A robot that may have a name."""
+
+    @property
+    def name(self) -> str | None:
+        """The name."""
+
+
+class WithScenario(Protocol):
+    """What keeps the scenario of a simulation."""
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The scenario, as in its file."""
+
+
+class WithRobots(Protocol):
+    """A simulation whose robots are spawned."""
+
+    @property
+    def agents(self) -> Sequence[WithName]:
+        """The robots."""
+
+    @property
+    def population(self) -> WithScenario:
+        """What keeps the scenario."""
+
+
+class RosSection(SettingsSection[WithRobots]):
     """The section `ros`. The node opens it, as interfaces need a simulation that is already built."""
 
     doc = "The ROS 2 interfaces of the simulation."
     name = "ros"
     settings_class = RosParams
 
-    def prepare(self, sim: object, entry: Any, *, source: str = "") -> None:
+    def prepare(self, sim: WithRobots, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError if the settings are invalid, also where nobody uses them."""
         self.check(entry, source=source)
 
-    def open(self, sim: Any, entry: Any, *, source: str = "") -> None:
+    def open(self, sim: WithRobots, entry: Any, *, source: str = "") -> None:
         """Raise ConfigError for a robot in `per_robot` that is not there, unless all robots are spawned later."""
         names, scenario = self.read(entry, source).per_robot, sim.population.scenario
         if isinstance(names, str) or not scenario.get("robots"):

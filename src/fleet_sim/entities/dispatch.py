@@ -24,6 +24,7 @@ from fleet_sim.entities import attachments, drive
 from fleet_sim.entities.attach_command import attach
 from fleet_sim.entities.joint_command import set_joints
 from fleet_sim.entities.recipients import Recipients, keep_sane, shaped
+from fleet_sim.entities.scenario_host import LoadableSimulation
 from fleet_sim.entities.spawn_command import spawn_command
 from fleet_sim.entities.spawning import remove
 from fleet_sim.entities.world_command import LoadWorld, load_world
@@ -32,15 +33,10 @@ from fleet_sim.gate.bounds import LONGEST_TIME, check_extent
 from fleet_sim.spatial import quaternions
 
 
-class Commanded(Protocol):
+class Commanded(LoadableSimulation, Protocol):
     """The operations of commands on a simulation as a whole."""
 
-    @property
-    def world(self) -> World: ...
-
     def reset(self) -> None: ...
-
-    def clear(self) -> None: ...
 
     def save_state(self) -> Checkpoint: ...
 

@@ -14,6 +14,7 @@ from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.grid import GridSpawnParams
+from fleet_sim.entities.scenario_host import ScenarioHost
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.shape_params import TURN, Vector
 from fleet_sim.entities.sim_object import SimObject
@@ -114,7 +115,7 @@ ENTRIES: dict[str, tuple[type[SimObject], type[Any]]] = {
 """For each section of a scenario: the class of the handles, and the settings class of its entries."""
 
 
-def fill_scenario(sim: Any, config: Mapping[str, Any], *, source: str = "") -> None:
+def fill_scenario(sim: ScenarioHost, config: Mapping[str, Any], *, source: str = "") -> None:
     """Put into the new simulation `sim` all that a scenario describes; raises ConfigError naming the entry.
 
     The one way to do so, whoever loads it: a second one would accept other scenarios, or make others of them.

@@ -14,6 +14,7 @@ from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command, Spawn, command
 from fleet_sim.core.world import World
 from fleet_sim.entities.entries import fill_scenario
+from fleet_sim.entities.scenario_host import LoadableSimulation
 from fleet_sim.entities.spawn_command import check_amount
 from fleet_sim.gate.remote import remote_input
 from fleet_sim.models import model_folders
@@ -43,7 +44,7 @@ class LoadWorld(Command):
         return True
 
 
-def load_world(sim: Any, command: LoadWorld) -> CommandAck:
+def load_world(sim: LoadableSimulation, command: LoadWorld) -> CommandAck:
     """Carry out the command in the simulation `sim`; raises FleetSimError, and what was there stays then."""
     with _input_of(sim.world, command):
         try_world(sim, command.scenario, command.file)
@@ -53,7 +54,7 @@ def load_world(sim: Any, command: LoadWorld) -> CommandAck:
     return CommandAck(command.command_id, command.source, sim.world.clock.time)
 
 
-def try_world(sim: Any, scenario: Mapping[str, Any], source: str) -> None:
+def try_world(sim: LoadableSimulation, scenario: Mapping[str, Any], source: str) -> None:
     """Raise FleetSimError where `sim` cannot be filled with `scenario`: it is built beside it and thrown away."""
     check_entries(scenario, source=source)
     # Looked at first: building a huge grid is already the work to be refused.
