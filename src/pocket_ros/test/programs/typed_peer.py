@@ -35,7 +35,7 @@ chosen = "".join(f'<Interfaces><NetworkInterface address="{a}"/></Interfaces>' f
 domain = Domain(
     number,
     f"<CycloneDDS><Domain><General>{chosen}<AllowMulticast>false</AllowMulticast></General><Discovery>"
-    '<ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="localhost"/></Peers>'
+    '<ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="127.0.0.1"/></Peers>'
     "</Discovery></Domain></CycloneDDS>",
 )
 participant = DomainParticipant(number)

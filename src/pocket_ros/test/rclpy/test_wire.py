@@ -20,7 +20,7 @@ from cyclonedds.qos import Qos
 
 RECORDED = json.loads((Path(__file__).parents[1] / "wire" / "endpoints.json").read_text())
 LOCAL = """<CycloneDDS><Domain><General><AllowMulticast>false</AllowMulticast></General><Discovery>
-<ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="localhost"/></Peers>
+<ParticipantIndex>auto</ParticipantIndex><Peers><Peer address="127.0.0.1"/></Peers>
 </Discovery></Domain></CycloneDDS>"""
 # The recording is of the program's own endpoints.
 ALSO_THERE = re.compile(r"r[rq]/robot_1/oracle_client/\w+(Reply|Request)|rt/parameter_events|DCPS.*")
