@@ -101,7 +101,9 @@ class SampleTaker:
         values = np.frombuffer(data, np.int64, count, at)
         # Copied: the arrays of the sample before are those of its snapshot, which must not change.
         self._words = np.empty((entities, WIDTH), np.int64) if len(self._words) != entities else self._words.copy()
-        np.place(self._words.reshape(-1), np.unpackbits(masks, bitorder="little").view(np.bool_), values)
+        changed_mask = np.unpackbits(masks, bitorder="little").view(np.bool_)
+        # Half the time that `np.place` takes for it.
+        self._words.reshape(-1)[changed_mask] = values
         at += values.nbytes
         state = dict[str, AnyArray]()
         for name, (counted, shape, kind) in STATE.items():

@@ -6,6 +6,8 @@ the same bit for bit, alone and in a batch of 100,000.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats
@@ -76,12 +78,17 @@ def rotate(quaternions: Floats, vectors: Floats) -> Floats:
     # v + w t + q x t with t = 2 q x v: cheaper than building the matrix.
     if len(quaternions) == len(vectors) <= FEW:
         return _rotate_few(quaternions, vectors)
-    qx, qy, qz, qw = _parts(quaternions)
-    vx, vy, vz = _parts(vectors)
+    return stack(*rotate_parts(_parts(quaternions), _parts(vectors)))
+
+
+def rotate_parts(quaternions: Sequence[Floats], vectors: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+    """Return the components of what `rotate` returns, given those of quaternions and vectors, which are broadcast."""
+    qx, qy, qz, qw = quaternions
+    vx, vy, vz = vectors
     tx = 2.0 * (qy * vz - qz * vy)
     ty = 2.0 * (qz * vx - qx * vz)
     tz = 2.0 * (qx * vy - qy * vx)
-    return stack(
+    return (
         vx + qw * tx + (qy * tz - qz * ty),
         vy + qw * ty + (qz * tx - qx * tz),
         vz + qw * tz + (qx * ty - qy * tx),

@@ -75,16 +75,19 @@ def motion_of(snapshot: Snapshot, moving_mask: Bools, motion: Floats) -> Floats:
     `moving_mask` says who has a velocity. Distances are to about a millimetre.
     """
     motion[:, :3], motion[:, 3:7] = snapshot.positions, snapshot.orientations
-    motion[:, 7:13] = 0.0
+    motion[:, 7:] = 0.0
     # Those that stand have nothing to turn, and they are often most.
     moving = np.flatnonzero(moving_mask)
-    # `take` finds rows several times as fast as an index does.
-    back = quaternions.conjugate(snapshot.orientations.take(moving, axis=0))
-    both = np.concatenate([array.take(moving, axis=0) for array in (snapshot.velocities, snapshot.angular_velocities)])
-    turned = quaternions.rotate(np.concatenate([back, back]), both)
-    motion[moving, 7:10], motion[moving, 10:13] = turned[: len(moving)], turned[len(moving) :]
-    # All bits of a distance would take as much of the file as those of the position.
-    motion[:, 13] = np.rint(distances_left(snapshot) * STEPS_PER_M) / STEPS_PER_M
+    # `take` finds rows several times as fast as an index does; components side by side are read several times as fast.
+    x, y, z, w = snapshot.orientations.take(moving, axis=0).T.copy()
+    velocities = np.empty((3, 2, len(moving)))
+    velocities[:, 0] = snapshot.velocities.take(moving, axis=0).T
+    velocities[:, 1] = snapshot.angular_velocities.take(moving, axis=0).T
+    turned = np.stack(quaternions.rotate_parts((-x, -y, -z, w), tuple(velocities)))
+    motion[moving, 7:13] = turned.transpose(2, 1, 0).reshape(-1, 6)
+    if len(snapshot.path_positions):
+        # All bits of a distance would take as much of the file as those of the position.
+        motion[:, 13] = np.rint(distances_left(snapshot) * STEPS_PER_M) / STEPS_PER_M
     return motion
 
 
