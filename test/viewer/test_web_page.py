@@ -255,7 +255,7 @@ def test_a_recording_is_scrubbed_and_reloaded(browser: Browser, tmp_path: Path) 
             page.shows("8.0 s")
             # From its end it begins again, at the speed that is chosen.
             source.set_speed(0.25)
-            page.press("Go on")
+            page.press("Resume")
             # What the page shows is measured, and near to that speed.
             until(lambda: bool(re.search(r"\b0\.[123]\d*x", page.text())), "it plays at a quarter of its speed")
             until(lambda: "8.0 s" not in page.text(), "it plays")
@@ -270,7 +270,7 @@ def test_pause_step_and_reset(page: Page, running: MultiRobotSimulationCore) -> 
     before = running.step_count
     page.press("Step")
     until(lambda: running.step_count == before + 1, "one step")
-    page.press("Go on")
+    page.press("Resume")
     until(lambda: not running.control.is_paused, "it goes on")
     tick = running.step_count
     until(lambda: running.step_count > tick, "steps are made")

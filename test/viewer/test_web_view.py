@@ -37,7 +37,18 @@ from fleet_sim.traffic.runs.work import Work
 from fleet_sim.viewer.web import commands, plots
 from fleet_sim.viewer.web.bodies import ShownBodies
 from fleet_sim.viewer.web.choosing import meant
-from fleet_sim.viewer.web.coloring import COLLIDING, EMPTY, MOVING, OWN, STATE, TYPE, WITHOUT, color_modes, colors_of
+from fleet_sim.viewer.web.coloring import (
+    COLLIDING,
+    EMPTY,
+    MOVING,
+    OWN,
+    STATE,
+    TYPE,
+    WITHOUT,
+    color_modes,
+    colors_of,
+    legend_of,
+)
 from fleet_sim.viewer.web.details import details_of
 from fleet_sim.viewer.web.live import LiveSource
 from fleet_sim.viewer.web.picking import meets_floor, pick
@@ -134,6 +145,8 @@ def test_colors_by_state_and_collisions_in_red(make_sim: Callable[..., Sim], ser
     colors = colors_of(snapshot, bodies, STATE, collisions=True)
     by_name = {snapshot.names[row]: tuple(color) for row, color in zip(bodies.table.rows, colors.tolist(), strict=True)}
     assert by_name == {"one": COLLIDING, "two": COLLIDING, "three": MOVING}
+    assert legend_of(STATE) == "green: moving, blue: carrying, gray: standing"
+    assert legend_of(OWN) == legend_of(TYPE) == ""
 
 
 def test_features_say_what_is_shown_of_them(make_sim: Callable[..., Sim], server: Any) -> None:
@@ -148,6 +161,7 @@ def test_features_say_what_is_shown_of_them(make_sim: Callable[..., Sim], server
     colors = colors_of(snapshot, bodies, "battery", collisions=False)
     by_name = {snapshot.names[row]: tuple(color) for row, color in zip(bodies.table.rows, colors.tolist(), strict=True)}
     assert by_name == {"low": tuple(EMPTY), "none": WITHOUT, "lamp": WITHOUT}
+    assert legend_of("battery") == "green: full, yellow: half full, red: empty, gray: none"
     assert ("battery", "0 %, charging") in details_of(sim, "low").lines
     assert ("light", "blinks, 2 Hz") in details_of(sim, "lamp").lines
 

@@ -31,6 +31,15 @@ def color_modes(snapshot: Snapshot) -> tuple[str, ...]:
     return (OWN, STATE, TYPE, *filter(_has_levels, snapshot.features))
 
 
+def legend_of(mode: str) -> str:
+    """Return what the colors of a mode mean; "" where there is nothing to explain."""
+    if mode == STATE:
+        return "green: moving, blue: carrying, gray: standing"
+    if mode in (OWN, TYPE):
+        return ""
+    return "green: full, yellow: half full, red: empty, gray: none"
+
+
 def _has_levels(feature: str) -> bool:
     return feature in FEATURES and type(FEATURES.get(feature)).levels is not Feature.levels
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import viser
 
-from fleet_sim.viewer.web.coloring import OWN, color_modes, moving_mask
+from fleet_sim.viewer.web.coloring import OWN, color_modes, legend_of, moving_mask
 from fleet_sim.viewer.web.inputs import SharedInput, add_button, chosen
 from fleet_sim.viewer.web.plots import Plots
 from fleet_sim.viewer.web.source import Source, ViewFrame
@@ -20,8 +20,8 @@ SPEEDS = {
     "as fast as possible": 0.0,
 }
 ALL_LEVELS = "all"
-PAUSE, GO_ON = "Pause", "Go on"
-PAUSES, GOES_ON = viser.Icon.PLAYER_PAUSE, viser.Icon.PLAYER_PLAY
+PAUSE, RESUME = "Pause", "Resume"
+PAUSES, RESUMES = viser.Icon.PLAYER_PAUSE, viser.Icon.PLAYER_PLAY
 RUN, SHOW, SELECTED, ADD, PLOTS = 1.0, 4.0, 2.0, 3.0, 5.0
 """The order of the folders."""
 
@@ -45,6 +45,7 @@ class Panel:
                 self._add_controls(gui)
         with gui.add_folder("Show", order=SHOW):
             self.colors = gui.add_dropdown("colors", (OWN,), hint="What robots are colored by")
+            self._legend = gui.add_markdown("", visible=False)
             self.collisions = gui.add_checkbox("collisions", True, hint="Whatever touches something is red")
             levels = {plan.name: number for number, plan in enumerate(source.floor_plans)}
             self._levels = levels if len(levels) > 1 else {}
@@ -95,6 +96,9 @@ class Panel:
         modes = color_modes(snapshot)
         if tuple(self.colors.options) != modes:
             self.colors.options = modes
+        legend = legend_of(self.color_mode)
+        self._legend.visible = bool(legend)
+        self._legend.content = legend
         robots = int(snapshot.agent_mask.sum())
         moving = int((moving_mask(snapshot) & snapshot.agent_mask).sum())
         state = "paused" if status.paused else f"{self._plots.factor:.3g}x"
@@ -103,8 +107,8 @@ class Panel:
         self._status.content = f"**{snapshot.time:.1f} s** · {state}\n\n{count}, {moving} moving"
         self._paused = status.paused
         if self._pause is not None and self._step is not None and self._speed is not None:
-            self._pause.label = GO_ON if status.paused else PAUSE
-            self._pause.icon = GOES_ON if status.paused else PAUSES
+            self._pause.label = RESUME if status.paused else PAUSE
+            self._pause.icon = RESUMES if status.paused else PAUSES
             self._step.visible = status.paused
             known = next((name for name, factor in SPEEDS.items() if factor == status.speed), None)
             if known is not None:
