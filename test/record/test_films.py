@@ -10,6 +10,7 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.cli.main import main
+from fleet_sim.record.filming import aim_of
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
 pytest.importorskip("mcap")
@@ -137,3 +138,24 @@ def test_pictures_of_the_engine_are_not_dark_in_the_distance() -> None:
         rgb = sim.take_picture(160, 120, view).rgb
     # The bright squares of the floor, near and far: no edge of a shadow map lies between them.
     assert np.percentile(rgb[100:], 90) == pytest.approx(np.percentile(rgb[20:40], 90), abs=3.0)
+
+
+def test_a_camera_that_goes_around_sees_everything_from_each_side() -> None:
+    """Of a hall that is much longer than wide."""
+    aim = aim_of("orbit", 640, 360)
+    corners = np.array([(x, y, z) for x in (-15.5, 15.5) for y in (-3.5, 3.5) for z in (0.0, 1.0)])
+    with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False)) as sim:
+        for name, x, y in (("a", -15.0, -3.0), ("b", 15.0, 3.0), ("c", -15.0, 3.0), ("d", 15.0, -3.0)):
+            box = fs.ShapeParams("box", half_extents=(0.5, 0.5, 0.5))
+            sim.spawn(fs.SimObjectSpawnParams(box, box, fs.Pose.from_xyz(x, y, 0.5), name=name))
+        filled = []
+        for second in range(30):
+            view = aim(sim, float(second))
+            yaw, pitch = np.radians(view.yaw), np.radians(view.pitch)
+            right = np.array((np.cos(yaw), np.sin(yaw), 0.0))
+            ahead = np.array((-np.cos(pitch) * np.sin(yaw), np.cos(pitch) * np.cos(yaw), np.sin(pitch)))
+            seen = corners - (np.array(view.target) - view.distance * ahead)
+            slope = np.tan(np.radians(0.5 * view.fov))
+            aside, above = seen @ right * 360 / 640, seen @ np.cross(right, ahead)
+            filled.append(np.abs([aside, above] / (seen @ ahead) / slope).max())
+    assert 0.6 < max(filled) < 0.81

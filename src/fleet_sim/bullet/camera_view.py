@@ -107,17 +107,39 @@ def _fit_ball(bounds: Bounds, view: CameraView, share: float) -> CameraView:
 def _fit_points(points: Floats, aspect: float, view: CameraView, share: float) -> CameraView:
     """Return `view` with the distance and target from which points are in the middle and fill `share` of the image."""
     centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    yaw, pitch = math.radians(view.yaw), math.radians(view.pitch)
-    right = np.array((math.cos(yaw), math.sin(yaw), 0.0))
-    ahead = np.array((-math.cos(pitch) * math.sin(yaw), math.cos(pitch) * math.cos(yaw), math.sin(pitch)))
+    right, ahead, up = _axes_of(view)
     # Half a metre around the middle, too, or the camera would be inside of the only thing that there is.
     corners = np.concatenate((points - centre, 0.3 * _CORNERS))
-    up, steep = np.cross(right, ahead), share * math.tan(math.radians(0.5 * view.fov))
+    steep = share * math.tan(math.radians(0.5 * view.fov))
     depths = corners @ ahead
     distance = max(_distance_of(corners @ right, depths, steep * aspect), _distance_of(corners @ up, depths, steep))
     aside, above = (_middle_of(corners @ axis, depths + distance) for axis in (right, up))
     x, y, z = (centre + aside * right + above * up).tolist()
     return replace(view, distance=distance, target=(x, y, z))
+
+
+def fitted_all_around(points: Floats, aspect: float, view: CameraView, share: float = 0.8) -> CameraView:
+    """Return `view` with the distance and target from which points (N, 3) fill `share` of the image at most.
+
+    That holds for every yaw, with the same distance and target: for a camera that goes around.
+    """
+    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    corners, distance = np.concatenate((points - centre, 0.3 * _CORNERS)), 0.0
+    steep = share * math.tan(math.radians(0.5 * view.fov))
+    for degrees in range(0, 360, 5):
+        right, ahead, up = _axes_of(replace(view, yaw=float(degrees)))
+        behind = np.maximum(np.abs(corners @ right) / (steep * aspect), np.abs(corners @ up) / steep) - corners @ ahead
+        distance = max(distance, float(behind.max()))
+    x, y, z = centre.tolist()
+    return replace(view, distance=distance, target=(x, y, z))
+
+
+def _axes_of(view: CameraView) -> tuple[Floats, Floats, Floats]:
+    """Return where right, ahead and up are for a camera."""
+    yaw, pitch = math.radians(view.yaw), math.radians(view.pitch)
+    right = np.array((math.cos(yaw), math.sin(yaw), 0.0))
+    ahead = np.array((-math.cos(pitch) * math.sin(yaw), math.cos(pitch) * math.cos(yaw), math.sin(pitch)))
+    return right, ahead, np.cross(right, ahead)
 
 
 def _distance_of(offsets: Floats, depths: Floats, slope: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from fleet_sim.arrays import Bytes, Floats, Rows
 from fleet_sim.bullet.camera import Picture, render
 from fleet_sim.bullet.camera import setup_camera as place_camera
-from fleet_sim.bullet.camera_view import CameraView, view_from_config
+from fleet_sim.bullet.camera_view import CameraView, fitted_all_around, view_from_config
 from fleet_sim.bullet.gui import Gui
 from fleet_sim.bullet.highlight import Highlight
 from fleet_sim.bullet.mirror import BulletMirror
@@ -111,16 +111,19 @@ class View:
         height: int,
         camera_config: Mapping[str, Any] | CameraParams | None = None,
         places: Floats | None = None,
+        *,
+        all_around: bool = False,
     ) -> CameraView:
         """Return the view of `camera_config` (None: as set) for pictures of a size; raises ConfigError.
 
-        `places` (K, 3) are to be seen too, besides the bodies.
+        `places` (K, 3) are to be seen too, besides the bodies. With `all_around`, all of it is seen at any yaw.
         """
         corners = scene_corners(self._world)
         if places is not None and len(places):
             corners = np.concatenate((corners, places)) if len(self._world) else places
         bounds = corners.min(axis=0), corners.max(axis=0)
-        return view_from_config(self._camera_settings(camera_config), bounds, (corners, width / height))
+        view = view_from_config(self._camera_settings(camera_config), bounds, (corners, width / height))
+        return fitted_all_around(corners, width / height, view) if all_around and len(corners) else view
 
     def painter(self, width: int, height: int, smooth: int = SMOOTH) -> Painter:
         """Return what draws smooth pictures of a size with shadows, one after the other; raises InvalidValueError."""

@@ -84,7 +84,7 @@ def aim_of(camera: str, width: int, height: int, places: Floats | None = None) -
     if camera in ("top", "side"):
         return _standing(width, height, places, "top_down" if camera == "top" else "perspective")
     if camera == "orbit":
-        still = _standing(width, height, places, "perspective")
+        still = _standing(width, height, places, "perspective", all_around=True)
         return lambda sim, now: _turned(still(sim, now), ORBIT * now)
     kind, colon, name = camera.partition(":")
     if kind == "follow" and colon and name:
@@ -92,24 +92,25 @@ def aim_of(camera: str, width: int, height: int, places: Floats | None = None) -
     raise InvalidValueError(f"camera: expected auto, top, side, orbit or follow:<robot>, got {camera!r}")
 
 
-def _standing(width: int, height: int, places: Floats | None, view_type: str = "") -> Aim:
+def _standing(width: int, height: int, places: Floats | None, view_type: str = "", *, all_around: bool = False) -> Aim:
     """Return a camera that frames what is there at the first picture, and stays: a moving frame makes seasick.
 
-    It frames `places` (K, 3) too. Without a `view_type` it is that of the scenario.
+    It frames `places` (K, 3) too, and with `all_around` also when it is turned. Without a `view_type` it is that of the
+    scenario.
     """
     kept: list[CameraView] = []
 
     def aim(sim: MultiRobotSimulationCore, now: float) -> CameraView:
         if not kept:
             given = {"camera_mode": "auto", "camera_view_type": view_type} if view_type else None
-            kept.append(sim.view.framed(width, height, given, places))
+            kept.append(sim.view.framed(width, height, given, places, all_around=all_around))
         return kept[0]
 
     return aim
 
 
 def _turned(view: CameraView, degrees: float) -> CameraView:
-    return replace(view, yaw=(view.yaw + degrees) % 360.0, pitch=max(min(view.pitch, -20.0), -50.0))
+    return replace(view, yaw=(view.yaw + degrees) % 360.0)
 
 
 def _following(sim: MultiRobotSimulationCore, name: str) -> CameraView:
