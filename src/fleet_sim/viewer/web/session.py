@@ -27,6 +27,8 @@ SEND = "Click the floor to send it there; with shift it goes there after what it
 NOTICE = 6.0
 """How long a message stays, in s."""
 NO_CAMERA = "none"
+HANDLES, HANDLES_SEEN = 1.2, 0.05
+"""Size of the handles that a robot is dragged with at least: in m, and for one of how far away the eye is."""
 GROUND = 0.5
 """What ends below this height in m stands on the ground, on wheels or legs that nobody has described; not a storey."""
 
@@ -199,6 +201,13 @@ class Session:
         self._marks.show(self._position, self.floor, lines, radius=radius, away=away)
         if self._gizmo is not None and not self._dragged:
             self._gizmo.position, self._gizmo.wxyz = self._position, np.roll(self._orientation, 1)
+            self._gizmo.scale = self._handle_size()
+
+    def _handle_size(self) -> float:
+        """Return the size of the handles in m: from far away they are larger, so that a mouse can take them."""
+        away = float(np.linalg.norm(np.array(self._client.camera.position) - self._position))
+        # Whole tenths: what does not change is not sent.
+        return round(max(HANDLES, HANDLES_SEEN * away), 1)
 
     def _show_camera(self, frame: ViewFrame, details: RobotDetails) -> None:
         self._camera.visible = bool(details.cameras)
@@ -233,7 +242,11 @@ class Session:
         if not self._move.value or not self.selected:
             return
         gizmo = self._gizmo = self._client.scene.add_transform_controls(
-            "/own/gizmo", 1.2, position=self._position, wxyz=np.roll(self._orientation, 1), depth_test=False
+            "/own/gizmo",
+            self._handle_size(),
+            position=self._position,
+            wxyz=np.roll(self._orientation, 1),
+            depth_test=False,
         )
         gizmo.on_update(self._put)
 
