@@ -35,7 +35,7 @@ class OrderManager(Node):
         self.outcomes: dict[str, int] = {}
         self._stations, self._left, self._at_once, self._patience = stations, total, at_once, patience
         self._open: set[str] = set()
-        # Orders that no robot has begun, and when they were sent. The topic tells of an order only once it changes.
+        # Orders that no robot has begun, and when they were sent.
         self._waiting: dict[str, float] = {}
         self._name, self._made = name, 0
         self._chance = random.Random(1)

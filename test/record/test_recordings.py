@@ -19,6 +19,7 @@ from fleet_sim.core.snapshot import Snapshot
 pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 
+from depot import depot, orders_of
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from rosbags.rosbag2 import Reader
@@ -191,6 +192,27 @@ def test_orders_are_recorded_and_loads_come_and_go(tmp_path: Path) -> None:
         first, last = recording.snapshot_at(0.0), recording.snapshot_at(8.0)
         assert set(last.names) - set(first.names)
         assert (last.carriers >= 0).any()
+
+
+def test_open_orders_are_in_the_first_sample_and_new_ones_follow(tmp_path: Path) -> None:
+    path = tmp_path / "waiting.mcap"
+    later = {"pick": "shelf_a", "drop": "dock", "release": 1000.0}
+    with depot(tmp_path, {"list": [{**later, "id": "known"}, {**later, "id": "gone"}]}) as sim:
+        orders = orders_of(sim)
+        sim.step_once()
+        orders.cancel("gone")
+        with sim.record(path):
+            orders.submit(**later, id="new")
+            for _ in range(10):
+                sim.step_once()
+    with path.open("rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        told = [
+            (decoded.decoded_message.id, decoded.message.log_time)
+            for decoded in reader.iter_decoded_messages(["/fleet/orders"])
+        ]
+    assert [name for name, _ in told] == ["known", "new"]
+    assert told[0][1] < told[1][1]
 
 
 def test_replay_says_what_is_in_it_and_repairs_what_was_cut_off(
