@@ -132,6 +132,8 @@ class Camera(Attentive):
                 self._sensor = self.sim.add_sensor(*self._mounted)
             raise
         self._place, self._mounted, self._moved = place, (params, agent), True
+        # Made here: checking settings takes longer than rendering depth.
+        self._colors_only = replace(params, channels=("rgb",))
 
     @property
     def _lens(self) -> Intrinsics:
@@ -166,7 +168,7 @@ class Camera(Attentive):
                 f"sim_mode: this camera draws as in {self.sim_mode!r}, not {sim_mode!r}; say so when it is made"
             )
         if not get_depth_data:
-            colors = self.sim.sensors.read_with(self.sensor, replace(self.sensor.params, channels=("rgb",)))
+            colors = self.sim.sensors.read_with(self.sensor, self._colors_only)
             rgb: Bytes = colors.rgb
             return rgb
         reading = self.read()
