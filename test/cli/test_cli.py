@@ -64,6 +64,11 @@ def test_messages_do_not_repeat_long_arguments(arguments: list[str], capsys: pyt
     assert 0 < len(capsys.readouterr().err) < 10_000
 
 
+def test_bench_refuses_more_robots_than_any_memory_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--robots", "1000000000"]) == 1
+    assert "--robots: expected at most 1000000, got 1000000000" in capsys.readouterr().err
+
+
 FINALIZED = """
 import os, signal, sys, threading
 from fleet_sim.cli.main import interrupted_by_sigterm
@@ -124,6 +129,7 @@ def test_schema_is_json() -> None:
         ),
         (["--set", "simulation.sed=1"], "simulation.sed: unknown key. Did you mean 'seed'?"),
         (["--rtf", "-1"], "simulation.target_rtf: must be a number at least 1e-06, or 0, got -1"),
+        (["--duration", "nan"], "simulation.duration: must be a number at least 0 (s), got nan"),
         (["--rtf", "5e-324"], "simulation.target_rtf: must be a number at least 1e-06, or 0, got 5e-324"),
         (["--set", "simulation.seed=[1"], "not valid YAML"),
         (

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from fleet_sim.cli.arguments import positive
 from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.cli.tables import TextTable
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, brief
+from fleet_sim.gate.bounds import MOST_ALIKE
 
 WARM_UP_STEPS = 5
 SIZES = (100, 1000, 10000)
@@ -57,6 +58,9 @@ def execute(args: argparse.Namespace) -> int:
             raise InvalidValueError("--robots and --motion are for boxes; a scenario has robots of its own")
         print_systems(args.scenario, args.steps, args.progress)
         return 0
+    for robots in args.robots or ():
+        if robots > MOST_ALIKE:
+            raise InvalidValueError(f"--robots: expected at most {MOST_ALIKE}, got {brief(robots)}")
     motion = args.motion or "differential"
     print(f"{motion} robots, physics off, time step 0.1 s, collisions in each step, half of the robots moving")
     with TextTable({"robots": 8, "spawn s": 8, "step ms": 8, "real-time factor": 16}) as table:

@@ -292,6 +292,7 @@ _OPTIONS = {"duration": "--duration", "target_rtf": "--rtf", "seed": "--seed or 
 def _check_kept(options: Mapping[str, Any], settings: Any) -> None:
     """Raise ConfigError where `--set` has changed what another option says."""
     for name, value in options.items():
-        if value is not None and not (isinstance(settings, Mapping) and settings.get(name) == value):
+        # By `in`, which compares identities first: not a number differs from itself, and is for the reader to reject.
+        if value is not None and not (isinstance(settings, Mapping) and value in (settings.get(name),)):
             option = _OPTIONS.get(name, "--gui or --headless")
             raise ConfigError(f"--set changes simulation.{name}, which {option} gives, too; leave one of them out")
