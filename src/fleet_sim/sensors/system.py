@@ -231,7 +231,7 @@ class SensorSystem:
 
     def read_with(self, sensor: Sensor, params: SensorParams) -> Any:
         """Read a sensor of a kind without state now, as if it had `params`: a camera with fewer channels."""
-        return self._group_of(sensor).read_with(sensor, params)
+        return self._homes.of(sensor).read_with(sensor, params)
 
     def pose(self, sensor: Sensor) -> Pose:
         """Return the pose of the sensor's own frame in the world; raises StateError for a removed one."""
