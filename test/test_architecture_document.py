@@ -19,9 +19,12 @@ PACKAGE = ROOT / "src" / "fleet_sim"
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 DRAWING = re.findall(r"^```\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[0]
 MARKED = re.findall(r"`([^`\n]+)`", TEXT.replace(DRAWING, ""))
-LAYERS_PROGRAM = (
-    "import json, sys; sys.path.insert(0, 'test'); import test_architecture as t; print(json.dumps(t.LAYERS))"
-)
+LAYERS_PROGRAM = """\
+import json, sys
+sys.path[:0] = ["test", "test/support"]
+import test_architecture
+print(json.dumps(test_architecture.LAYERS))
+"""
 # What a path in the text may be relative to.
 BASES = (ROOT, PACKAGE)
 
