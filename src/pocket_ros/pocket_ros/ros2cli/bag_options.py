@@ -9,9 +9,9 @@ from typing import get_type_hints
 
 import yaml
 
+from .bag_services import is_event_topic, service_name
 from .node import is_hidden
 
-_EVENT = "/_service_event"
 _IN_FULL_ROS = "is not covered by pocket_ros; a full ROS 2 has it"
 # These say how a recording is made, or how fast: they change nothing in what is written here.
 _WITHOUT_EFFECT = (
@@ -76,7 +76,7 @@ class OutputBag:
 
     def takes(self, topic: str, type_name: str) -> bool:
         """Whether a topic belongs into this recording."""
-        if topic.endswith(_EVENT) and type_name.endswith("_Event"):
+        if is_event_topic(topic, type_name):
             return self._takes_service(topic)
         chosen = self.all_topics or topic in self.topics or type_name in self.topic_types
         if not chosen and not (self.regex and re.search(self.regex, topic)):
@@ -89,7 +89,7 @@ class OutputBag:
 
     def _takes_service(self, topic: str) -> bool:
         """As for topics; a service is named by itself or by the topic of its events."""
-        service = topic.removesuffix(_EVENT)
+        service = service_name(topic)
         names = {topic, service}
         chosen = self.all_services or not names.isdisjoint(self.services)
         if not chosen and not (self.regex and re.search(self.regex, service)):

@@ -32,6 +32,7 @@ class VerbExtension:
 OWN_VERBS = {
     "action": ("info", "list", "send_goal", "type"),
     "component": ("list", "load", "standalone", "types", "unload"),
+    "doctor": ("hello",),
     "interface": ("list", "package", "packages", "proto", "show"),
     "lifecycle": ("get", "list", "nodes", "set"),
     "multicast": ("receive", "send"),

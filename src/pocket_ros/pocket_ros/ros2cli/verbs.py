@@ -29,6 +29,31 @@ def add_verb(verbs: Verbs, name: str, main: Main, text: str) -> argparse.Argumen
     return parser
 
 
+class _Refusal(argparse.Action):
+    """An option of a full ROS 2 that is not covered: whoever gives it is told, instead of a wrong run."""
+
+    def __init__(self, *, reason: str, **options: Any) -> None:
+        super().__init__(**options, help=argparse.SUPPRESS, default=argparse.SUPPRESS)
+        self._reason = reason
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Raises NotImplementedError."""
+        raise NotImplementedError(
+            f"'{option_string}' of '{parser.prog}' is not covered by pocket_ros; {self._reason}"
+        )
+
+
+def refuse(parser: argparse.ArgumentParser, *options: str, reason: str, takes_value: bool = False) -> None:
+    """Refuse an option of a full ROS 2 by its name; `reason` says what a full ROS 2 does with it."""
+    parser.add_argument(*options, action=_Refusal, nargs="?" if takes_value else 0, reason=reason)
+
+
 def positive_float(text: str) -> float:
     """A number above zero, for argparse."""
     value = float(text)
@@ -42,6 +67,14 @@ def positive_int(text: str) -> int:
     value = int(text)
     if value <= 0:
         raise argparse.ArgumentTypeError(f"value must be greater than zero, got {text}")
+    return value
+
+
+def nonnegative_float(text: str) -> float:
+    """A number from zero on, for argparse."""
+    value = float(text)
+    if not value >= 0.0:
+        raise argparse.ArgumentTypeError(f"value must not be negative, got {text}")
     return value
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 DEFAULT_GROUP = "225.0.0.1"
 DEFAULT_PORT = 49150
-_MOST_BYTES = 4096
+MOST_BYTES = 4096
 
 
 def send(
@@ -20,16 +22,23 @@ def send(
         outlet.sendto(data, (group, port))
 
 
-def receive(
-    *, group: str = DEFAULT_GROUP, port: int = DEFAULT_PORT, timeout: float | None = None
-) -> tuple[bytes, tuple[str, int]]:
-    """Wait for one packet; its bytes and the address it came from. Raises TimeoutError, OSError."""
+@contextmanager
+def open_receiver(group: str = DEFAULT_GROUP, port: int = DEFAULT_PORT) -> Iterator[socket.socket]:
+    """A socket that takes the packets sent to a group. Raises OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_UDP) as inlet:
         inlet.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         inlet.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         inlet.bind(("", port))
-        inlet.settimeout(timeout)
         membership = struct.pack("4sl", socket.inet_aton(group), socket.INADDR_ANY)
         inlet.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
-        data, (host, sender_port) = inlet.recvfrom(_MOST_BYTES)
+        yield inlet
+
+
+def receive(
+    *, group: str = DEFAULT_GROUP, port: int = DEFAULT_PORT, timeout: float | None = None
+) -> tuple[bytes, tuple[str, int]]:
+    """Wait for one packet; its bytes and the address it came from. Raises TimeoutError, OSError."""
+    with open_receiver(group, port) as inlet:
+        inlet.settimeout(timeout)
+        data, (host, sender_port) = inlet.recvfrom(MOST_BYTES)
         return data, (host, sender_port)

@@ -1,11 +1,15 @@
 """`ros2 doctor`: what it finds of a graph, and what other packages add."""
 
 import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 import rclpy
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from ros2multicast.api import send
 from std_msgs.msg import String
 
 
@@ -85,3 +89,41 @@ class BatteryReport(DoctorReport):
     assert "Failed modules: battery" in done.stdout
     assert done.stdout.endswith("\n   BATTERY\ncharge  : 7\n")
     assert "Failed to run Broken: no sensor" in done.stderr
+
+
+def test_hello_counts_what_other_machines_say(ros2_process: Any) -> None:
+    try:
+        send(b"hello, it's me far", ttl=1)
+    except OSError as error:
+        pytest.skip(f"no multicast on this machine: {error}")
+    with rclpy.init():
+        node = rclpy.create_node("far")
+        publisher = node.create_publisher(String, "/near", 10)
+        process = ros2_process("doctor", "hello", "-t", "/near", "-ep", "0.05", "-pp", "0.5", "--ttl", "1")
+        node.create_timer(0.05, lambda: publisher.publish(String(data="hello, it's me distant")))
+        node.create_timer(0.05, lambda: send(b"hello, it's me far", ttl=1))
+        spinning = threading.Thread(target=rclpy.spin, args=(node,))
+        spinning.start()
+        lines: list[str] = []
+        found = dict.fromkeys(("distant", "far"), 0)
+        while not all(found.values()):
+            lines.append(process.stdout.readline())
+            assert lines[-1], process.stderr.read()
+            words = lines[-1].split()
+            if len(words) == 2 and words[0] in found:
+                found[words[0]] = int(words[1])
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        rclpy.shutdown()
+        spinning.join()
+    assert lines[0] == "MULTIMACHINE COMMUNICATION SUMMARY\n"
+    assert lines[1].startswith("Topic: /near, Published Msg Count: ")
+
+
+def test_hello_once_sends_once(ros2: Any) -> None:
+    done = ros2("doctor", "hello", "--once")
+    if "Network is unreachable" in done.stderr:
+        pytest.skip("no multicast on this machine")
+    assert done.returncode == 0, done.stderr
+    assert "Topic: /canyouhearme, Published Msg Count: 1\n" in done.stdout
+    assert "Multicast Group/Port: 225.0.0.1/49150, Sent Msg Count: 1\n" in done.stdout

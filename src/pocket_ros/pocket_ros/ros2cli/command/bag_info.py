@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from rosbags.interfaces import Connection
 from rosbags.rosbag2 import Reader, ReaderError
 
+from ..bag_services import count_calls, is_event_topic, service_name
 from ..verbs import Verbs, add_verb
 
 _INDENT = " " * 19
@@ -21,6 +23,9 @@ def add_info(verbs: Verbs) -> None:
     parser.add_argument("bag_path", help="Bag to open")
     parser.add_argument("-s", "--storage", help="Accepted; the storage is found out")
     parser.add_argument("-t", "--topic-name", action="store_true", help="Only display topic names")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="Display request/response information for services"
+    )
 
 
 def _seconds(nanoseconds: int) -> str:
@@ -42,9 +47,11 @@ def _size(count: float) -> str:
 
 def _info(args: argparse.Namespace) -> str | None:
     path = Path(args.bag_path)
+    if args.topic_name and args.verbose:
+        print("Warning! You have set both the '-t' and '-v' parameters. The '-t' parameter will be ignored.")
     try:
         with Reader(path) as reader:
-            _print(path, reader, args.topic_name)
+            _print(path, reader, args)
     except (ReaderError, OSError) as error:
         return f"[ERROR] [ros2bag]: Could not open '{path}': {error}"
     return None
@@ -60,11 +67,37 @@ def _metadata(path: Path) -> dict[str, Any]:
     return {"relative_file_paths": [path.name], "storage_identifier": storage}
 
 
-def _print(path: Path, reader: Reader, only_names: bool) -> None:
-    topics = sorted(reader.connections, key=lambda connection: connection.topic)
-    if only_names:
+def _print(path: Path, reader: Reader, args: argparse.Namespace) -> None:
+    by_name = sorted(reader.connections, key=lambda connection: connection.topic)
+    services = [found for found in by_name if is_event_topic(found.topic, found.msgtype)]
+    topics = [found for found in by_name if found not in services]
+    if args.topic_name and not args.verbose:
         print(*(connection.topic for connection in topics), sep="\n")
         return
+    _print_whole(path, reader)
+    lines = [
+        f"Topic: {connection.topic} | Type: {connection.msgtype} | Count: {connection.msgcount} | "
+        "Serialization Format: cdr"
+        for connection in topics
+    ]
+    print("Topic information: " + f"\n{_INDENT}".join(lines))
+    print(f"Service:           {len(services)}")
+    lines = [_service_line(reader, connection, args.verbose) for connection in services]
+    print("Service information: " + f"\n{_INDENT}  ".join(lines))
+
+
+def _service_line(reader: Reader, connection: Connection, verbose: bool) -> str:
+    if verbose:
+        calls = count_calls(reader, connection)
+        count = f"Request Count: {calls.requests} | Response Count: {calls.responses}"
+    else:
+        count = f"Event Count: {connection.msgcount}"
+    kind = connection.msgtype.removesuffix("_Event")
+    return f"Service: {service_name(connection.topic)} | Type: {kind} | {count} | Serialization Format: cdr"
+
+
+def _print_whole(path: Path, reader: Reader) -> None:
+    """What is said of a recording as a whole."""
     metadata = _metadata(path)
     files: list[str] = metadata["relative_file_paths"]
     folder = path if path.is_dir() else path.parent
@@ -81,11 +114,3 @@ def _print(path: Path, reader: Reader, only_names: bool) -> None:
     print(f"Start:             {_point(start)}")
     print(f"End:               {_point(start + duration)}")
     print(f"Messages:          {reader.message_count}")
-    lines = [
-        f"Topic: {connection.topic} | Type: {connection.msgtype} | Count: {connection.msgcount} | "
-        "Serialization Format: cdr"
-        for connection in topics
-    ]
-    print("Topic information: " + f"\n{_INDENT}".join(lines))
-    print("Service:           0")
-    print("Service information: ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 import time
 from datetime import datetime
 from pathlib import Path
@@ -16,75 +15,100 @@ from ... import rclpy
 from ...interfaces import hashing
 from ...interfaces.catalog import UnknownInterfaceError
 from ...rclpy.executors import ExternalShutdownException
+from ...rclpy.logging import LoggingSeverity
 from ...rclpy.node import Node
 from ...rclpy.qos import QoSProfile
-from ..bag_qos import qos_to_bag
+from ..bag_options import OutputBag
+from ..bag_qos import qos_to_bag, read_overrides
+from ..bag_services import event_topics, is_event_topic
 from ..interface_types import interface_class
 from ..message_definitions import full_definition
 from ..node import cli_node, is_hidden
 from ..qos_arguments import profile_for_publishers
 from ..subscribing import absolute_name
-from ..verbs import Verbs, add_verb, positive_int
+from ..verbs import Verbs, add_verb, nonnegative_int, positive_int, refuse
 
 QUEUE_DEPTH = 1000
+LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
+_CHOICES = ("all", "all_topics", "all_services", "topics", "topics_by_position", "services")
 
 
 def add_record(verbs: Verbs) -> None:
     """The verb and its arguments."""
     parser = add_verb(verbs, "record", _record, "Record ROS data to a bag")
     flag = parser.add_argument
-    flag("topics_by_position", metavar="topic", nargs="*", help="Topics to record")
-    flag("--topics", nargs="+", default=[], help="Topics to record")
-    flag("-a", "--all", "--all-topics", action="store_true", help="Record all topics")
-    flag("-e", "--regex", help="Record only topics matching this regular expression")
-    flag("--exclude-regex", help="Exclude topics matching this regular expression")
-    flag("--exclude-topics", nargs="+", default=[], help="Topics not to record")
-    flag("--topic-types", nargs="+", default=[], help="Types of topics to record")
-    flag("--exclude-topic-types", nargs="+", default=[], help="Types of topics not to record")
-    flag("--include-hidden-topics", action="store_true", help="Record also hidden topics")
+    _add_choices(parser)
     flag("-o", "--output", help="Folder to write to (default: rosbag2_ and the date and time)")
     flag("-s", "--storage", choices=("mcap", "sqlite3"), default="mcap", help="Storage (default: mcap)")
     flag("-f", "--serialization-format", choices=("", "cdr"), help="Accepted; it is always cdr")
     flag("--compression-mode", choices=("none", "file", "message"), default="none", help="What to compress")
     flag("--compression-format", choices=("", "zstd"), default="", help="How to compress")
+    for name, kind in (("queue-size", nonnegative_int), ("threads", int), ("threads-priority", int)):
+        flag(f"--compression-{name}", type=kind, help="Accepted; nothing waits to be compressed")
     flag("--custom-data", nargs="*", default=[], metavar="KEY=VALUE", help="What to add to the metadata")
     flag("--max-cache-size", type=int, help="Accepted; messages are written as they come")
     flag("--disable-keyboard-controls", action="store_true", help="Accepted; there are none")
     flag("--no-discovery", action="store_true", help="Record only topics present at the start")
     flag("-p", "--polling-interval", type=positive_int, default=100, help="Milliseconds between searches")
+    flag("--qos-profile-overrides-path", metavar="FILE", help="YAML file with the QoS profiles of topics")
     flag("-d", "--max-bag-duration", type=int, default=0, help=argparse.SUPPRESS)
     flag("-b", "--max-bag-size", type=int, default=0, help=argparse.SUPPRESS)
     flag("--use-sim-time", action="store_true", help="Use simulation time for the times of messages")
     flag("--node-name", default="rosbag2_recorder", help="Name of the recording node")
+    flag("--log-level", choices=LOG_LEVELS, default="info", help="Logging level (default: info)")
+    refuse(parser, "--start-paused", reason="a full ROS 2 starts recording when it is resumed")
+    refuse(parser, "--snapshot-mode", reason="a full ROS 2 writes the last messages when it is asked to")
+    stored = "a full ROS 2 hands it to its storage plugin"
+    refuse(parser, "--storage-config-file", reason=stored, takes_value=True)
+    refuse(parser, "--storage-preset-profile", reason=stored, takes_value=True)
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """Which topics and services to record."""
+    flag = parser.add_argument
+    flag("topics_by_position", metavar="topic", nargs="*", help="Topics to record")
+    flag("--topics", nargs="+", default=[], help="Topics to record")
+    flag("--services", nargs="+", default=[], help="Services to record, by their introspection events")
+    flag("-a", "--all", action="store_true", help="Record all topics and services")
+    flag("--all-topics", action="store_true", help="Record all topics")
+    flag("--all-services", action="store_true", help="Record all services")
+    flag("-e", "--regex", default="", help="Record topics and services matching this regular expression")
+    flag("--exclude-regex", default="", help="Exclude topics and services matching this regular expression")
+    flag("--exclude-topics", nargs="+", default=[], help="Topics not to record")
+    flag("--exclude-services", nargs="+", default=[], help="Services not to record")
+    flag("--topic-types", nargs="+", default=[], help="Types of topics to record")
+    flag("--exclude-topic-types", nargs="+", default=[], help="Types of topics not to record")
+    flag("--include-hidden-topics", action="store_true", help="Record also hidden topics")
+    flag("--include-unpublished-topics", action="store_true", help="Record also topics without publishers")
+    flag("--ignore-leaf-topics", action="store_true", help="Record no topics without subscriptions")
 
 
 class Recorder:
     """Subscribes to topics as they appear and writes what they carry, undecoded."""
 
-    def __init__(self, node: Node, writer: Writer, args: argparse.Namespace) -> None:
+    def __init__(
+        self,
+        node: Node,
+        writer: Writer,
+        args: argparse.Namespace,
+        choice: OutputBag,
+        overrides: dict[str, QoSProfile],
+    ) -> None:
         self._node = node
         self._writer = writer
         self._args = args
-        self._topics = {absolute_name(topic) for topic in [*args.topics, *args.topics_by_position]}
+        self._topics = set(choice.topics)
+        self._choice = choice
+        self._overrides = overrides
         self._refused: set[str] = set()
         self._subscribed: set[str] = set()
 
     def _is_wanted(self, topic: str, type_name: str) -> bool:
-        args = self._args
-        if (
-            type_name in args.exclude_topic_types
-            or topic in args.exclude_topics
-            or (args.exclude_regex and re.search(args.exclude_regex, topic))
-        ):
+        if is_event_topic(topic, type_name):
+            return topic in self._topics or self._choice.takes(topic, type_name)
+        if is_hidden(topic) and not self._args.include_hidden_topics and topic not in self._topics:
             return False
-        if is_hidden(topic) and not args.include_hidden_topics and topic not in self._topics:
-            return False
-        return (
-            args.all
-            or topic in self._topics
-            or type_name in args.topic_types
-            or bool(args.regex and re.search(args.regex, topic))
-        )
+        return self._choice.takes(topic, type_name)
 
     def discover(self) -> None:
         """Subscribe to wanted topics that are published by now."""
@@ -92,7 +116,9 @@ class Recorder:
             if topic in self._subscribed or topic in self._refused or not self._is_wanted(topic, types[0]):
                 continue
             publishers = self._node.get_publishers_info_by_topic(topic)
-            if not publishers:
+            if not publishers and not self._args.include_unpublished_topics:
+                continue
+            if self._args.ignore_leaf_topics and not self._node.get_subscriptions_info_by_topic(topic):
                 continue
             try:
                 self._subscribe(topic, types[0], [info.qos_profile for info in publishers], publishers)
@@ -117,10 +143,30 @@ class Recorder:
             stamp = self._node.get_clock().now().nanoseconds if simulated else time.time_ns()
             self._writer.write(connection, stamp, data)
 
-        profile = profile_for_publishers(QoSProfile(depth=QUEUE_DEPTH), publishers, topic)
+        profile = self._overrides.get(topic)
+        if profile is None:
+            profile = profile_for_publishers(QoSProfile(depth=QUEUE_DEPTH), publishers, topic)
         self._node.create_subscription(message_class, topic, write, profile, raw=True)
         self._subscribed.add(topic)
         self._node.get_logger().info(f"Subscribed to topic '{topic}'")
+
+
+def _choice(args: argparse.Namespace) -> OutputBag:
+    """What to record. Raises ValueError for a wrong regular expression."""
+    return OutputBag(
+        uri="recorded",
+        all_topics=args.all or args.all_topics,
+        all_services=args.all or args.all_services,
+        topics=[absolute_name(topic) for topic in [*args.topics, *args.topics_by_position]],
+        topic_types=args.topic_types,
+        services=sorted(event_topics(args.services)),
+        regex=args.regex,
+        exclude_regex=args.exclude_regex,
+        exclude_topics=[absolute_name(topic) for topic in args.exclude_topics],
+        exclude_topic_types=args.exclude_topic_types,
+        exclude_services=sorted(event_topics(args.exclude_services)),
+        include_hidden_topics=True,
+    )
 
 
 def _writer(output: Path, args: argparse.Namespace) -> Writer:
@@ -134,8 +180,10 @@ def _writer(output: Path, args: argparse.Namespace) -> Writer:
 
 
 def _record(args: argparse.Namespace) -> str | int:
-    if not (args.all or args.topics or args.topics_by_position or args.regex or args.topic_types):
-        options = "--all, --topics, --topic-types, --regex or topics"
+    if not any(getattr(args, name) for name in (*_CHOICES, "regex", "topic_types")):
+        options = (
+            "--all, --all-topics, --all-services, --services, --topics, --topic-types, --regex or topics"
+        )
         return f"[ERROR] [ros2bag]: Need to specify at least one option out of {options}"
     if args.max_bag_duration or args.max_bag_size:
         raise NotImplementedError("splitting recordings is not covered by pocket_ros; a full ROS 2 has it")
@@ -146,13 +194,16 @@ def _record(args: argparse.Namespace) -> str | int:
         return f"[ERROR] [ros2bag]: --custom-data takes KEY=VALUE, not '{wrong[0]}'"
     if args.compression_mode != "none" and not args.compression_format:
         return "[ERROR] [ros2bag]: Cannot specify compression mode without a compression format."
+    choice = _choice(args)
+    overrides = read_overrides(args.qos_profile_overrides_path)
     with (
         _writer(output, args) as writer,
         cli_node(args, args.node_name) as node,
         contextlib.suppress(ExternalShutdownException, KeyboardInterrupt),
     ):
-        recorder = Recorder(node, writer, args)
         logger = node.get_logger()
+        logger.set_level(LoggingSeverity[args.log_level.upper()])
+        recorder = Recorder(node, writer, args, choice, overrides)
         logger.info("Listening for topics...")
         recorder.discover()
         if not args.no_discovery:

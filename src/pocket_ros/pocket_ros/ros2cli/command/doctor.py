@@ -6,10 +6,13 @@ import argparse
 
 from ...ros2doctor.api import generate_reports, run_checks
 from ...ros2doctor.api.format import format_print
+from ..verbs import add_verbs
+from .doctor_hello import add_hello
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is printed."""
+    add_hello(add_verbs(parser))
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--report", "-r", action="store_true", help="Print all reports")
     group.add_argument(
