@@ -170,7 +170,7 @@ def options_of(parser: argparse.ArgumentParser, name: str = "") -> list[str]:
         fill(parser)
     found = []
     for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
+        if isinstance(action.choices, dict):  # of subcommands
             for command, below in action.choices.items():
                 found += options_of(below, f"{name} {command}".strip())
         elif action.option_strings and action.dest not in ("help", "version"):

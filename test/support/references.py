@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Generator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -27,10 +27,11 @@ class SkippingFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Return None, or skip."""
         if fullname in MODULES:
-            frame = sys._getframe(1)
-            while frame.f_back is not None and "importlib._bootstrap" in frame.f_code.co_filename:
+            here = inspect.currentframe()
+            frame = here.f_back if here is not None else None
+            while frame is not None and "importlib._bootstrap" in frame.f_code.co_filename:
                 frame = frame.f_back
-            if frame.f_code.co_filename.startswith(TESTS):
+            if frame is not None and frame.f_code.co_filename.startswith(TESTS):
                 pytest.skip(f"{fullname} is not installed", allow_module_level=True)
         return None
 

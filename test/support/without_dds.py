@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 from collections.abc import Generator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -26,7 +26,7 @@ class SkippingRosFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Return None, or skip."""
         if MISSING and fullname == "rclpy":
-            frame: FrameType | None = sys._getframe(1)
+            frame: FrameType | None = inspect.currentframe()
             while frame is not None:
                 code = frame.f_code
                 if code.co_name == "<module>" and code.co_filename.startswith(TESTS):

@@ -107,7 +107,7 @@ def _override(settings: object) -> qos.QoSProfile:
             values[name] = bool(value)
         else:
             raise ValueError(f"Unexpected key `{name}` for QoS profile.")
-    return qos.QoSProfile(**values)  # type: ignore[arg-type]
+    return qos.QoSProfile(**values)
 
 
 def _override_duration(name: str, value: object) -> Duration:

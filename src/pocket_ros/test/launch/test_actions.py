@@ -10,12 +10,9 @@ import pytest
 from launch import LaunchContext, LaunchDescription, LaunchService
 from launch.actions import (
     AppendEnvironmentVariable,
-    DeclareLaunchArgument,
     EmitEvent,
     ExecuteProcess,
     GroupAction,
-    IncludeLaunchDescription,
-    LogInfo,
     OpaqueCoroutine,
     OpaqueFunction,
     RegisterEventHandler,
@@ -34,13 +31,10 @@ from launch.event_handlers import (
 )
 from launch.events import matches_action
 from launch.events.process import ProcessStdin, ShutdownProcess, SignalProcess
-from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.logging import launch_config
 from launch.substitutions import (
     LaunchConfiguration,
     LocalSubstitution,
-    PathJoinSubstitution,
-    ThisLaunchFileDir,
 )
 
 WAIT_FOR_SIGINT = """
@@ -71,21 +65,6 @@ def run(*entities: Any, **arguments: str) -> int:
     settings = [SetLaunchConfiguration(name, value) for name, value in arguments.items()]
     service.include_launch_description(LaunchDescription([*settings, *entities]))
     return service.run()
-
-
-def test_arguments_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    declare = DeclareLaunchArgument("speed", default_value="1", description="how fast")
-    assert run(declare, LogInfo(msg=["speed is ", LaunchConfiguration("speed")])) == 0
-    assert run(declare, LogInfo(msg=["speed is ", LaunchConfiguration("speed")]), speed="2") == 0
-    output = capsys.readouterr().out
-    assert output == "[INFO] [launch.user]: speed is 1\n[INFO] [launch.user]: speed is 2\n"
-
-
-def test_missing_and_forbidden_arguments_end_the_launch(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(DeclareLaunchArgument("robot")) == 1
-    assert "Required launch argument 'robot'" in capsys.readouterr().out
-    assert run(DeclareLaunchArgument("kind", choices=["a", "b"]), kind="c") == 1
-    assert "Valid options are: ['a', 'b']" in capsys.readouterr().out
 
 
 def test_process_output_has_the_name_in_front(capsys: pytest.CaptureFixture[str]) -> None:
@@ -268,28 +247,6 @@ def test_timers_and_coroutines() -> None:
     assert "never" not in seen
 
 
-def test_included_file_gets_its_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    inner = tmp_path / "inner.launch.py"
-    inner.write_text("""
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo
-from launch.substitutions import LaunchConfiguration, ThisLaunchFileDir
-def generate_launch_description():
-    return LaunchDescription([
-        DeclareLaunchArgument('name', description='whose'),
-        LogInfo(msg=[LaunchConfiguration('name'), ' in ', ThisLaunchFileDir()]),
-    ])
-""")
-    path = PathJoinSubstitution([str(tmp_path), "inner.launch.py"])
-    include = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(path), launch_arguments={"name": "x"}.items()
-    )
-    assert run(include) == 0
-    assert f"x in {tmp_path}" in capsys.readouterr().out
-    assert run(IncludeLaunchDescription(PythonLaunchDescriptionSource(path))) == 1
-    assert "missing required argument 'name' (description: 'whose')" in capsys.readouterr().out
-
-
 def test_environment_of_children() -> None:
     process = python(
         "import os; print(os.environ['A'], os.environ['B'])", additional_env={"B": "2"}, cached_output=True
@@ -312,7 +269,3 @@ def test_error_in_a_launch_file_ends_the_launch_and_its_processes(capsys: pytest
     assert "Traceback" not in output
     assert "Traceback" in Path(launch_config.get_log_file_path()).read_text()
     assert waiting.return_code == 0
-
-
-def test_this_launch_file_needs_a_file() -> None:
-    assert run(LogInfo(msg=ThisLaunchFileDir())) == 1

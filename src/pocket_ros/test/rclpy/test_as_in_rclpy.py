@@ -1,6 +1,8 @@
 """What programs for rclpy lean on without saying so: orders, texts, what is given for what."""
 
+import contextlib
 import os
+import threading
 import warnings
 from typing import Any
 
@@ -58,8 +60,24 @@ def test_feedback_that_came_with_the_acceptance_is_there_when_the_goal_is_accept
 
 
 def test_a_pool_has_as_many_threads_as_processors_may_be_used(ros: None) -> None:
+    threads = len(os.sched_getaffinity(0))
     executor = MultiThreadedExecutor()
-    assert executor._executor._max_workers == len(os.sched_getaffinity(0))
+    # All of them meet, and this thread; whoever comes later finds nobody.
+    meeting = threading.Barrier(threads + 1)
+    seen: list[int] = []
+
+    def meet() -> None:
+        seen.append(threading.get_ident())
+        with contextlib.suppress(threading.BrokenBarrierError):
+            meeting.wait(10)
+
+    tasks = [executor.create_task(meet) for _ in range(2 * threads + 1)]
+    spinning = threading.Thread(target=executor.spin_until_future_complete, args=(tasks[-1], 10))
+    spinning.start()
+    meeting.wait(10)
+    meeting.abort()
+    spinning.join()
+    assert len(set(seen)) == threads
     executor.shutdown()
     with pytest.warns(UserWarning, match="Use the SingleThreadedExecutor"):
         MultiThreadedExecutor(num_threads=1).shutdown()

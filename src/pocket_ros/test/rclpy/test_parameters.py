@@ -1,7 +1,6 @@
-"""Parameters: declared, set from outside, described, overridden."""
+"""Parameters: declared, set from outside, described, followed."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,19 +13,18 @@ from rcl_interfaces.msg import (
     ParameterType,
     ParameterValue,
 )
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.exceptions import (
-    InvalidParameterTypeException,
     InvalidParameterValueException,
     ParameterAlreadyDeclaredException,
     ParameterNotDeclaredException,
     ParameterUninitializedException,
 )
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import (
     Parameter,
     get_parameter_value,
-    parameter_dict_from_yaml_file,
     parameter_value_to_python,
 )
 from rclpy.parameter_client import AsyncParameterClient
@@ -76,54 +74,6 @@ def test_callbacks_change_check_and_follow(ros: None) -> None:
     node.set_parameters([Parameter("a", value=4)])
     assert node.get_parameter("a").value == 8
     assert seen == [8]
-
-
-def test_overrides_from_arguments_and_files(tmp_path: Path) -> None:
-    file = tmp_path / "params.yaml"
-    file.write_text(
-        "/**:\n  ros__parameters:\n    speed: 1.0\n    arm: {joints: [a, b]}\n"
-        "/ns/here:\n  ros__parameters:\n    speed: 2.0\nelsewhere:\n  ros__parameters:\n    speed: 3.0\n"
-    )
-    arguments = [
-        "--ros-args",
-        "--params-file",
-        str(file),
-        "-p",
-        "mode:=3",
-        "-p",
-        "here:label:=x",
-        "-p",
-        "other:mode:=9",
-    ]
-    with rclpy.init(args=arguments):
-        node = Node("here", namespace="ns", parameter_overrides=[Parameter("extra", value=True)])
-        assert node.declare_parameter("speed", 0.0).value == 2.0
-        assert node.declare_parameter("arm.joints", ["z"]).value == ["a", "b"]
-        assert node.declare_parameter("mode", 0).value == 3
-        # A name without a slash is one below the root, as for rclpy.
-        assert node.declare_parameter("label", "").value == ""
-        assert Node("here").declare_parameter("label", "").value == "x"
-        assert node.declare_parameter("extra", False).value is True
-        node.undeclare_parameter("mode")
-        with pytest.raises(InvalidParameterTypeException):
-            node.declare_parameter("mode", "text")
-
-
-def test_nodes_by_pattern_in_files(tmp_path: Path) -> None:
-    file = tmp_path / "params.yaml"
-    patterns = ("*", "ns:\n  '*'", "/ns/*", "/*", "/*/here", "/**/here", "here", "ns/here", "/**/*")
-    file.write_text(
-        "".join(
-            f"{pattern if ':' in pattern else repr(pattern)}:\n    ros__parameters: {{p{number}: true}}\n"
-            for number, pattern in enumerate(patterns)
-        )
-    )
-    with rclpy.init(args=["--ros-args", "--params-file", str(file)]):
-        found = []
-        for namespace in ("", "ns"):
-            node = Node("here", namespace=namespace, automatically_declare_parameters_from_overrides=True)
-            found.append({number for number in range(len(patterns)) if node.has_parameter(f"p{number}")})
-    assert found == [{0, 3, 5, 6, 8}, {1, 2, 4, 5, 7, 8}]
 
 
 def test_automatic_declaration(ros: None) -> None:
@@ -222,19 +172,6 @@ def test_values_from_a_command_line(text: str, value: object) -> None:
     assert parameter_value_to_python(get_parameter_value(text)) == value
 
 
-def test_a_node_named_twice_in_a_file_has_both_sections(tmp_path: Path) -> None:
-    file = tmp_path / "twice.yaml"
-    file.write_text(
-        "/**:\n  ros__parameters: {a: 1, nested: {x: 1}}\n"
-        "/**:\n  ros__parameters: {b: 2, nested: {y: 2}}\n"
-        "node:\n  ros__parameters: {a: 3}\n  ros__parameters: {c: 4}\n"
-    )
-    with rclpy.init(args=["program", "--ros-args", "--params-file", str(file)]):
-        node = Node("node", automatically_declare_parameters_from_overrides=True)
-        names = ["a", "b", "c", "nested.x", "nested.y"]
-        assert [node.get_parameter(name).value for name in names] == [3, 2, 4, 1, 2]
-
-
 def test_a_callback_that_leaves_nothing_to_set_fails(ros: None) -> None:
     node = Node("node")
     node.declare_parameter("foo", 1)
@@ -265,72 +202,15 @@ def test_a_default_may_be_a_message(ros: None) -> None:
     assert unset.type_ == Parameter.Type.NOT_SET
 
 
-def test_a_client_sets_what_a_file_says_for_any_node(ros: None, tmp_path: Path) -> None:
-    file = tmp_path / "parameters.yaml"
-    file.write_text("/**:\n  ros__parameters: {a: 1}\nsome_other_node:\n  ros__parameters: {b: two}\n")
-    server, asking = Node("server", allow_undeclared_parameters=True), Node("asking")
-    client = AsyncParameterClient(asking, "server")
-    executor = SingleThreadedExecutor()
-    executor.add_node(server)
-    executor.add_node(asking)
-    future = client.load_parameter_file(str(file))
-    executor.spin_until_future_complete(future, 20)
-    assert [result.successful for result in future.result().results] == [True]
-    assert server.get_parameter("b").value == "two" and not server.has_parameter("a")
-    future = client.load_parameter_file_atomically(str(file), use_wildcard=True)
-    executor.spin_until_future_complete(future, 20)
-    assert future.result().result.successful and server.get_parameter("a").value == 1
-
-
-def test_files_for_clients_are_read_whole_or_refused(tmp_path: Path) -> None:
-    file = tmp_path / "parameters.yaml"
-    file.write_text(
-        "shared: &shared {unit: m}\n"
-        "a:\n  ros__parameters: {gain: &gain {p: 1}, copy: *gain, empty: [], text: '3'}\n"
-        "a:\n  ros__parameters: {gain: {<<: *shared, i: 2.0}}\n"
-        "b:\n  ros__parameters: {gain: {d: on}}\n"
-    )
-    found = parameter_dict_from_yaml_file(str(file), target_nodes=["a", "b"], namespace="arm.")
-    assert {name: parameter_value_to_python(parameter.value) for name, parameter in found.items()} == {
-        **{"arm.gain.p": 1, "arm.gain.i": 2.0, "arm.gain.d": True, "arm.gain.unit": "m"},
-        **{"arm.copy.p": 1, "arm.empty": [], "arm.text": "3"},
-    }
-    assert found["arm.empty"].value.type == ParameterType.PARAMETER_BOOL_ARRAY
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
-        ("", RuntimeError, "name of a node"),
-        ("a:\n", RuntimeError, "for node a"),
-        ("a:\n  ros__parameters:\n", RuntimeError, "for node a"),
-        ("a:\n  ros__parameters: [1]\n", RuntimeError, "for node a"),
-        ("/**:\n  ros__parameters: {x: 1}\n", RuntimeError, "selected parameters"),
-        ("a:\n  ros__parameters: {x: {y: [1, 2.0]}}\n", TypeError, r"'x\.y'"),
-    ],
-)
-def test_files_that_set_nothing_say_why(
-    text: str, error: type[Exception], message: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "parameters.yaml"
-    file.write_text(text)
-    with pytest.raises(error, match=message):
-        parameter_dict_from_yaml_file(str(file))
-
-
 def test_a_value_of_a_type_that_there_is_not_is_refused(ros: None) -> None:
-    from rcl_interfaces.msg import Parameter as ParameterMessage
-    from rcl_interfaces.srv import SetParameters, SetParametersAtomically
-
-    from pocket_ros.rclpy.parameter_service import ParameterService
-
     node = Node("here")
     node.declare_parameter("speed", 1.5)
     odd = ParameterMessage(name="speed", value=ParameterValue(type=255))
-    service = ParameterService.__new__(ParameterService)
-    service._node = lambda: node  # type: ignore[method-assign]
-    answer = service._set(SetParameters.Request(parameters=[odd]), SetParameters.Response())
-    assert [result.successful for result in answer.results] == [False]
-    atomic = SetParametersAtomically.Request(parameters=[odd])
-    assert not service._set_atomically(atomic, SetParametersAtomically.Response()).result.successful
+    for kind in (SetParameters, SetParametersAtomically):
+        snake = "set_parameters" if kind is SetParameters else "set_parameters_atomically"
+        client = node.create_client(kind, f"here/{snake}")
+        assert client.wait_for_service(timeout_sec=10)
+        answer = ask(node, client.call_async(kind.Request(parameters=[odd])))
+        results = answer.results if kind is SetParameters else [answer.result]
+        assert [result.successful for result in results] == [False]
     assert node.get_parameter("speed").value == 1.5

@@ -30,6 +30,25 @@ def answer(request: Any, response: Any) -> Any:
     return response
 
 
+def check_events(events: list[Any], full: bool) -> None:
+    """The four events of a call that adds 2 to 40, with what was asked and answered if they are full."""
+    by_kind = {event.info.event_type: event for event in events}
+    sent, received = (by_kind[k] for k in (ServiceEventInfo.REQUEST_SENT, ServiceEventInfo.REQUEST_RECEIVED))
+    sums = [
+        [part.sum for part in by_kind[kind].response]
+        for kind in (ServiceEventInfo.RESPONSE_SENT, ServiceEventInfo.RESPONSE_RECEIVED)
+    ]
+    assert [[part.a for part in event.request] for event in (sent, received)] == [[40] * full] * 2
+    assert sums == [[42] * full] * 2
+    assert not sent.response and not by_kind[ServiceEventInfo.RESPONSE_SENT].request
+    assert len({event.info.sequence_number for event in events}) == 1
+    # One id at the client's side, one at the service's, as in rmw_cyclonedds.
+    for kinds in ((0, 3), (1, 2)):
+        first, second = (bytes(by_kind[kind].info.client_gid) for kind in kinds)
+        assert first == second != bytes(16)
+    assert all(event.info.stamp.sec > 0 for event in events)
+
+
 def test_each_step_of_a_call_is_published_as_far_as_asked_for(ros: None) -> None:
     node, events = Node("watched"), []
     service, client = node.create_service(AddTwoInts, "add", answer), node.create_client(AddTwoInts, "add")
@@ -49,24 +68,7 @@ def test_each_step_of_a_call_is_published_as_far_as_asked_for(ros: None) -> None
         spin_until(node, lambda: watcher.get_publisher_count() == 2)
         call(40)
         spin_until(node, lambda: len(events) == 4)
-        by_kind = {event.info.event_type: event for event in events}
-        sent, received = (
-            by_kind[k] for k in (ServiceEventInfo.REQUEST_SENT, ServiceEventInfo.REQUEST_RECEIVED)
-        )
-        sums = [
-            [part.sum for part in by_kind[kind].response]
-            for kind in (ServiceEventInfo.RESPONSE_SENT, ServiceEventInfo.RESPONSE_RECEIVED)
-        ]
-        full = state is CONTENTS
-        assert [[part.a for part in event.request] for event in (sent, received)] == [[40] * full] * 2
-        assert sums == [[42] * full] * 2
-        assert not sent.response and not by_kind[ServiceEventInfo.RESPONSE_SENT].request
-        assert len({event.info.sequence_number for event in events}) == 1
-        # One id at the client's side, one at the service's, as in rmw_cyclonedds.
-        for kinds in ((0, 3), (1, 2)):
-            first, second = (bytes(by_kind[kind].info.client_gid) for kind in kinds)
-            assert first == second != bytes(16)
-        assert all(event.info.stamp.sec > 0 for event in events)
+        check_events(events, state is CONTENTS)
         events.clear()
     client.configure_introspection(node.get_clock(), DEPTH, OFF)
     spin_until(node, lambda: watcher.get_publisher_count() == 1)

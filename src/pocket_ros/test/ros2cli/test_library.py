@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from geometry_msgs.msg import PointStamped
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, qos_profile_sensor_data
 from ros2action.api import get_action_clients_and_servers, get_action_names_and_types
 from ros2cli.helpers import unsigned_int, wait_for
@@ -49,7 +50,7 @@ def test_the_graph_is_seen_through_the_node_of_a_command(robot: Any) -> None:
         assert wait_for_node(node, ROBOT, timeout=10)
         assert ROBOT in [found.full_name for found in get_node_names(node=node)]
         assert ("/fleet/point", [POINT]) in get_topic_names_and_types(node=node)
-        assert get_msg_class(node, "/fleet/point")._type_name_ == POINT
+        assert get_msg_class(node, "/fleet/point") is PointStamped
         assert get_msg_class(node, "/fleet/nothing") is None
         assert get_service_class(node, "/fleet/add").__name__ == "AddTwoInts"
         assert ("/fleet/count", ["example_interfaces/action/Fibonacci"]) in get_action_names_and_types(

@@ -125,8 +125,13 @@ REFUSED_OPTIONS = [
 ]
 
 
+def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """What a parser takes, options without help among them; argparse has no public name for it."""
+    return parser._actions
+
+
 def _options(parser: argparse.ArgumentParser) -> set[str]:
-    return {option for action in parser._actions for option in action.option_strings}
+    return {option for action in _actions(parser) for option in action.option_strings}
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
@@ -135,8 +140,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     importlib.import_module(f"pocket_ros.ros2cli.command.{command}").add_arguments(parser)
     if not verb:
         return parser
-    (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    found: argparse.ArgumentParser = verbs.choices[verb]
+    (verbs,) = (action.choices for action in _actions(parser) if isinstance(action.choices, dict))
+    found: argparse.ArgumentParser = verbs[verb]
     return found
 
 

@@ -13,11 +13,21 @@ from ros2topic.verb.info import InfoVerb
 from pocket_ros.ros2cli.extensions import OWN_VERBS
 
 
+class ParserOfVerbs(argparse.ArgumentParser):
+    """Remembers what its verbs were added to."""
+
+    verbs: Any
+
+    def add_subparsers(self, **options: Any) -> Any:
+        self.verbs = super().add_subparsers(**options)
+        return self.verbs
+
+
 @pytest.mark.parametrize("command", OWN_VERBS)
 def test_every_verb_has_a_class_that_takes_its_arguments(command: str) -> None:
-    parser = argparse.ArgumentParser()
+    parser = ParserOfVerbs()
     importlib.import_module(f"pocket_ros.ros2cli.command.{command}").add_arguments(parser)
-    (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    verbs = parser.verbs
     assert sorted(verbs.choices) == sorted(OWN_VERBS[command])
     for verb in OWN_VERBS[command]:
         module = importlib.import_module(f"ros2{command}.verb.{verb}")

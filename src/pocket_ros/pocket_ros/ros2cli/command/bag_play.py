@@ -36,43 +36,12 @@ def add_play(verbs: Verbs) -> None:
     flag = parser.add_argument
     flag("bag_path", help="Bag to open")
     flag("-s", "--storage", help="Accepted; the storage is found out")
-    flag("-r", "--rate", type=positive_float, default=1.0, help="Rate to play back at (default: 1.0)")
-    flag("--topics", nargs="+", default=[], help="Topics to replay (default: all)")
-    flag("--services", nargs="+", default=[], help="Services whose events to replay (default: all)")
-    flag("--exclude-topics", nargs="+", default=[], help="Topics not to replay")
-    flag("--exclude-services", nargs="+", default=[], help="Services whose events not to replay")
-    flag("-e", "--regex", help="Replay topics and services matching this regular expression")
-    flag("-x", "--exclude-regex", help="Replay no topics and services matching this regular expression")
+    _add_choice(parser)
+    _add_times(parser)
     flag("--qos-profile-overrides-path", metavar="FILE", help="YAML file with the QoS profiles of topics")
-    flag("-l", "--loop", action="store_true", help="Loop playback from the start")
-    flag("-m", "--remap", nargs="+", default=[], help="Topics to rename, as old:=new")
-    clock = parser.add_mutually_exclusive_group().add_argument
-    clock("--clock", type=positive_float, nargs="?", const=40.0, help="Publish /clock, at this rate (40)")
-    clock("--clock-topics", nargs="+", default=[], help="Topics whose messages /clock is published before")
-    clock("--clock-topics-all", action="store_true", help="Publish /clock before each message")
-    flag("-d", "--delay", type=nonnegative_float, default=0.0, help="Seconds to wait before playing")
-    flag("-p", "--start-paused", action="store_true", help="Wait for ~/resume before playing")
-    flag("--start-offset", type=nonnegative_float, default=0.0, help="Seconds of the recording to leave out")
-    flag(
-        "--playback-duration",
-        type=float,
-        default=-1.0,
-        help="Seconds of the recording to play (default: all)",
-    )
-    until = parser.add_mutually_exclusive_group().add_argument
-    until(
-        "--playback-until-sec", type=float, default=-1.0, help="Play until this time, in seconds since 1970"
-    )
-    until("--playback-until-nsec", type=int, default=-1, help="The same in nanoseconds")
     flag("--disable-keyboard-controls", action="store_true", help="Accepted; there are none")
     flag("--disable-loan-message", action="store_true", help="Accepted; no messages are loaned")
     flag("--read-ahead-queue-size", type=int, help="Accepted; nothing is read ahead")
-    flag(
-        "--wait-for-all-acked",
-        type=nonnegative_int,
-        metavar="TIMEOUT",
-        help="At the end, wait until all messages are acknowledged, at most so many ms (0: forever)",
-    )
     flag("--log-level", choices=LOG_LEVELS, default="info", help="Logging level (default: info)")
     flag("--node-name", default="rosbag2_player", help="Name of the playing node")
     calls = "a full ROS 2 calls the services with the recorded requests"
@@ -80,6 +49,40 @@ def add_play(verbs: Verbs) -> None:
     refuse(parser, "--service-requests-source", reason=calls, takes_value=True)
     stored = "a full ROS 2 hands it to its storage plugin"
     refuse(parser, "--storage-config-file", reason=stored, takes_value=True)
+
+
+def _add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add what is played, and under which names."""
+    flag = parser.add_argument
+    flag("--topics", nargs="+", default=[], help="Topics to replay (default: all)")
+    flag("--services", nargs="+", default=[], help="Services whose events to replay (default: all)")
+    flag("--exclude-topics", nargs="+", default=[], help="Topics not to replay")
+    flag("--exclude-services", nargs="+", default=[], help="Services whose events not to replay")
+    flag("-e", "--regex", help="Replay topics and services matching this regular expression")
+    flag("-x", "--exclude-regex", help="Replay no topics and services matching this regular expression")
+    flag("-m", "--remap", nargs="+", default=[], help="Topics to rename, as old:=new")
+
+
+def _add_times(parser: argparse.ArgumentParser) -> None:
+    """Add when it is played, how fast and from where to where."""
+    flag = parser.add_argument
+    flag("-r", "--rate", type=positive_float, default=1.0, help="Rate to play back at (default: 1.0)")
+    flag("-l", "--loop", action="store_true", help="Loop playback from the start")
+    clock = parser.add_mutually_exclusive_group().add_argument
+    clock("--clock", type=positive_float, nargs="?", const=40.0, help="Publish /clock, at this rate (40)")
+    clock("--clock-topics", nargs="+", default=[], help="Topics whose messages /clock is published before")
+    clock("--clock-topics-all", action="store_true", help="Publish /clock before each message")
+    flag("-d", "--delay", type=nonnegative_float, default=0.0, help="Seconds to wait before playing")
+    flag("-p", "--start-paused", action="store_true", help="Wait for ~/resume before playing")
+    flag("--start-offset", type=nonnegative_float, default=0.0, help="Seconds of the recording to leave out")
+    for_all = "Seconds of the recording to play (default: all)"
+    flag("--playback-duration", type=float, default=-1.0, help=for_all)
+    until = parser.add_mutually_exclusive_group().add_argument
+    until_then = "Play until this time, in seconds since 1970"
+    until("--playback-until-sec", type=float, default=-1.0, help=until_then)
+    until("--playback-until-nsec", type=int, default=-1, help="The same in nanoseconds")
+    acknowledged = "At the end, wait until all messages are acknowledged, at most so many ms (0: forever)"
+    flag("--wait-for-all-acked", type=nonnegative_int, metavar="TIMEOUT", help=acknowledged)
 
 
 class PauseSwitch:
