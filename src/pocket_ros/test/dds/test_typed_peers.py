@@ -27,8 +27,9 @@ def test_a_described_type_matches_in_both_directions(
         rclpy.spin_once(node, timeout_sec=0.01)
     message = Twist()
     message.linear.x, message.angular.z = 1.5, -0.25
-    publisher.publish(message)
-    assert peer.wait_for("received") == "received 1.5 -0.25"
+    # Again and again: the other side may not know yet of this one.
     while not received:
-        rclpy.spin_once(node, timeout_sec=1)
+        publisher.publish(message)
+        rclpy.spin_once(node, timeout_sec=0.1)
+    assert peer.wait_for("received") == "received 1.5 -0.25"
     assert received[0] == message
