@@ -106,10 +106,8 @@ def _fit_ball(bounds: Bounds, view: CameraView, share: float) -> CameraView:
 
 def _fit_points(points: Floats, aspect: float, view: CameraView, share: float) -> CameraView:
     """Return `view` with the distance and target from which points are in the middle and fill `share` of the image."""
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    centre, corners = _around_the_middle(points)
     right, ahead, up = _axes_of(view)
-    # Half a metre around the middle, too, or the camera would be inside of the only thing that there is.
-    corners = np.concatenate((points - centre, 0.3 * _CORNERS))
     steep = share * math.tan(math.radians(0.5 * view.fov))
     depths = corners @ ahead
     distance = max(_distance_of(corners @ right, depths, steep * aspect), _distance_of(corners @ up, depths, steep))
@@ -123,8 +121,7 @@ def fitted_all_around(points: Floats, aspect: float, view: CameraView, share: fl
 
     That holds for every yaw, with the same distance and target: for a camera that goes around.
     """
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    corners, distance = np.concatenate((points - centre, 0.3 * _CORNERS)), 0.0
+    (centre, corners), distance = _around_the_middle(points), 0.0
     steep = share * math.tan(math.radians(0.5 * view.fov))
     for degrees in range(0, 360, 5):
         right, ahead, up = _axes_of(replace(view, yaw=float(degrees)))
@@ -132,6 +129,13 @@ def fitted_all_around(points: Floats, aspect: float, view: CameraView, share: fl
         distance = max(distance, float(behind.max()))
     x, y, z = centre.tolist()
     return replace(view, distance=distance, target=(x, y, z))
+
+
+def _around_the_middle(points: Floats) -> tuple[Floats, Floats]:
+    """Return the middle (3,) of points (N, 3), and from there the points and some around it (M, 3)."""
+    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    # Half a metre around the middle, too, or the camera would be inside of the only thing that there is.
+    return centre, np.concatenate((points - centre, 0.3 * _CORNERS))
 
 
 def _axes_of(view: CameraView) -> tuple[Floats, Floats, Floats]:

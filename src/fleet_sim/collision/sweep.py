@@ -12,7 +12,7 @@ from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.collision.compiled_upright import upright_distances
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.distances import distances_between, upright_mask
-from fleet_sim.spatial.quaternions import conjugate, from_rotation_vectors, multiply, to_rotation_vectors
+from fleet_sim.spatial.quaternions import turned, turns_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 Poses: TypeAlias = tuple[Floats, Floats]
@@ -42,8 +42,7 @@ class Motion:
         travels, spins = _travels(start, end_positions, end_orientations), np.zeros((len(turns), 3))
         turning = np.flatnonzero(turns)
         if len(turning):
-            before, after = start.orientations[turning], end_orientations[turning]
-            spins[turning] = to_rotation_vectors(multiply(after, conjugate(before)))
+            spins[turning] = turns_between(start.orientations[turning], end_orientations[turning])
         return cls(start, end_positions, end_orientations, travels, turns, spins)
 
     def take(self, places: Rows) -> Motion:
@@ -69,8 +68,7 @@ class Motion:
         turning = np.flatnonzero(self.turns)
         if len(turning):
             orientations = orientations.copy()
-            spins = self.spins[turning] * times[turning][:, None]
-            orientations[turning] = multiply(from_rotation_vectors(spins), start.orientations[turning])
+            orientations[turning] = turned(start.orientations[turning], self.spins[turning], times[turning])
         return start.at(positions, orientations)
 
 

@@ -220,8 +220,17 @@ def from_rotation_vectors(vectors: Floats) -> Floats:
 
 def slerp(a: Floats, b: Floats, fractions: Floats) -> Floats:
     """Return rotations (N, 4) interpolated by `fractions` (N,) along the shorter way from `a` to `b`."""
-    turn = to_rotation_vectors(multiply(b, conjugate(a)))
-    return multiply(from_rotation_vectors(turn * np.ascontiguousarray(fractions)[:, None]), a)
+    return turned(a, turns_between(a, b), fractions)
+
+
+def turns_between(a: Floats, b: Floats) -> Floats:
+    """Return axis times angle (N, 3) in rad of the shorter ways from rotations `a` to `b` (N, 4)."""
+    return to_rotation_vectors(multiply(b, conjugate(a)))
+
+
+def turned(a: Floats, turns: Floats, fractions: Floats) -> Floats:
+    """Return rotations `a` (N, 4) turned by `fractions` (N,) of `turns` (N, 3)."""
+    return multiply(from_rotation_vectors(turns * np.ascontiguousarray(fractions)[:, None]), a)
 
 
 def wrapped(angles: Floats) -> Floats:
