@@ -1,4 +1,4 @@
-"""The network interfaces of this machine, as Cyclone DDS sees them."""
+"""The network interfaces of this machine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,44 @@ import fcntl
 import socket
 import struct
 from contextlib import suppress
+from typing import NamedTuple
 
 # From <linux/sockios.h> and <net/if.h>.
-_SIOCGIFFLAGS, _SIOCGIFADDR = 0x8913, 0x8915
-_IFF_UP, _IFF_LOOPBACK = 0x1, 0x8
-_REQUEST = struct.Struct("16s24s")
+_GET_FLAGS, _GET_ADDRESS, _GET_MASK, _GET_MTU = 0x8913, 0x8915, 0x891B, 0x8921
+_FLAGS = {1: "UP", 2: "BROADCAST", 8: "LOOPBACK", 16: "POINTOPOINT", 64: "RUNNING", 4096: "MULTICAST"}
+
+
+class Interface(NamedTuple):
+    """An interface that has an IPv4 address."""
+
+    name: str
+    address: str
+    mask: str
+    mtu: int
+    flags: list[str]
+
+
+def find_interfaces() -> list[Interface]:
+    """All that are up and have an IPv4 address."""
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+
+        def ask(name: str, what: int) -> bytes:
+            return fcntl.ioctl(asked, what, struct.pack("256s", name.encode()[:15]))
+
+        for _, name in socket.if_nameindex():
+            try:
+                (bits,) = struct.unpack_from("<H", ask(name, _GET_FLAGS), 16)
+                address, mask = (
+                    socket.inet_ntoa(ask(name, what)[20:24]) for what in (_GET_ADDRESS, _GET_MASK)
+                )
+                (mtu,) = struct.unpack_from("<i", ask(name, _GET_MTU), 16)
+            except OSError:
+                continue  # no address
+            flags = [text for bit, text in _FLAGS.items() if bits & bit]
+            if "UP" in flags:
+                found.append(Interface(name, address, mask, mtu, flags))
+    return found
 
 
 def own_address() -> str:
@@ -19,28 +52,11 @@ def own_address() -> str:
     It is that of the interface which the route of multicast leads to, where that is not loopback. Otherwise
     the first interface that is up counts, for Cyclone DDS chooses loopback only where there is no other.
     """
-    found = _network_addresses()
+    found = [interface.address for interface in find_interfaces() if "LOOPBACK" not in interface.flags]
     routed = _routed_address()
     if routed in found:
         return routed
     return found[0] if found else ""
-
-
-def _network_addresses() -> list[str]:
-    """The first address of each interface that is up and not loopback."""
-    found = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        for _, name in socket.if_nameindex():
-            with suppress(OSError):  # it has no IPv4 address, or has gone
-                (flags,) = struct.unpack_from("H", _ask(probe, _SIOCGIFFLAGS, name))
-                if flags & _IFF_UP and not flags & _IFF_LOOPBACK:
-                    found.append(socket.inet_ntoa(_ask(probe, _SIOCGIFADDR, name)[4:8]))
-    return found
-
-
-def _ask(probe: socket.socket, question: int, name: str) -> bytes:
-    answer = fcntl.ioctl(probe, question, _REQUEST.pack(name.encode(), bytes(24)))
-    return answer[16:]
 
 
 def _routed_address() -> str:

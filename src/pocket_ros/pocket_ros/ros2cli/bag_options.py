@@ -10,6 +10,7 @@ from typing import get_type_hints
 import yaml
 
 from .bag_services import is_event_topic, service_name
+from .bag_writing import STORAGES
 from .node import is_hidden
 
 _IN_FULL_ROS = "is not covered by pocket_ros; a full ROS 2 has it"
@@ -57,7 +58,7 @@ class OutputBag:
     compression_format: str = ""
 
     def __post_init__(self) -> None:
-        if self.storage_id not in ("", "mcap", "sqlite3"):
+        if self.storage_id not in ("", *STORAGES):
             raise ValueError(f"storage_id is '{self.storage_id}'; it can be mcap or sqlite3")
         self.compression_mode = self.compression_mode.lower()
         if self.compression_mode not in ("", "none", "file", "message"):

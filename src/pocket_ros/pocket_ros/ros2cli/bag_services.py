@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rosbags.interfaces import Connection
-from rosbags.rosbag2 import Reader
+from rosbags.rosbag2 import Reader, ReaderError
 
 from ..rclpy.service_introspection import SERVICE_EVENT_POSTFIX
 from .subscribing import absolute_name
@@ -40,10 +40,12 @@ class Calls(NamedTuple):
 
 
 def count_calls(reader: Reader, connection: Connection) -> Calls:
-    """Count the calls in the events of a service."""
+    """Count the calls in the events of a service. Raises ReaderError for what is no event."""
     seen: tuple[set[tuple[bytes, int]], set[tuple[bytes, int]]] = (set(), set())
     for _, _, data in reader.messages([connection]):
-        little = bool(data[1] & 1)
-        kind, client, number = _EVENT_INFO[little].unpack_from(data)
+        try:
+            kind, client, number = _EVENT_INFO[bool(data[1] & 1)].unpack_from(data)
+        except (IndexError, struct.error) as error:
+            raise ReaderError(f"a message of '{connection.topic}' is no event of a service") from error
         seen[0 if kind in _REQUESTS else 1].add((client, number))
     return Calls(len(seen[0]), len(seen[1]))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch import LaunchContext, LaunchDescription, LaunchService
+from launch import LaunchContext
 from launch.actions import (
     AppendEnvironmentVariable,
     EmitEvent,
@@ -36,6 +36,7 @@ from launch.substitutions import (
     LaunchConfiguration,
     LocalSubstitution,
 )
+from launching import run
 
 WAIT_FOR_SIGINT = """
 import signal
@@ -58,13 +59,6 @@ def note(seen: list[Any], value: Any) -> OpaqueFunction:
         seen.append(value.perform(context) if hasattr(value, "perform") else value)
 
     return OpaqueFunction(function=function)
-
-
-def run(*entities: Any, **arguments: str) -> int:
-    service = LaunchService()
-    settings = [SetLaunchConfiguration(name, value) for name, value in arguments.items()]
-    service.include_launch_description(LaunchDescription([*settings, *entities]))
-    return service.run()
 
 
 def test_process_output_has_the_name_in_front(capsys: pytest.CaptureFixture[str]) -> None:

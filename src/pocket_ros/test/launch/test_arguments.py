@@ -1,29 +1,12 @@
 """Arguments of launch descriptions, and included files."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from launch import LaunchDescription, LaunchService
-from launch.actions import (
-    DeclareLaunchArgument,
-    IncludeLaunchDescription,
-    LogInfo,
-    SetLaunchConfiguration,
-)
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import (
-    LaunchConfiguration,
-    PathJoinSubstitution,
-    ThisLaunchFileDir,
-)
-
-
-def run(*entities: Any, **arguments: str) -> int:
-    service = LaunchService()
-    settings = [SetLaunchConfiguration(name, value) for name, value in arguments.items()]
-    service.include_launch_description(LaunchDescription([*settings, *entities]))
-    return service.run()
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, ThisLaunchFileDir
+from launching import run
 
 
 def test_arguments_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,6 +30,7 @@ def test_included_file_gets_its_arguments(tmp_path: Path, capsys: pytest.Capture
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo
 from launch.substitutions import LaunchConfiguration, ThisLaunchFileDir
+from launching import run
 def generate_launch_description():
     return LaunchDescription([
         DeclareLaunchArgument('name', description='whose'),

@@ -7,9 +7,7 @@ import pytest
 import rclpy
 from example_interfaces.srv import AddTwoInts
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import (
-    SingleThreadedExecutor,
-)
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 from std_msgs.msg import String

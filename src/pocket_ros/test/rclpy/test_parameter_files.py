@@ -4,12 +4,8 @@ from pathlib import Path
 
 import pytest
 import rclpy
-from rcl_interfaces.msg import (
-    ParameterType,
-)
-from rclpy.exceptions import (
-    InvalidParameterTypeException,
-)
+from rcl_interfaces.msg import ParameterType
+from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import (

@@ -8,9 +8,9 @@ from typing import Any
 
 import rclpy
 from rosbags.highlevel import AnyReader
-from rosbags.rosbag2 import Reader, StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
+from rosbags.rosbag2 import Reader
 from std_msgs.msg import String
+from written_bags import write_strings
 
 
 def record(ros2_process: Any, folder: Path, *words: str, options: tuple[str, ...] = ()) -> None:
@@ -89,15 +89,10 @@ def test_wrong_options_of_a_recording_are_told(tmp_path: Path, ros2: Any) -> Non
 
 
 def test_a_part_of_a_recording_is_played(ros2_process: Any, tmp_path: Path) -> None:
-    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        types = get_typestore(Stores.ROS2_JAZZY)
-        topics = [
-            writer.add_connection(t, "std_msgs/msg/String", typestore=types) for t in ("/part", "/other")
-        ]
-        for number in range(5):
-            data = types.serialize_cdr(types.types["std_msgs/msg/String"](str(number)), "std_msgs/msg/String")
-            for topic in topics:
-                writer.write(topic, (1000 + number) * 10**7, data)
+    numbers = [
+        (topic, 10 * (1000 + number), str(number)) for number in range(5) for topic in ("/part", "/other")
+    ]
+    write_strings(tmp_path / "bag", numbers)
     heard: list[str] = []
     with rclpy.init(args=[]):
         node = rclpy.create_node("listens_to_a_part")

@@ -1,18 +1,18 @@
 """`ros2 bag convert` and `ros2 bag reindex`, read again with rosbags and with `ros2 bag info`."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 from rosbags.highlevel import AnyReader
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
-from rosbags.rosbag2 import Reader, StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
+from rosbags.rosbag2 import Reader, StoragePlugin
+from written_bags import TYPES, write_strings
 
 from pocket_ros.ros2cli.main import main
 
-TYPES = get_typestore(Stores.ROS2_JAZZY)
 Convert = Callable[..., str]
 NOW = 1_700_000_000 * 10**9
 LATCHED = Qos(
@@ -26,24 +26,7 @@ LATCHED = Qos(
     QosTime(0, 0),
     False,
 )
-
-
-def write_bag(
-    path: Path, messages: list[tuple[str, int, str]], storage: StoragePlugin = StoragePlugin.MCAP
-) -> Path:
-    """A recording of strings: topic, milliseconds and text of each message."""
-    with Writer(path, version=9, storage_plugin=storage) as writer:
-        topics = {
-            topic: writer.add_connection(
-                topic, "std_msgs/msg/String", typestore=TYPES, offered_qos_profiles=[LATCHED]
-            )
-            for topic in dict.fromkeys(topic for topic, _, _ in messages)
-        }
-        kind = TYPES.types["std_msgs/msg/String"]
-        for topic, milliseconds, text in messages:
-            data = TYPES.serialize_cdr(kind(text), "std_msgs/msg/String")
-            writer.write(topics[topic], NOW + milliseconds * 10**6, data)
-    return path
+write_bag = partial(write_strings, begin=NOW, profiles=[LATCHED])
 
 
 def read_bag(path: Path) -> list[tuple[str, int, str]]:

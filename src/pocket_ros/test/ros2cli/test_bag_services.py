@@ -11,9 +11,9 @@ import rclpy
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
+from written_bags import write_strings
 
 from pocket_ros.interfaces.classes import service_class
 
@@ -41,14 +41,8 @@ def call(node: Node, kind: str, name: str, **fields: Any) -> Any:
 @pytest.fixture
 def strings(tmp_path: Path) -> Path:
     """A recording with two messages of one topic and one of another."""
-    with Writer(tmp_path / "strings", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        types = get_typestore(Stores.ROS2_JAZZY)
-        topics = {t: writer.add_connection(t, "std_msgs/msg/String", typestore=types) for t in ("/a", "/b")}
-        for number, topic in enumerate(("/a", "/b", "/a"), 1):
-            text = types.types["std_msgs/msg/String"](str(number))
-            data = types.serialize_cdr(text, "std_msgs/msg/String")
-            writer.write(topics[topic], number * 10**9, data)
-    return tmp_path / "strings"
+    messages = [(topic, number * 10**3, str(number)) for number, topic in enumerate(("/a", "/b", "/a"), 1)]
+    return write_strings(tmp_path / "strings", messages)
 
 
 @pytest.fixture
@@ -99,6 +93,17 @@ def test_calls_of_a_service_are_recorded_and_counted(
         rclpy.spin_once(node)
     player.send_signal(signal.SIGINT)
     assert player.wait(30) == 0
+
+
+def test_what_is_no_event_of_a_service_is_one_error(ros2: Any, tmp_path: Path) -> None:
+    folder, kind = tmp_path / "broken", "example_interfaces/srv/AddTwoInts_Event"
+    with Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        writer.write(writer.add_connection(EVENTS, kind, msgdef="int8 x", rihs01="RIHS01_0"), 1, b"\0\1\0\0x")
+    assert "Event Count: 1" in ros2("bag", "info", folder).stdout
+    done = ros2("bag", "info", "-v", folder)
+    assert done.returncode == 1
+    assert f"a message of '{EVENTS}' is no event of a service" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_paused_player_waits_for_its_service(ros2_process: Any, node: Node, strings: Path) -> None:

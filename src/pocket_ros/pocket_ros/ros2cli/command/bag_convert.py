@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinitionFormat
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, ReaderError, StoragePlugin, Writer
+from rosbags.rosbag2 import Reader, ReaderError, Writer
 
 from ...interfaces import hashing
 from ...interfaces.catalog import UnknownInterfaceError
 from ..bag_options import OutputBag, read_output_bags
+from ..bag_writing import already_exists, open_writer
 from ..message_definitions import full_definition
 from ..verbs import Verbs, add_verb
-
-_STORAGES = {"": StoragePlugin.MCAP, "mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 
 
 def add_convert(verbs: Verbs) -> None:
@@ -81,13 +80,6 @@ def _add_topic(writer: Writer, name: str, topic: _Topic) -> Connection:
         raise RuntimeError(f"the input has no definition of the type of '{name}': {error}") from error
 
 
-def _writer(bag: OutputBag) -> Writer:
-    writer = Writer(bag.uri, version=9, storage_plugin=_STORAGES[bag.storage_id])
-    if bag.compression_mode not in ("", "none"):
-        writer.set_compression(CompressionMode[bag.compression_mode.upper()], CompressionFormat.ZSTD)
-    return writer
-
-
 def rewrite(readers: list[Reader], bags: list[OutputBag]) -> None:
     """Write all that opened recordings hold into new ones, in the order of time."""
     topics = _topics(readers)
@@ -97,7 +89,8 @@ def rewrite(readers: list[Reader], bags: list[OutputBag]) -> None:
     with ExitStack() as stack:
         targets: dict[str, list[tuple[Writer, Connection]]] = {name: [] for name in topics}
         for bag in bags:
-            writer = stack.enter_context(_writer(bag))
+            opened = open_writer(Path(bag.uri), bag.storage_id or "mcap", bag.compression_mode)
+            writer = stack.enter_context(opened)
             for name, topic in sorted(topics.items()):
                 if bag.takes(name, next(iter(topic.types))):
                     targets[name].append((writer, _add_topic(writer, name, topic)))
@@ -114,8 +107,8 @@ def _convert(args: argparse.Namespace) -> str | None:
         return f"[ERROR] [ros2bag]: {args.output_options}: {error}"
     if wrong := [words for words in args.input if len(words) > 2]:
         return f"[ERROR] [ros2bag]: --input takes a bag and its storage, not {len(wrong[0])} words"
-    if there := [bag.uri for bag in bags if Path(bag.uri).exists()]:
-        return f"[ERROR] [ros2bag]: Output folder '{there[0]}' already exists."
+    if there := [Path(bag.uri) for bag in bags if Path(bag.uri).exists()]:
+        return already_exists(there[0])
     with ExitStack() as stack:
         readers = []
         for path, *_ in args.input:

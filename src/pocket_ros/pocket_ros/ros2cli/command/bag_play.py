@@ -17,15 +17,14 @@ from ... import rclpy
 from ...interfaces.classes import message_class, service_class
 from ...rclpy.duration import Duration
 from ...rclpy.executors import ExternalShutdownException
-from ...rclpy.logging import LoggingSeverity
 from ...rclpy.node import Node
+from ..bag_arguments import add_bag_arguments, set_log_level
 from ..bag_qos import qos_from_bag, read_overrides
 from ..bag_services import event_topics, is_event_topic
 from ..interface_types import interface_class
 from ..node import cli_node
 from ..subscribing import absolute_name
 from ..verbs import Verbs, add_verb, nonnegative_float, nonnegative_int, positive_float, refuse
-from .bag_record import LOG_LEVELS
 
 _NANOSECONDS = 1_000_000_000
 
@@ -38,17 +37,12 @@ def add_play(verbs: Verbs) -> None:
     flag("-s", "--storage", help="Accepted; the storage is found out")
     _add_choice(parser)
     _add_times(parser)
-    flag("--qos-profile-overrides-path", metavar="FILE", help="YAML file with the QoS profiles of topics")
-    flag("--disable-keyboard-controls", action="store_true", help="Accepted; there are none")
     flag("--disable-loan-message", action="store_true", help="Accepted; no messages are loaned")
     flag("--read-ahead-queue-size", type=int, help="Accepted; nothing is read ahead")
-    flag("--log-level", choices=LOG_LEVELS, default="info", help="Logging level (default: info)")
-    flag("--node-name", default="rosbag2_player", help="Name of the playing node")
+    add_bag_arguments(parser, "rosbag2_player")
     calls = "a full ROS 2 calls the services with the recorded requests"
     refuse(parser, "--publish-service-requests", reason=calls)
     refuse(parser, "--service-requests-source", reason=calls, takes_value=True)
-    stored = "a full ROS 2 hands it to its storage plugin"
-    refuse(parser, "--storage-config-file", reason=stored, takes_value=True)
 
 
 def _add_choice(parser: argparse.ArgumentParser) -> None:
@@ -226,7 +220,7 @@ def _play(args: argparse.Namespace) -> str | None:
             cli_node(args, args.node_name) as node,
             contextlib.suppress(ExternalShutdownException, KeyboardInterrupt),
         ):
-            node.get_logger().set_level(LoggingSeverity[args.log_level.upper()])
+            set_log_level(node, args)
             player = Player(node, reader, args)
             if not reader.message_count:
                 return None

@@ -9,18 +9,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.rosbag2 import Writer
 
 from ... import rclpy
 from ...interfaces import hashing
 from ...interfaces.catalog import UnknownInterfaceError
 from ...rclpy.executors import ExternalShutdownException
-from ...rclpy.logging import LoggingSeverity
 from ...rclpy.node import Node
 from ...rclpy.qos import QoSProfile
+from ..bag_arguments import STORED, add_bag_arguments, set_log_level
 from ..bag_options import OutputBag
 from ..bag_qos import qos_to_bag, read_overrides
 from ..bag_services import event_topics, is_event_topic
+from ..bag_writing import STORAGES, already_exists, open_writer
 from ..interface_types import interface_class
 from ..message_definitions import full_definition
 from ..node import cli_node, is_hidden
@@ -29,7 +30,6 @@ from ..subscribing import absolute_name
 from ..verbs import Verbs, add_verb, nonnegative_int, positive_int, refuse
 
 QUEUE_DEPTH = 1000
-LOG_LEVELS = ("debug", "info", "warn", "error", "fatal")
 _CHOICES = ("all", "all_topics", "all_services", "topics", "topics_by_position", "services")
 
 
@@ -39,7 +39,7 @@ def add_record(verbs: Verbs) -> None:
     flag = parser.add_argument
     _add_choices(parser)
     flag("-o", "--output", help="Folder to write to (default: rosbag2_ and the date and time)")
-    flag("-s", "--storage", choices=("mcap", "sqlite3"), default="mcap", help="Storage (default: mcap)")
+    flag("-s", "--storage", choices=tuple(STORAGES), default="mcap", help="Storage (default: mcap)")
     flag("-f", "--serialization-format", choices=("", "cdr"), help="Accepted; it is always cdr")
     flag("--compression-mode", choices=("none", "file", "message"), default="none", help="What to compress")
     flag("--compression-format", choices=("", "zstd"), default="", help="How to compress")
@@ -47,20 +47,15 @@ def add_record(verbs: Verbs) -> None:
         flag(f"--compression-{name}", type=kind, help="Accepted; nothing waits to be compressed")
     flag("--custom-data", nargs="*", default=[], metavar="KEY=VALUE", help="What to add to the metadata")
     flag("--max-cache-size", type=int, help="Accepted; messages are written as they come")
-    flag("--disable-keyboard-controls", action="store_true", help="Accepted; there are none")
     flag("--no-discovery", action="store_true", help="Record only topics present at the start")
     flag("-p", "--polling-interval", type=positive_int, default=100, help="Milliseconds between searches")
-    flag("--qos-profile-overrides-path", metavar="FILE", help="YAML file with the QoS profiles of topics")
     flag("-d", "--max-bag-duration", type=int, default=0, help=argparse.SUPPRESS)
     flag("-b", "--max-bag-size", type=int, default=0, help=argparse.SUPPRESS)
     flag("--use-sim-time", action="store_true", help="Use simulation time for the times of messages")
-    flag("--node-name", default="rosbag2_recorder", help="Name of the recording node")
-    flag("--log-level", choices=LOG_LEVELS, default="info", help="Logging level (default: info)")
+    add_bag_arguments(parser, "rosbag2_recorder")
     refuse(parser, "--start-paused", reason="a full ROS 2 starts recording when it is resumed")
     refuse(parser, "--snapshot-mode", reason="a full ROS 2 writes the last messages when it is asked to")
-    stored = "a full ROS 2 hands it to its storage plugin"
-    refuse(parser, "--storage-config-file", reason=stored, takes_value=True)
-    refuse(parser, "--storage-preset-profile", reason=stored, takes_value=True)
+    refuse(parser, "--storage-preset-profile", reason=STORED, takes_value=True)
 
 
 def _add_choices(parser: argparse.ArgumentParser) -> None:
@@ -170,10 +165,7 @@ def _choice(args: argparse.Namespace) -> OutputBag:
 
 
 def _writer(output: Path, args: argparse.Namespace) -> Writer:
-    plugin = StoragePlugin.MCAP if args.storage == "mcap" else StoragePlugin.SQLITE3
-    writer = Writer(output, version=9, storage_plugin=plugin)
-    if args.compression_mode != "none":
-        writer.set_compression(CompressionMode[args.compression_mode.upper()], CompressionFormat.ZSTD)
+    writer = open_writer(output, args.storage, args.compression_mode)
     for pair in args.custom_data:
         writer.set_custom_data(*pair.split("=", 1))
     return writer
@@ -189,7 +181,7 @@ def _record(args: argparse.Namespace) -> str | int:
         raise NotImplementedError("splitting recordings is not covered by pocket_ros; a full ROS 2 has it")
     output = Path(args.output or f"rosbag2_{datetime.now():%Y_%m_%d-%H_%M_%S}")
     if output.exists():
-        return f"[ERROR] [ros2bag]: Output folder '{output}' already exists."
+        return already_exists(output)
     if wrong := [pair for pair in args.custom_data if not pair.partition("=")[0] or "=" not in pair]:
         return f"[ERROR] [ros2bag]: --custom-data takes KEY=VALUE, not '{wrong[0]}'"
     if args.compression_mode != "none" and not args.compression_format:
@@ -202,7 +194,7 @@ def _record(args: argparse.Namespace) -> str | int:
         contextlib.suppress(ExternalShutdownException, KeyboardInterrupt),
     ):
         logger = node.get_logger()
-        logger.set_level(LoggingSeverity[args.log_level.upper()])
+        set_log_level(node, args)
         recorder = Recorder(node, writer, args, choice, overrides)
         logger.info("Listening for topics...")
         recorder.discover()
