@@ -75,7 +75,7 @@ def _statements(body: Iterable[ast.stmt], is_package: bool) -> Iterator[tuple[st
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from ((name, []) for name in map(_name, targets) if name and not _is_variable(node))
         elif isinstance(node, ast.ImportFrom) and is_package and node.level:
-            yield from ((alias.asname or alias.name, []) for alias in node.names)
+            yield from ((alias.asname or alias.name, []) for alias in node.names if alias.name != "*")
         elif isinstance(node, ast.Try):
             yield from _statements(node.body, is_package)
 

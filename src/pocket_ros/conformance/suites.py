@@ -62,6 +62,7 @@ SUITES = (
     Suite("examples", "launch_testing/launch_testing_examples", "launch_testing_examples"),
 )
 
+_COMMANDS = "action component doctor interface lifecycle multicast node param pkg run service topic"
 MODULES = {
     "rclpy": ("rclpy", "rclpy/rclpy"),
     "launch": ("launch", "launch/launch"),
@@ -78,6 +79,7 @@ MODULES = {
     "rosidl_runtime_py": ("rosidl_runtime_py", "rosidl_runtime_py"),
     "message_filters": ("message_filters", "src/message_filters"),
     "ros2cli": ("ros2cli", "ros2cli/ros2cli"),
+    **{f"ros2{name}": ("ros2cli", f"ros2{name}/ros2{name}") for name in _COMMANDS.split()},
 }
 """Public packages: the repository and the folder of their sources."""
 

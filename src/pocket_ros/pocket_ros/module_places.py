@@ -13,25 +13,33 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def not_covered(module: str, *names: str, hint: str = "") -> Callable[[str], Any]:
-    """A `__getattr__` for a module: names that a full ROS 2 has there raise NotImplementedError when used.
-
-    `hint` goes on with the sentence that a full ROS 2 has them. `refused` of what comes back are the names.
-    """
+def not_covered(module: str) -> Callable[[str], Any]:
+    """A `__getattr__` for a module: names in the table of refused names raise NotImplementedError."""
 
     def get(name: str) -> Any:
-        if name in names:
+        from .refused_names import hint, refused_names
+
+        if name in refused_names(module):
             told = f"{module}.{name} is not covered by pocket_ros; a full ROS 2 has it"
-            raise NotImplementedError(told + hint)
+            raise NotImplementedError(told + hint(module))
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
-    get.refused = names  # type: ignore[attr-defined]
     return get
+
+
+class NotCovered:
+    """A member of a class that only a full ROS 2 has: asking for it raises NotImplementedError."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._told = f"{owner.__qualname__}.{name} is not covered by pocket_ros; a full ROS 2 has it"
+
+    def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
+        raise NotImplementedError(self._told)
 
 
 def offer_modules(package: str, modules: Mapping[str, Mapping[str, Any]]) -> None:
@@ -40,7 +48,8 @@ def offer_modules(package: str, modules: Mapping[str, Mapping[str, Any]]) -> Non
     for name, content in modules.items():
         module = ModuleType(f"{package}.{name}", f"The public place of {', '.join(content)}.")
         module.__spec__ = ModuleSpec(module.__name__, None)
-        module.__dict__.update(content, __all__=list(content))
+        public = module.__name__.removeprefix("pocket_ros.")
+        module.__dict__.update(content, __all__=list(content), __getattr__=not_covered(public))
         sys.modules[module.__name__] = module
         if name not in content:  # a function of the module's name is what the package is asked for
             setattr(parent, name, module)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ._finder import stand_first
+from .module_places import NotCovered
 
 _MARKS = ("launch_test", "rostest")  # the latter is that of launch_testing_ros
 
@@ -76,6 +77,8 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 class LaunchTestModule(pytest.Module):
     """A test module that is one item: a launch with its tests."""
+
+    makeitem = NotCovered()
 
     def collect(self) -> Iterator[LaunchTestItem]:
         yield LaunchTestItem.from_parent(self, name=self.path.name)

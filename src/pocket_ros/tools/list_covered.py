@@ -1,4 +1,4 @@
-"""Write docs/covered.md: the public modules of rclpy, tf2 and ros2cli, and what each has.
+"""Write docs/covered.md: the public modules of rclpy, launch, tf2 and ros2cli, and what each has.
 
 python tools/list_covered.py            writes the page
 python tools/list_covered.py --check    ends with 1 where the page is not what would be written
@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+
+from pocket_ros.refused_names import refused_modules, refused_names
 
 PAGE = Path(__file__).parents[1] / "docs" / "covered.md"
 
@@ -27,16 +29,29 @@ MODULES = {
         topic_endpoint_info topic_or_service_is_hidden type_description_service type_hash
         type_support utilities validate_full_topic_name validate_namespace validate_node_name
         validate_parameter_name validate_topic_name wait_for_message waitable""",
+    "launch": """
+        . actions conditions event_handlers events events.process frontend launch_description_sources
+        logging logging.handlers substitutions utilities""",
+    "launch_xml": ". launch_description_sources",
+    "launch_yaml": ". launch_description_sources",
+    "launch_ros": """
+        . actions descriptions event_handlers events events.lifecycle parameter_descriptions
+        substitutions utilities utilities.plugin_support""",
+    "launch_testing": ". actions asserts event_handlers legacy legacy.output loader markers tools util",
+    "launch_pytest": ". actions fixture plugin tools",
+    "launch_testing_ros": ". tools",
     "message_filters": ".",
     "rosidl_parser": ". definition",
     "rosidl_runtime_py": ". convert get_interfaces import_message set_message utilities",
-    "sensor_msgs_py": "point_cloud2",
+    "sensor_msgs_py": "numpy_compat point_cloud2",
     "tf2_geometry_msgs": ".",
     "tf2_py": ".",
     "tf2_ros": """. buffer buffer_client buffer_interface static_transform_broadcaster transform_broadcaster
         transform_listener""",
     "tf2_sensor_msgs": ".",
-    "ros2cli": "cli command entry_points helpers node node.daemon node.direct node.strategy plugin_system",
+    "ros2cli": """
+        cli command entry_points helpers node node.daemon node.direct node.strategy plugin_system
+        verb""",
     "ros2action": "api verb",
     "ros2component": "api",
     "ros2doctor": "api api.format api.network api.qos_compatibility api.topic",
@@ -72,11 +87,6 @@ def covered(module: ModuleType) -> list[str]:
     )
 
 
-def refused(module: ModuleType) -> list[str]:
-    """The names that a module has to say that they are not covered."""
-    return sorted(getattr(vars(module).get("__getattr__"), "refused", ()))
-
-
 def lines() -> Iterator[str]:
     """The page, without line ends."""
     yield from HEAD.splitlines()
@@ -86,10 +96,10 @@ def lines() -> Iterator[str]:
         yield ""
         yield "| module | covered | not covered |"
         yield "|---|---|---|"
-        for part in modules.split():
-            name = package if part == "." else f"{package}.{part}"
+        listed = [package if part == "." else f"{package}.{part}" for part in modules.split()]
+        for name in listed + [name for name in refused_modules(package) if name not in listed]:
             module = import_module(name)
-            cells = (", ".join(f"`{n}`" for n in found) for found in (covered(module), refused(module)))
+            cells = (", ".join(f"`{n}`" for n in found) for found in (covered(module), refused_names(name)))
             yield f"| `{name}` | {' | '.join(cells)} |"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from ..module_places import not_covered
 from .launch_description import LaunchDescription
 from .launch_description_entity import LaunchDescriptionEntity
 
@@ -23,3 +24,6 @@ class LaunchIntrospector:
     def format_launch_description(self, launch_description: LaunchDescription) -> str:
         """One line an entity, what it holds indented below."""
         return "\n".join([f"{launch_description.describe()}", *_lines(launch_description.entities)])
+
+
+__getattr__ = not_covered("launch.launch_introspector")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ..launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity, LaunchService
+from ..module_places import not_covered
 from .actions import ReadyToTest
 
 _SCOPES = ("function", "class", "module", "package", "session")
@@ -240,3 +241,6 @@ def _ready_actions(entities: Iterable[LaunchDescriptionEntity]) -> Iterator[Read
         yield from _ready_actions(entity.describe_sub_entities())
         for _, conditional in entity.describe_conditional_sub_entities():
             yield from _ready_actions(conditional)
+
+
+__getattr__ = not_covered("launch_pytest.fixture")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ..module_places import not_covered
 from .fixture import (
     get_event_loop_fixture,
     get_launch_context_fixture,
@@ -114,3 +115,6 @@ launch_context = get_launch_context_fixture(overridable=False)
 
 event_loop = get_event_loop_fixture(overridable=False)
 """The event loop on which it runs."""
+
+
+__getattr__ = not_covered("launch_pytest.plugin")

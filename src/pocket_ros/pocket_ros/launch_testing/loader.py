@@ -12,6 +12,7 @@ from typing import Any
 from ..launch import LaunchDescription
 from ..launch.actions import GroupAction
 from ..launch.launch_description_entity import LaunchDescriptionEntity
+from ..module_places import not_covered
 from .actions import ReadyToTest
 from .ready_aggregator import ReadyAggregator
 from .ready_to_test_action_timeout import DEFAULT_SECONDS
@@ -195,3 +196,6 @@ class _Loader(unittest.TestLoader):
             return unittest.TestSuite()
         names = {"__module__": testCaseClass.__module__, "__qualname__": testCaseClass.__qualname__}
         return super().loadTestsFromTestCase(type(testCaseClass.__name__, (testCaseClass,), names))
+
+
+__getattr__ = not_covered("launch_testing.loader")

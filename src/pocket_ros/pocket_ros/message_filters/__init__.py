@@ -14,8 +14,4 @@ __all__ = [
     "TimeSynchronizer",
 ]
 
-__getattr__ = not_covered(
-    "message_filters",
-    "Chain",
-    hint=". Filters are chained by giving one to the next as well: Cache(Subscriber(...))",
-)
+__getattr__ = not_covered("message_filters")

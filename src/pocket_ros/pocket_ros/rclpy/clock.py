@@ -6,9 +6,10 @@ import time as _time
 from collections.abc import Callable
 from enum import IntEnum
 from threading import Condition, RLock
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 from weakref import WeakSet
 
+from ..module_places import NotCovered
 from .clock_type import ClockType
 from .context import Context
 from .duration import Duration
@@ -17,6 +18,8 @@ from .handle import Handle
 from .time import Time
 from .utilities import get_default_context
 from .with_block import WithBlock
+
+JumpHandlePreCallbackType: TypeAlias = Callable[[], None]
 
 
 class ClockChange(IntEnum):
@@ -130,9 +133,9 @@ class Clock:
         return self._type
 
     @property
-    def handle(self) -> Handle[Clock]:
+    def handle(self) -> ClockHandle:
         """What stands for the clock in a `with` block."""
-        return Handle(self)
+        return ClockHandle(self)
 
     def __repr__(self) -> str:
         return f"Clock(clock_type={self._type.name})"
@@ -244,4 +247,12 @@ class ROSClock(Clock):
                 timer.clock_moved(jump)
 
 
-ClockHandle = Handle[Clock]
+class ClockHandle(Handle[Clock]):
+    """The handle of a clock."""
+
+    get_now = NotCovered()
+    get_ros_time_override_is_enabled = NotCovered()
+    set_ros_time_override_is_enabled = NotCovered()
+    set_ros_time_override = NotCovered()
+    add_clock_callback = NotCovered()
+    remove_clock_callback = NotCovered()

@@ -42,9 +42,9 @@ class Context(WithBlock):
         self.arguments = arguments.RosArguments()
 
     @property
-    def handle(self) -> Handle[Context]:
+    def handle(self) -> ContextHandle:
         """What stands for the context in a `with` block."""
-        return Handle(self)
+        return ContextHandle(self)
 
     def init(
         self,
@@ -208,5 +208,20 @@ def _close_all() -> None:
         context.destroy()
 
 
-ContextHandle = Handle[Context]
-__getattr__ = not_covered("rclpy.context", "g_logging_configure_lock")
+class ContextHandle(Handle[Context]):
+    """The handle of a context."""
+
+    def ok(self) -> bool:
+        """Whether the context was initialised and not shut down."""
+        return self.owner.ok()
+
+    def get_domain_id(self) -> int:
+        """The DDS domain of the context."""
+        return self.owner.get_domain_id()
+
+    def shutdown(self) -> None:
+        """Shut the context down."""
+        self.owner.shutdown()
+
+
+__getattr__ = not_covered("rclpy.context")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import total_ordering
 from typing import Any
 
+from ..module_places import NotCovered
 from .constants import S_TO_NS
 
 _LIMIT = 2**63
@@ -15,6 +16,8 @@ class Duration:
     """A span of time in whole nanoseconds. Raises OverflowError beyond 64 bits."""
 
     __slots__ = ("_nanoseconds",)
+
+    get_c_duration = NotCovered()
 
     def __init__(self, *, seconds: int | float = 0, nanoseconds: int = 0) -> None:
         total = int(seconds * S_TO_NS) + int(nanoseconds)

@@ -356,4 +356,4 @@ class PublisherEventCallbacks(_EventCallbacks):
         }
 
 
-__getattr__ = not_covered("rclpy.event_handler", "EventHandler", "QoSEventHandler")
+__getattr__ = not_covered("rclpy.event_handler")

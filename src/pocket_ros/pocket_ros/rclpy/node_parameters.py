@@ -31,6 +31,9 @@ def _rcl(name: str) -> Any:
 class NodeParameters:
     """Declaring, reading, setting and describing parameters; a part of Node."""
 
+    PARAM_REL_TOL = 1e-6
+    """By how much, relative to it, a floating point value may miss a limit or a step of its range."""
+
     _clock: ROSClock
     _parameter_event_publisher: Publisher
 
@@ -218,7 +221,8 @@ class NodeParameters:
                 if descriptor is None:  # undeclared, and allowed to be: of whatever type it gets
                     descriptor = _rcl("ParameterDescriptor")(dynamic_typing=True)
             descriptor.name = parameter.name
-            reason = refusal(parameter, descriptor, self.has_parameter(parameter.name), descriptors is None)
+            known = self.has_parameter(parameter.name)
+            reason = refusal(parameter, descriptor, known, descriptors is None, self.PARAM_REL_TOL)
             if reason:
                 return _failed(reason)
         for callback in self._on_set_parameters_callbacks:
@@ -299,7 +303,7 @@ class NodeParameters:
             message = _rcl("Parameter")(name=name, value=alternative_value)
             parameter = Parameter.from_parameter_msg(message)
         descriptor.name = name
-        reason = refusal(parameter, descriptor, True, False)
+        reason = refusal(parameter, descriptor, True, False, self.PARAM_REL_TOL)
         if reason:
             raise InvalidParameterValueException(name, parameter.value, reason)
         self._descriptors[name] = descriptor

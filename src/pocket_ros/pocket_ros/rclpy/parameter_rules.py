@@ -7,13 +7,14 @@ from typing import Any
 
 from .parameter import Parameter
 
-_RELATIVE_TOLERANCE = 1e-6
 
-
-def refusal(parameter: Parameter, descriptor: Any, declared: bool, check_read_only: bool) -> str:
+def refusal(
+    parameter: Parameter, descriptor: Any, declared: bool, check_read_only: bool, tolerance: float
+) -> str:
     """Why a descriptor does not allow a value.
 
-    Empty where it does. A dynamically typed descriptor takes the type.
+    Empty where it does. A dynamically typed descriptor takes the type. Of floating point numbers `tolerance`
+    is what counts as equal, relative to the larger one.
     """
     if check_read_only and descriptor.read_only:
         return f"Trying to set a read-only parameter: {parameter.name}."
@@ -25,17 +26,16 @@ def refusal(parameter: Parameter, descriptor: Any, declared: bool, check_read_on
     elif kind is not Parameter.Type.NOT_SET and kind.value != descriptor.type:
         return f"Wrong parameter type, expected '{Parameter.Type(descriptor.type)}' got '{kind}'"
     if kind is Parameter.Type.INTEGER and descriptor.integer_range:
-        return _outside(parameter, descriptor.integer_range[0])
+        return _outside(parameter, descriptor.integer_range[0], 0.0)
     if kind is Parameter.Type.DOUBLE and descriptor.floating_point_range:
-        return _outside(parameter, descriptor.floating_point_range[0])
+        return _outside(parameter, descriptor.floating_point_range[0], tolerance)
     return ""
 
 
-def _outside(parameter: Parameter, limits: Any) -> str:
+def _outside(parameter: Parameter, limits: Any, tolerance: float) -> str:
     """The texts differ by type because rclpy's do, and programs show and compare them."""
     value = parameter.value
     whole = parameter.type_ is Parameter.Type.INTEGER
-    tolerance = 0.0 if whole else _RELATIVE_TOLERANCE
     low = min(limits.from_value, limits.to_value)
     high = max(limits.from_value, limits.to_value)
     if any(math.isclose(value, edge, rel_tol=tolerance, abs_tol=0.0) for edge in (low, high)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from .duration import Duration
 from .exceptions import ParameterAlreadyDeclaredException
@@ -19,6 +19,10 @@ from .qos import (
     ReliabilityPolicy,
 )
 from .subscription import Subscription
+
+QoSProfileAttributes: TypeAlias = (
+    HistoryPolicy | int | ReliabilityPolicy | DurabilityPolicy | Duration | LivelinessPolicy | bool
+)
 
 if TYPE_CHECKING:
     QosCallbackResult = Any

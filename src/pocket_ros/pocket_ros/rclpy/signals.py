@@ -62,4 +62,4 @@ def _handle(number: int, frame: FrameType | None) -> None:
         previous(number, frame)
 
 
-__getattr__ = not_covered("rclpy.signals", "SignalHandlerGuardCondition")
+__getattr__ = not_covered("rclpy.signals")

@@ -7,27 +7,9 @@ import importlib
 import sys
 from typing import Any
 
-from ..module_places import offer_modules
+from ..module_places import NotCovered, offer_modules
 from .command import get_command_extensions
-from .plugin_system import PLUGIN_SYSTEM_VERSION, satisfies_version
-
-
-class VerbExtension:
-    """A verb `ros2 <command> <NAME>` of a package that registers it in the group `ros2<command>.verb`."""
-
-    NAME: str | None = None
-    EXTENSION_POINT_VERSION = "0.1"
-
-    def __init__(self) -> None:
-        satisfies_version(PLUGIN_SYSTEM_VERSION, "^0.1")
-
-    def add_arguments(self, parser: argparse.ArgumentParser, cli_name: str) -> None:
-        """Add what the verb takes."""
-
-    def main(self, *, args: argparse.Namespace) -> Any:
-        """Run the verb; the exit code, or a message for standard error."""
-        raise NotImplementedError("a verb defines main(args=...)")
-
+from .verb import VerbExtension
 
 OWN_VERBS = {
     "action": ("info", "list", "send_goal", "type"),
@@ -43,6 +25,13 @@ OWN_VERBS = {
     "topic": ("bw", "delay", "echo", "find", "hz", "info", "list", "pub", "type"),
 }
 """Command to the verbs that have a class of their own upstream, such as `ros2topic.verb.info.InfoVerb`."""
+
+_NOT_COVERED = {
+    "ros2param.verb.dump": ("insert_dict",),
+    "ros2topic.verb.echo": ("choose_qos", "subscribe_and_spin"),
+    "ros2topic.verb.list": ("show_topic_info",),
+}
+"""Methods of these classes that only a full ROS 2 has."""
 
 
 class OwnVerb(VerbExtension):
@@ -73,7 +62,9 @@ class OwnVerb(VerbExtension):
 
 def _own_verb(command: str, verb: str, module: str) -> type[OwnVerb]:
     name = "".join(part.capitalize() for part in verb.split("_")) + "Verb"
-    content = {"__doc__": f"`ros2 {command} {verb}`.", "__module__": module, "NAME": verb, "COMMAND": command}
+    content: dict[str, Any] = {"__doc__": f"`ros2 {command} {verb}`.", "__module__": module}
+    content |= {"NAME": verb, "COMMAND": command}
+    content |= {member: NotCovered() for member in _NOT_COVERED.get(module.removeprefix("pocket_ros."), ())}
     return type(name, (OwnVerb,), content)
 
 

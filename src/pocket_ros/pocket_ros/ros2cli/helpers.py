@@ -43,4 +43,4 @@ def collect_stdin() -> str:
     return sys.stdin.read()
 
 
-__getattr__ = not_covered("ros2cli.helpers", "before_invocation", "bind", "pretty_print_call")
+__getattr__ = not_covered("ros2cli.helpers")

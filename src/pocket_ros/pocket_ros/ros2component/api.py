@@ -16,13 +16,7 @@ COMPONENTS_RESOURCE_TYPE = "rclcpp_components"
 _SECONDS = 5.0
 _SERVICES = {"load_node": "LoadNode", "unload_node": "UnloadNode", "list_nodes": "ListNodes"}
 
-__getattr__ = not_covered(
-    "ros2component.api",
-    "ComponentTypeNameCompleter",
-    "add_component_arguments",
-    "package_with_components_name_completer",
-    "run_standalone_container",
-)
+__getattr__ = not_covered("ros2component.api")
 
 
 class ComponentInfo(NamedTuple):

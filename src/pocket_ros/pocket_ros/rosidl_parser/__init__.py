@@ -4,9 +4,4 @@ from ..module_places import not_covered
 
 __all__: list[str] = []
 
-__getattr__ = not_covered(
-    "rosidl_parser",
-    "parse_idl_file",
-    "parse_idl_string",
-    hint="; here .msg, .srv and .action files are read",
-)
+__getattr__ = not_covered("rosidl_parser")

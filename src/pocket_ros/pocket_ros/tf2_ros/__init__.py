@@ -47,4 +47,4 @@ __all__ = [
     "convert",
 ]
 
-__getattr__ = not_covered("tf2_ros", "BufferServer", hint=", in C++: ros2 run tf2_ros buffer_server")
+__getattr__ = not_covered("tf2_ros")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...module_places import not_covered
 from ..event import Event
 from ..event_handler import BaseEventHandler
 from ..events.events import Shutdown
@@ -44,3 +45,6 @@ class OnShutdown(BaseEventHandler):
         if self._function is not None and isinstance(event, Shutdown):
             return self._function(event, context)
         return self._given
+
+
+__getattr__ = not_covered("launch.event_handlers.on_shutdown")

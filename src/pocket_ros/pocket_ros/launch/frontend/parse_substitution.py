@@ -55,9 +55,4 @@ def _parse_one(value: Any) -> Any:
     return found
 
 
-__getattr__ = not_covered(
-    "launch.frontend.parse_substitution",
-    "ExtractSubstitution",
-    "get_grammar_path",
-    hint="; here text is read without a grammar file",
-)
+__getattr__ = not_covered("launch.frontend.parse_substitution")

@@ -27,4 +27,4 @@ __all__ = [
     "WatchedFileHandler",
 ]
 
-__getattr__ = not_covered("launch.logging.handlers", "with_per_logger_formatting")
+__getattr__ = not_covered("launch.logging.handlers")

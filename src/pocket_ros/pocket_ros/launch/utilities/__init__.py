@@ -16,7 +16,7 @@ __all__ = [
     "visit_all_entities_and_collect_futures",
 ]
 
-__getattr__ = not_covered("launch.utilities", "AsyncSafeSignalManager")
+__getattr__ = not_covered("launch.utilities")
 
 _TYPES = (ensure_argument_type, is_a, is_a_subclass, isclassinstance)
 _SEQUENCES = (

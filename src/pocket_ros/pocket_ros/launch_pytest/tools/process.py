@@ -19,6 +19,7 @@ from ...launch import Event, LaunchContext
 from ...launch.actions import ExecuteLocal
 from ...launch.event_handlers import OnProcessExit, OnProcessIO, OnProcessStart
 from ...launch.event_handlers.on_action_event_base import OnActionEventBase
+from ...module_places import not_covered
 
 _Handler = Callable[[Callable[..., None]], OnActionEventBase]
 _Check = Callable[[str], Any]
@@ -207,3 +208,6 @@ wait_for_stderr_sync = _for_functions(wait_for_stderr, "wait_for_stderr_sync")
 assert_stderr_sync = _for_functions(assert_stderr, "assert_stderr_sync")
 wait_for_start_sync = _for_functions(wait_for_start, "wait_for_start_sync")
 wait_for_exit_sync = _for_functions(wait_for_exit, "wait_for_exit_sync")
+
+
+__getattr__ = not_covered("launch_pytest.tools.process")

@@ -18,6 +18,7 @@ from ...launch.frontend.expose import expose_action
 from ...launch.logging import get_logger
 from ...launch.some_substitutions_type import SomeSubstitutionsType
 from ...launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+from ...module_places import not_covered
 from ..substitutions import ExecutableInPackage
 from ..utilities.namespaces import make_namespace_absolute, prefix_namespace
 from ..utilities.normalize_remap_rule import normalize_remap_rule
@@ -214,10 +215,4 @@ def _parameter_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="launch_ros_")
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("NodeActionExtension", "get_extensions", "instantiate_extension", "g_entry_points_impl"):
-        raise NotImplementedError(
-            f"launch_ros.actions.node.{name} is not covered by pocket_ros, whose Node takes no extensions; "
-            "a full ROS 2 has it"
-        )
-    raise AttributeError(f"module 'launch_ros.actions.node' has no attribute '{name}'")
+__getattr__ = not_covered("launch_ros.actions.node")

@@ -15,6 +15,7 @@ from ...launch.event_handlers import OnExecutionComplete, OnProcessExit, OnProce
 from ...launch.events import ExecutionComplete, Shutdown
 from ...launch.events.process import ProcessExited, ProcessIO
 from ...launch.utilities import ensure_argument_type
+from ...module_places import not_covered
 from . import output
 from .output import OutputTest
 
@@ -161,3 +162,6 @@ class LaunchTestService:
     def _fail(self, name: str, reason: str) -> EmitEvent:
         self._tests[name] = _FAILED
         return EmitEvent(event=Shutdown(reason=reason))
+
+
+__getattr__ = not_covered("launch_testing.legacy")

@@ -2,4 +2,6 @@
 
 from .. import _rclpy_pybind11 as rclpy_implementation
 
-__all__ = ["rclpy_implementation"]
+package = "rclpy"
+
+__all__ = ["package", "rclpy_implementation"]

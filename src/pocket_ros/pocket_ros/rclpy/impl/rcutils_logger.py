@@ -159,15 +159,4 @@ class _Call:
         return True
 
 
-__getattr__ = not_covered(
-    "rclpy.impl.rcutils_logger",
-    *(
-        "CallerId",
-        "LoggingFilter",
-        "Once",
-        "SkipFirst",
-        "Throttle",
-        "get_filters_from_kwargs",
-        "supported_filters",
-    ),
-)
+__getattr__ = not_covered("rclpy.impl.rcutils_logger")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ...module_places import not_covered
+
 # What looks at installed packages is imported where it is used: most commands do without.
 __all__ = ["CommandExtension", "add_subparsers_on_demand", "get_command_extensions"]
 
@@ -59,3 +61,6 @@ def add_subparsers_on_demand(
         own.set_defaults(**{dest: extension})
         extension.add_arguments(own, f"{cli_name} {name}")
     return places
+
+
+__getattr__ = not_covered("ros2cli.command")

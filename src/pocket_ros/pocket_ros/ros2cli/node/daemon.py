@@ -28,4 +28,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-daemon", action="store_true", help="Accepted; there is no daemon")
 
 
-__getattr__ = not_covered("ros2cli.node.daemon", "DaemonNode")
+__getattr__ = not_covered("ros2cli.node.daemon")

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ...module_places import not_covered
 from .parts import Report
 
 _LEAST_WIDTH = 8
@@ -45,3 +46,6 @@ def _warn(msg: str) -> None:
         warnings.warn(msg, stacklevel=3)
     finally:
         warnings.formatwarning = usual
+
+
+__getattr__ = not_covered("ros2doctor.api.format")

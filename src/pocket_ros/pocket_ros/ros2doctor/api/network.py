@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...dds.network import find_interfaces
+from ...module_places import not_covered
 from .format import doctor_error, doctor_warn
 from .parts import DoctorCheck, DoctorReport, Report, Result
 
@@ -44,3 +45,6 @@ class NetworkReport(DoctorReport):
             report.add_to_report("flags", f"<{','.join(interface.flags)}>")
             report.add_to_report("mtu", interface.mtu)
         return report
+
+
+__getattr__ = not_covered("ros2doctor.api.network")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import executables
-from ..ament_index_python import PackageNotFoundError, get_package_prefix, get_packages_with_prefixes
+from ... import executables
+from ...ament_index_python import PackageNotFoundError, get_package_prefix, get_packages_with_prefixes
 
 
 class PackageNotFound(Exception):
