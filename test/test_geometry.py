@@ -34,6 +34,22 @@ def test_parts() -> None:
     assert Pose.from_yaw(0, 0, 0, 0.5).yaw == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("angle", [45, 90.0, -180, 270, 360])
+def test_angles_that_look_like_degrees_are_told_to_who_wrote_them(angle: float) -> None:
+    said = f"an angle of {angle:g} is taken as radians; {angle:g} degrees are {math.radians(angle):.4f}"
+    with pytest.warns(UserWarning, match=said) as told:
+        Pose.from_yaw(0, 0, 0, angle)
+    assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match=said) as told:
+        Pose.from_euler(0, 0, 0, pitch=angle)
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("angle", [0.0, -math.pi, 6.0, 7.0, 12.5, 44.999, 100.0 * math.pi])
+def test_other_angles_are_radians_without_a_word(angle: float) -> None:
+    Pose.from_yaw(0, 0, 0, angle)  # a warning is an error in these tests
+
+
 def test_a_pose_never_changes() -> None:
     position = np.array([1.0, 2.0, 3.0])
     pose = Pose(position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -34,6 +35,14 @@ def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]
     if not all(map(math.isfinite, numbers)):
         raise InvalidValueError(f"{what}: every number must be finite, got {value!r}")
     return numbers
+
+
+def _warn_of_degrees(*angles: float) -> None:
+    """Warn whoever made a pose of angles that look like degrees: beyond one turn, and whole eighths of 360."""
+    for angle in angles:
+        if abs(angle) > 6.2832 and angle % 45.0 == 0.0:
+            text = f"an angle of {angle:g} is taken as radians; {angle:g} degrees are {math.radians(angle):.4f}"
+            warnings.warn(text, stacklevel=3)
 
 
 @saved
@@ -76,15 +85,17 @@ class Pose:
 
     @classmethod
     def from_euler(cls, x: float, y: float, z: float, roll: float = 0.0, pitch: float = 0.0, yaw: float = 0.0) -> Pose:
-        """Return a pose rotated about the fixed axes x, then y, then z (rad)."""
+        """Return a pose rotated about the fixed axes x, y and z (rad); warns of angles that look like degrees."""
         angles = _numbers((roll, pitch, yaw), 3, "roll, pitch, yaw")
+        _warn_of_degrees(*angles)
         return cls((x, y, z), quaternions.from_eulers(np.array([angles]))[0].tolist())
 
     @classmethod
     def from_yaw(cls, x: float, y: float, z: float, yaw: float) -> Pose:
-        """Return a pose rotated about z by `yaw` (rad)."""
-        half = 0.5 * _numbers((yaw, 0.0, 0.0), 3, "yaw")[0]
-        return cls((x, y, z), (0.0, 0.0, *trig.sin_cos_of(half)))
+        """Return a pose rotated about z by `yaw` (rad); warns of a yaw that looks like degrees."""
+        (angle, *_) = _numbers((yaw, 0.0, 0.0), 3, "yaw")
+        _warn_of_degrees(angle)
+        return cls((x, y, z), (0.0, 0.0, *trig.sin_cos_of(0.5 * angle)))
 
     @classmethod
     def from_pybullet(cls, position: Iterable[float], orientation: Iterable[float]) -> Pose:
