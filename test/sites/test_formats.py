@@ -157,6 +157,17 @@ def test_a_map_of_map_server(tmp_path: Path) -> None:
     assert raw.grid.free_mask.tolist() == [[True, False, False, False]]
 
 
+@pytest.mark.parametrize(("free_thresh", "free"), [(0.196, 1), (0.25, 2)])
+def test_unknown_cells_that_a_threshold_makes_free_are_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, free_thresh: float, free: int
+) -> None:
+    (tmp_path / "hall.pgm").write_bytes(b"P5 3 1 255 " + bytes([254, 205, 0]))
+    site = read_site(map_server(tmp_path, free_thresh=free_thresh))
+    assert len(site.grid.free_cells) == free
+    warned = "1 cells have the gray that stands for unknown (205), but free_thresh 0.25 makes them free" in caplog.text
+    assert warned == (free == 2)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -69,10 +69,17 @@ def _dots(picture: Bytes, places: Ints, color: tuple[int, int, int], scale: int)
 
 
 def _line(picture: Bytes, begin: Ints, end: Ints, color: tuple[int, int, int], width: int) -> None:
-    # As many points as there are pixels along the longer side: no gaps.
-    count = int(np.abs(end - begin).max()) + 1
-    points = np.linspace(begin, end, count).round().astype(np.int64)
-    for shift in range(width):
-        rows = np.clip(points[:, 0] + shift, 0, picture.shape[0] - 1)
-        columns = np.clip(points[:, 1] + shift, 0, picture.shape[1] - 1)
-        picture[rows, columns] = color
+    """Draw a straight line with smooth edges, `width` pixels wide."""
+    half = 0.5 * width
+    # Only the part of the picture around the line is looked at; nodes of a roadmap may lie outside of the picture.
+    low = np.clip(np.minimum(begin, end) - width, 0, picture.shape[:2])
+    high = np.clip(np.maximum(begin, end) + width + 1, 0, picture.shape[:2])
+    rows, columns = np.ogrid[low[0] : high[0], low[1] : high[1]]
+    along, length = end - begin, max(float(np.hypot(*(end - begin))), 1e-9)
+    # Of each pixel around: how far along the line the nearest point of it is, and how far away.
+    share = np.clip(((rows - begin[0]) * along[0] + (columns - begin[1]) * along[1]) / length**2, 0.0, 1.0)
+    distance = np.hypot(rows - begin[0] - share * along[0], columns - begin[1] - share * along[1])
+    # A pixel on the edge is covered in part, and takes as much of the color.
+    cover = np.clip(half + 0.5 - distance, 0.0, 1.0)[..., None]
+    part = picture[low[0] : high[0], low[1] : high[1]]
+    part[:] = (part + cover * (np.array(color) - part)).round().astype(np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,10 @@ from fleet_sim.sites.formats.base import LARGEST_FILE, SiteFormat, beside, fail
 from fleet_sim.sites.grid import MOST_CELLS, Grid
 from fleet_sim.sites.site import Site
 
-FREE_GREY, BLOCKED_GREY = 254, 0
+log = logging.getLogger(__name__)
+
+FREE_GREY, UNKNOWN_GREY, BLOCKED_GREY = 254, 205, 0
+"""What savers of maps write."""
 
 
 @dataclass
@@ -57,10 +61,10 @@ class MapServerFormat(SiteFormat):
         # Absolute paths are what some tools write; they work as long as the map stays where it is.
         picture = Path(config.image) if Path(config.image).is_absolute() else beside(path, config.image, "image")
         x, y, yaw = [*config.origin, 0.0][:3]
-        return Site(path.stem, Grid(_free(_pixels(picture), config), config.resolution, (x, y, yaw)))
+        return Site(path.stem, Grid(_free(_pixels(picture), config, path), config.resolution, (x, y, yaw)))
 
 
-def _free(pixels: AnyArray, config: MapServerConfig) -> Bools:
+def _free(pixels: AnyArray, config: MapServerConfig, path: Path) -> Bools:
     """Return which pixels (H, W) are free, of (H, W) grey levels or (H, W, C) colors with or without opacity."""
     layers = pixels[..., None] if pixels.ndim == 2 else pixels
     # An even number of layers means that the last one is opacity.
@@ -73,7 +77,19 @@ def _free(pixels: AnyArray, config: MapServerConfig) -> Bools:
     # Dark is occupied, unless the file says otherwise.
     occupancy = grey / 255.0 if config.negate else 1.0 - grey / 255.0
     # What is transparent is unknown, and so is what lies between the thresholds.
-    return np.asarray((occupancy < config.free_thresh) & opaque)
+    free_mask = np.asarray((occupancy < config.free_thresh) & opaque)
+    unknown = int((free_mask & (grey == UNKNOWN_GREY)).sum())
+    if unknown:
+        # As in Nav2, whose saver of maps writes such thresholds by default.
+        log.warning(
+            "%s: %d cells have the gray that stands for unknown (%d), but free_thresh %g makes them free, as in Nav2;"
+            " set free_thresh: 0.196 to keep them blocked",
+            path,
+            unknown,
+            UNKNOWN_GREY,
+            config.free_thresh,
+        )
+    return free_mask
 
 
 def _pixels(path: Path) -> AnyArray:
