@@ -26,7 +26,7 @@ _MessageT = TypeVar("_MessageT", bound=Message)
 
 if sys.byteorder != "little":
     raise ImportError(
-        "pocket_ros needs a little-endian machine: it copies arrays back and forthm the wire as they are"
+        "pocket_ros needs a little-endian machine: it copies arrays to and from the wire as they are"
     )
 
 

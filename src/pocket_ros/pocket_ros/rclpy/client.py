@@ -13,6 +13,7 @@ from .endpoint import ServiceEndpoint, ServiceParts
 from .exceptions import RCLError
 from .service_header import RequestHeader
 from .service_introspection import EventKind
+from .service_peers import ADVICE, ServicePeers, Strangers
 from .task import Future
 from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
@@ -35,6 +36,8 @@ class Client(ServiceEndpoint):
         super().__init__(parts)
         self.context: Context = parts.node.context
         self._guid = parts.writer.instance_handle()
+        self._servers, self._repliers = ServicePeers(parts.writer), ServicePeers(parts.reader)
+        self._strangers = Strangers(lambda: self.context.graph, self._warn_of)
         self._identity = identity
         self._encode = encoder(parts.srv_type.Request)
         self._pending: dict[int, Future[Any]] = {}
@@ -46,7 +49,7 @@ class Client(ServiceEndpoint):
 
         Another thread, or another callback group, has to spin.
 
-        Raises TypeError for what is no request of this service.
+        Raises TypeError for what is no request of this service, RCLError as `call_async`.
         """
         event = Event()
         future = self.call_async(request)
@@ -58,7 +61,11 @@ class Client(ServiceEndpoint):
         return future.result()
 
     def call_async(self, request: Any) -> Future[Any]:
-        """Ask; the future gets the answer. Raises TypeError for what is no request of this service."""
+        """Ask; the future gets the answer.
+
+        Raises TypeError for what is no request of this service, RCLError where a server of another DDS vendor
+        would take it for another one.
+        """
         return self.send(request)[1]
 
     def send(self, request: Any) -> tuple[RequestHeader, Future[Any]]:
@@ -66,6 +73,7 @@ class Client(ServiceEndpoint):
         if not isinstance(request, self.srv_type.Request):
             raise TypeError(f"Expected {self.srv_type.Request}, got {type(request)}")
         self.check_alive()
+        self._refuse_strangers()
         future: Future[Any] = Future()
         with self._lock:
             self._sequence += 1
@@ -89,9 +97,33 @@ class Client(ServiceEndpoint):
                     return
 
     def service_is_ready(self) -> bool:
-        """Whether a server would receive a request and answer it."""
+        """Whether a server would receive a request and answer it.
+
+        One of another DDS vendor would not; the log says so, once.
+        """
+        return self._is_ready()
+
+    def _is_ready(self, *, tell_at_once: bool = False) -> bool:
         self.check_alive()
-        return self._writer.matched_count() > 0 and self._reader.matched_count() > 0
+        found, strangers = self._servers.sort()
+        self._strangers.tell(strangers, at_once=tell_at_once)
+        return found and self._repliers.sort()[0]
+
+    def _refuse_strangers(self) -> None:
+        """Raise RCLError where a request would reach a server that misunderstands it."""
+        _, strangers = self._servers.sort()
+        if strangers:
+            server = self._strangers.description(strangers[0])
+            raise RCLError(
+                f"service '{self.srv_name}' is not called: {server} offers it and would misread the request;"
+                f" {ADVICE}"
+            )
+
+    def _warn_of(self, server: str) -> None:
+        self._node.get_logger().warning(
+            f"service '{self.srv_name}' is offered by {server}, whose services rmw_cyclonedds and pocket_ros"
+            f" cannot call: it counts as not there; {ADVICE}"
+        )
 
     def wait_for_service(self, timeout_sec: float | None = None) -> bool:
         """Wait for a server; False on timeout and shutdown."""
@@ -101,7 +133,7 @@ class Client(ServiceEndpoint):
             if self.service_is_ready():
                 return True
             if deadline is not None and time.monotonic() >= deadline:
-                return False
+                return self._is_ready(tell_at_once=True)
             left = _LAST_POLL if deadline is None else deadline - time.monotonic()
             time.sleep(max(min(pause, left), 0.0))
             pause = min(pause * 2, _LAST_POLL)
@@ -112,7 +144,9 @@ class Client(ServiceEndpoint):
 
         # Take everything that has come: the middleware keeps only the last few, and a reply must not be lost.
         while (sample := self._reader.take()) is not None:
-            data, _ = sample
+            data, info = sample
+            if self._repliers.stranger(info.publication_handle) is not None:
+                continue  # the answer of another protocol, to a client of that protocol
             try:
                 header = service_header.split(data)
                 if header.guid != self._guid:

@@ -7,26 +7,20 @@ thousands of endpoints would otherwise send their list thousands of times.
 
 from __future__ import annotations
 
-import struct
 from threading import Event, RLock, Thread
-from typing import Any
 
 from ..dds import qos as dds
 from ..dds.discovery import Discovery, Endpoint
 from ..dds.participant import Participant
 from ..interfaces import cdr
-from ..interfaces.classes import message_class
 from ..interfaces.hashing import type_hash
+from . import discovery_info
 from .graph_node import GraphNode
 from .type_support import dds_type_name
 
-TOPIC = "ros_discovery_info"
-_TYPE = "rmw_dds_common/msg/ParticipantEntitiesInfo"
 _COALESCE_SECONDS = 0.01
 # What others announce is taken this often where nobody asks for it: unread it would pile up.
 _TIDY_SECONDS = 2.0
-# The guid of the participant, behind the header of CDR.
-_GUID = slice(4, 20)
 _ENCLAVE = "enclave="
 
 
@@ -41,11 +35,12 @@ class Graph:
         self._undecoded: dict[bytes, bytes] = {}
         self._discovery = Discovery(participant)
         self._ids = 0
-        data = f"typehash={type_hash(_TYPE)};".encode()
+        data = f"typehash={type_hash(discovery_info.TYPE)};".encode()
+        ends = discovery_info.TOPIC, dds_type_name(discovery_info.TYPE)
         announced = dds.EndpointQos(durability=dds.TRANSIENT_LOCAL, depth=1)
         everything = dds.EndpointQos(durability=dds.TRANSIENT_LOCAL, history=dds.KEEP_ALL, depth=0)
-        self._writer = participant.create_writer(TOPIC, dds_type_name(_TYPE), announced, data)
-        self._reader = participant.create_reader(TOPIC, dds_type_name(_TYPE), everything, data)
+        self._writer = participant.create_writer(*ends, announced, data)
+        self._reader = participant.create_reader(*ends, everything, data)
         self._changed, self._closed = Event(), Event()
         self._thread = Thread(target=self._publish_changes, name="ros_discovery_info", daemon=True)
         self._thread.start()
@@ -122,26 +117,16 @@ class Graph:
         found = False
         while (sample := self._reader.take()) is not None:
             found = True
-            self._undecoded[sample[0][_GUID]] = sample[0]
+            self._undecoded[discovery_info.participant_of(sample[0])] = sample[0]
         return found
 
     def _decode_remote(self) -> None:
-        info = message_class(_TYPE)
         undecoded, self._undecoded = self._undecoded, {}
-        for sample in undecoded.values():
+        for participant, sample in undecoded.items():
             try:
-                message: Any = cdr.deserialize(sample, info)
+                self._remote[participant] = discovery_info.decode(sample)
             except cdr.DeserializationError:
                 continue  # a participant of another kind; it has no nodes for us
-            self._remote[message.gid.data.tobytes()] = [
-                GraphNode(
-                    n.node_name,
-                    n.node_namespace,
-                    readers={g.data.tobytes() for g in n.reader_gid_seq},
-                    writers={g.data.tobytes() for g in n.writer_gid_seq},
-                )
-                for n in message.node_entities_info_seq
-            ]
 
     def _publish_changes(self) -> None:
         while not self._closed.is_set():
@@ -152,21 +137,9 @@ class Graph:
                 return
             self._changed.clear()
             with self._lock:
-                data = _encode(self._participant.guid, self._nodes)
+                data = discovery_info.encode(self._participant.guid, self._nodes)
             if not self._closed.is_set():
                 self._writer.write(data)
-
-
-def _encode(participant: bytes, nodes: list[GraphNode]) -> bytes:
-    """ParticipantEntitiesInfo as CDR, without an object per guid."""
-    data = bytearray(cdr.HEADER + participant + struct.pack("<I", len(nodes)))
-    for node in nodes:
-        for text in (node.namespace, node.name):
-            encoded = text.encode() + b"\x00"
-            data += bytes(-len(data) & 3) + struct.pack("<I", len(encoded)) + encoded
-        for guids in (node.readers, node.writers):
-            data += bytes(-len(data) & 3) + struct.pack("<I", len(guids)) + b"".join(list(guids))
-    return bytes(data)
 
 
 def _enclave(user_data: bytes) -> str:

@@ -13,6 +13,7 @@ from .endpoint import ServiceEndpoint, ServiceParts
 from .exceptions import RCLError
 from .service_header import RequestHeader
 from .service_introspection import EventKind
+from .service_peers import ADVICE, ServicePeers, Strangers
 from .type_support import SrvType, SrvTypeRequest, SrvTypeResponse
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Service(ServiceEndpoint):
         self.callback = callback
         self._encode = encoder(parts.srv_type.Response)
         self._reachable: set[int] = set()
+        self._clients = ServicePeers(parts.reader)
+        self._strangers = Strangers(lambda: self._node.context.graph, self._warn_of)
 
     def send_response(self, response: Any, header: Any) -> None:
         """Answer the request that came with `header`.
@@ -81,7 +84,17 @@ class Service(ServiceEndpoint):
     def _drain(self) -> None:
         """Take everything that has come: the middleware keeps only the last few requests."""
         while (sample := self._reader.take()) is not None:
-            self.backlog.append(sample)
+            stranger = self._clients.stranger(sample[1].publication_handle)
+            if stranger is None:
+                self.backlog.append(sample)
+            else:
+                self._strangers.tell([stranger], at_once=True)
+
+    def _warn_of(self, client: str) -> None:
+        self._node.get_logger().warning(
+            f"service '{self.srv_name}' is called by {client}, whose requests rmw_cyclonedds and pocket_ros"
+            f" cannot read: they are ignored; {ADVICE}"
+        )
 
     def run(self, work: Any) -> Any:
         request, header = work
