@@ -114,6 +114,24 @@ def test_a_recording_that_was_cut_off_is_shown(tmp_path: Path, monkeypatch: pyte
             process.kill()
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--rtf", "nan"], "--rtf: expected 0, or a number from 1e-06 to 1e+06, got nan"),
+        (["--rtf=-1"], "--rtf: expected 0, or a number from 1e-06 to 1e+06, got -1"),
+        (["--rtf", "inf"], "--rtf: expected 0, or a number from 1e-06 to 1e+06, got inf"),
+        (["--seed", "3"], "--seed and --set are for a simulation"),
+        (["--set", "simulation.seed=3"], "--seed and --set are for a simulation"),
+    ],
+)
+def test_what_a_recording_cannot_be_shown_with_is_refused(
+    options: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["view", "r.mcap", "--port", "0", "--no-browser", *options]) == 1
+    assert reason in capsys.readouterr().err
+
+
 def test_a_missing_recording_is_told_with_what_is_left_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

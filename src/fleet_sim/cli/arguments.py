@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fleet_sim.errors import InvalidValueError, shortened
+from fleet_sim.errors import ConfigError, InvalidValueError, shortened
 from fleet_sim.output import check_target
 
 
@@ -75,6 +75,16 @@ def check_png(path: str) -> None:
     if file.suffix.lower() != ".png":
         raise InvalidValueError(f"the picture must be a .png file, got {path!r}")
     check_target(file)
+
+
+SLOWEST, FASTEST = 1e-6, 1e6
+"""Speeds of what is shown or published again."""
+
+
+def check_speed(option: str, speed: float) -> None:
+    """Raise ConfigError for a speed of a recording that nobody could wait for; 0 is as fast as possible."""
+    if not (speed == 0.0 or SLOWEST <= speed <= FASTEST):
+        raise ConfigError(f"{option}: expected 0, or a number from {SLOWEST:g} to {FASTEST:g}, got {speed:g}")
 
 
 def _whole(text: str, least: int) -> int:

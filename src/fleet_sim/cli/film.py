@@ -56,13 +56,15 @@ def execute(args: argparse.Namespace) -> int:
     fps = default if args.fps is None else args.fps
     if not 0.0 <= args.start < MOST:
         raise ConfigError(f"--start: expected a number from 0 to {MOST:g}, got {args.start}")
-    for name, value in (("speed", args.speed), ("fps", fps), ("seconds", args.seconds)):
+    for name, value in (("speed", args.speed), ("seconds", args.seconds)):
         if value is not None and not 0.0 < value < MOST:
             raise ConfigError(f"--{name}: expected a number above 0 and below {MOST:g}, got {value}")
     check_target(args.out)
     # Imported here so that --help and errors in options are immediate.
+    from fleet_sim.record.film_file import check_fps
     from fleet_sim.record.filming import film, moments_of_recording, moments_of_run, times_of
 
+    check_fps(args.out, fps)
     if Path(args.file.removesuffix(".part")).suffix == ".mcap":
         from fleet_sim.record.recording import Recording
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.cli.arguments import add_detail
+from fleet_sim.cli.arguments import add_detail, check_speed
 from fleet_sim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,9 +49,10 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def publish(recording: Recording, speed: float, start: float) -> None:
-    """Publish the messages of `recording` in their order; raises ConfigError for a negative speed."""
-    if not speed >= 0.0:
-        raise ConfigError(f"--speed: expected 0 or more, got {speed}")
+    """Publish the messages of `recording` in their order; raises ConfigError for a speed or a start that cannot be."""
+    check_speed("--speed", speed)
+    if not 0.0 <= start <= recording.duration:
+        raise ConfigError(f"--start: the recording is {recording.duration:g} s long, got {start:g}")
     try:
         from fleet_sim.ros.playback import play
     except ModuleNotFoundError as error:

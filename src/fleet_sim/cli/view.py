@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from fleet_sim.cli.arguments import check_speed
 from fleet_sim.cli.run import configuration, simulation_of
 from fleet_sim.cli.view_options import add_view_options, announce, view_params
 from fleet_sim.config.scenario import as_scenario, is_scenario
@@ -85,8 +86,12 @@ def _replay(args: argparse.Namespace, file: Path) -> int:
     from fleet_sim.viewer.web.opening import view_of
     from fleet_sim.viewer.web.recorded import RECORDINGS, RecordedSource
 
+    if args.seed is not None or args.set:
+        raise ConfigError("--seed and --set are for a simulation: a recording stays as it is")
+    speed = 1.0 if args.rtf is None else args.rtf
+    check_speed("--rtf", speed)
     recording = RECORDINGS[_ending(file)](file)
-    source = RecordedSource(recording, file.name, speed=1.0 if args.rtf is None else args.rtf, paused=args.paused)
+    source = RecordedSource(recording, file.name, speed=speed, paused=args.paused)
     view = view_of(source, view_params(args))
     announce(view)
     try:

@@ -23,12 +23,25 @@ ENCODINGS = {
     ".mov": _VIDEO,
     ".gif": ["-filter_complex", _GIF, "-loop", "0"],
 }
+LOWEST_FPS, HIGHEST_FPS, GIF_FPS = 0.01, 1000.0, 50.0
+"""Pictures per second that films can have; GIFs have fewer, as each picture stays for whole hundredths of a second and
+programs that show them take one hundredth for ten."""
+
+
+def check_fps(path: str | Path, fps: float) -> None:
+    """Raise InvalidValueError where the film at `path` cannot have `fps` pictures per second."""
+    is_gif = Path(path).suffix.lower() == ".gif"
+    highest = GIF_FPS if is_gif else HIGHEST_FPS
+    if not LOWEST_FPS <= fps <= highest:
+        kind = " for a GIF" if is_gif else ""
+        raise InvalidValueError(f"fps: expected a number from {LOWEST_FPS:g} to {highest:g}{kind}, got {fps:g}")
 
 
 class FilmFile:
     """A film in the making, `fps` pictures of `width` x `height` to a second; the file is there when it is closed.
 
-    Raises InvalidValueError where nothing can be written or the ending is not known, MissingDependencyError without the
+    Raises InvalidValueError where nothing can be written, the ending is not known or a film cannot have that many
+    pictures per second, MissingDependencyError without the
     extra `video`.
     """
 
@@ -44,6 +57,7 @@ class FilmFile:
         # Halves of colors are shared by two pixels in videos.
         if width % 2 or height % 2:
             raise InvalidValueError(f"size: expected even numbers, got {width}x{height}")
+        check_fps(path, fps)
         check_target(path)
         self._shape = (height, width, 3)
         command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
