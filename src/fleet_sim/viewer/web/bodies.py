@@ -15,6 +15,7 @@ from fleet_sim.core.appearance import NO_APPEARANCE, appearance_in, looks_alike
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.sensors.render.instances import MeshKey
 from fleet_sim.sensors.render.scene import MeshStore, instance_table
+from fleet_sim.spatial import quaternions
 from fleet_sim.viewer.web.glb import textured_glb
 from fleet_sim.viewer.web.link_frames import LinkFrames
 from fleet_sim.viewer.web.mesh_pieces import MeshPiece, pieces_of
@@ -29,6 +30,9 @@ _LINEAR: Bytes = np.round(
     255.0 * np.where(_SHARES <= 0.04045, _SHARES / 12.92, ((_SHARES + 0.055) / 1.055) ** 2.4)
 ).astype(np.uint8)
 """Linear light by the value of a channel in sRGB."""
+
+_CORNERS: Ints = np.array([(number & 1, number >> 1 & 1, number >> 2) for number in range(8)])
+"""(8, 3) of each corner of a box, which end of it that is along each axis."""
 
 
 class BatchKey(NamedTuple):
@@ -83,6 +87,18 @@ class ShownBodies:
         if pieces is None:
             pieces = self._pieces[key] = pieces_of(self._meshes.mesh(key, min(DETAIL, key.levels - 1)))
         return pieces
+
+    def corners(self) -> Floats:
+        """Return the corners (M, 8, 3) of a box around each instance, which is turned as the instance is."""
+        corners = np.zeros((len(self.positions), 8, 3))
+        for group in self.table.batches:
+            own = slice(group.start, group.stop)
+            vertices = np.concatenate([piece.vertices for piece in self.mesh(group.key)])
+            ends = np.stack((vertices.min(axis=0), vertices.max(axis=0))).astype(np.float64)
+            box = ends[_CORNERS, np.arange(3)] * self.table.scales[own, None, :]
+            turns = np.repeat(self.orientations[own], 8, axis=0)
+            corners[own] = quaternions.rotate(turns, box.reshape(-1, 3)).reshape(-1, 8, 3)
+        return corners + self.positions[:, None, :]
 
     def show(self, snapshot: Snapshot, coloring: Callable[[Snapshot, ShownBodies], Bytes]) -> None:
         """Show `snapshot`, in the colors (M, 3) that `coloring` gives to all instances."""

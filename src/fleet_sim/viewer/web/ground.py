@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import viser
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Bools, Floats
 from fleet_sim.sites.floor_plan import FloorPlan
 from fleet_sim.sites.plan_colors import DOOR_COLOR, STATION_COLORS, station_half, zone_color
 from fleet_sim.sites.stations import Station, StationKind, Zone
@@ -20,10 +20,16 @@ DIRECTION: Floats = np.array([-0.42, -0.72, 0.62])
 """From the middle of the scene to the first eye."""
 FILLED = 1.05
 """How much of the height of the picture bodies fill at the beginning."""
+TO_LEFT, TO_RIGHT, HIGH = 1.25, 0.75, 0.96
+"""Where corners of bodies are in the first picture, from its middle, in halves of its height; the panel is right."""
+ASIDE = 0.32
+"""How far the middle of the scene is to the left of the middle of the picture, in the same."""
 NEAREST = 2.5
 """From the middle of the scene to the first eye, at least, in m."""
 MOST_ROOM = 2.0
-"""Around the origin of a body, in m: of long walls one need not see the ends."""
+"""Around the origin of a body, in m."""
+FLAT, WIDE_FLOOR = 0.1, 4.0
+"""What is lower and wider in m is a floor, of which one need not see the ends."""
 SHADOWS, WIDE = 16.0, 30.0
 """Up to which distance of the eye there are shadows, and from which on the floor has larger cells, in m."""
 LARGEST = 300.0
@@ -80,13 +86,14 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
     back = DIRECTION / np.linalg.norm(DIRECTION)
     right = np.cross((0.0, 0.0, 1.0), back)
     right /= np.linalg.norm(right)
-    upward = np.cross(back, right)
-    offsets = points - middle
-    aside = np.maximum(np.abs(offsets @ right), np.abs(offsets @ upward)) + room
+    axes = np.stack((right, np.cross(back, right), back))
+    slope = np.tan(0.5 * FIELD_OF_VIEW)
     # Far enough that each body is within the picture: what is nearer to the eye needs more.
-    away = max(float((aside / (FILLED * np.tan(0.5 * FIELD_OF_VIEW)) + offsets @ back).max()), NEAREST)
+    x, y, z = axes @ (points - middle).T
+    away = max(float(((np.maximum(np.abs(x), np.abs(y)) + room) / (FILLED * slope) + z).max()), NEAREST)
+    away = max(away, _far_enough(axes @ (_corners(bodies, shown_mask) - middle).T, slope))
     # The panel is on the right, so the scene is a little to the left.
-    target = middle + 0.32 * away * np.tan(0.5 * FIELD_OF_VIEW) * right
+    target = middle + ASIDE * away * slope * right
     camera = server.initial_camera
     camera.position = target + away * back
     camera.look_at = target
@@ -94,6 +101,30 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
     camera.fov = FIELD_OF_VIEW
     camera.near, camera.far = 0.05, max(20.0 * away, 200.0)
     return away
+
+
+def _corners(bodies: ShownBodies, shown_mask: Bools) -> Floats:
+    """Return the corners (K, 3) of bodies, and of floors their middles."""
+    corners = bodies.corners()[shown_mask]
+    sizes = np.ptp(corners, axis=1)
+    floor_mask = (sizes[:, 2] < FLAT) & (sizes[:, :2].max(axis=1, initial=0.0) > WIDE_FLOOR)
+    corners[floor_mask] = corners[floor_mask].mean(axis=1, keepdims=True)
+    return corners.reshape(-1, 3)
+
+
+def _far_enough(corners: Floats, slope: float) -> float:
+    """Return how far the eye is to be from the middle of the scene so that no corner is outside of the picture.
+
+    `corners` (3, K) are from the middle to the right, upwards and to the eye; `slope` is half the height of the picture
+    for one of distance. Each edge of the picture asks for a distance.
+    """
+    x, y, z = corners
+    sides = (
+        np.abs(y) / (HIGH * slope) + z,
+        (x + TO_RIGHT * slope * z) / ((TO_RIGHT + ASIDE) * slope),
+        (TO_LEFT * slope * z - x) / ((TO_LEFT - ASIDE) * slope),
+    )
+    return float(np.stack(sides).max(initial=0.0))
 
 
 class Places:
