@@ -23,12 +23,15 @@ _INTERNAL = (
 )
 # An announcement that arrives on an interface which is not listed is dropped, and rmw_cyclonedds sends those
 # for its own machine to 127.0.0.1: without loopback, a ROS 2 node that is started later would not be found.
+# What goes to a single peer is sent by the interface of the highest priority, which loopback has by default,
+# and from there nothing reaches another machine.
 _INTERFACES = (
-    '<Interfaces><NetworkInterface autodetermine="true"/>'
+    '<Interfaces><NetworkInterface autodetermine="true" priority="10"/>'
     '<NetworkInterface address="127.0.0.1" allow_multicast="false"/></Interfaces>'
 )
 # Sockets, pipes and wait sets of a domain, and files that are open for a moment.
 _FILES = 12
+_LOOPBACK = '<Interfaces><NetworkInterface address="127.0.0.1"/></Interfaces>'
 _RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 
 _lock = Lock()
@@ -36,16 +39,21 @@ _open: dict[int, list[int]] = {}
 
 
 def discovery_range() -> str:
-    """SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT.
+    """SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT; LOOPBACK where nobody asks for another.
 
-    From `ROS_LOCALHOST_ONLY`, which comes first, and `ROS_AUTOMATIC_DISCOVERY_RANGE`. By default SUBNET, as
-    in ROS 2 Jazzy: with LOCALHOST, a ROS 2 node of this machine that says nothing itself would not be found.
+    From `ROS_LOCALHOST_ONLY`, which comes first, and `ROS_AUTOMATIC_DISCOVERY_RANGE`. ROS 2 Jazzy reaches the
+    subnet by default. Here nothing from the network is read unless somebody asks for it: by this variable, by
+    `ROS_STATIC_PEERS` (LOCALHOST and those peers) or by interfaces or peers in `CYCLONEDDS_URI` (SUBNET).
 
     Raises ValueError for any other value.
     """
     if _localhost_only():
         return "LOCALHOST"
-    value = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE") or "SUBNET"
+    value = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE")
+    if not value:
+        if _names("NetworkInterface") or _names("<Peer "):
+            return "SUBNET"
+        return "LOCALHOST" if os.environ.get("ROS_STATIC_PEERS") else "LOOPBACK"
     if value not in _RANGES:
         allowed = ", ".join(_RANGES)
         raise ValueError(f"ROS_AUTOMATIC_DISCOVERY_RANGE is '{value}'; it can be {allowed}")
@@ -55,19 +63,29 @@ def discovery_range() -> str:
 def configuration() -> str:
     """The Cyclone DDS configuration for the environment of this process."""
     reach = discovery_range()
+    general = _interfaces(reach)
+    if reach in ("LOOPBACK", "LOCALHOST", "OFF"):
+        general += "<AllowMulticast>false</AllowMulticast>"
+    uri = os.environ.get("CYCLONEDDS_URI", "")
+    domain = f"<General>{general}</General>{_discovery(reach)}{_INTERNAL}"
+    ours = f"<CycloneDDS><Domain>{domain}</Domain></CycloneDDS>"
+    return ",".join(part for part in (ours, uri) if part)
+
+
+def _interfaces(reach: str) -> str:
+    if reach == "LOOPBACK":
+        return _LOOPBACK
+    # Interfaces that the user names would be added to ours. Without a network there is nothing to say:
+    # Cyclone DDS refuses to be given the same interface twice.
+    wanted = reach in ("SUBNET", "LOCALHOST") and own_address() and not _names("NetworkInterface")
+    return _INTERFACES if wanted else ""
+
+
+def _discovery(reach: str) -> str:
+    """How peers are found: by which ports, and who is asked besides those that multicast finds."""
     peers = _static_peers(reach)
     index = f"<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>{_MAX_PARTICIPANT_INDEX}"
     index += "</MaxAutoParticipantIndex>"
-    uri = os.environ.get("CYCLONEDDS_URI", "")
-    general = ""
-    address = own_address() if reach in ("SUBNET", "LOCALHOST") else ""
-    # Interfaces that the user names would be added to ours.
-    if address and not _names("NetworkInterface"):
-        general += (
-            _INTERFACES  # only beside a network: Cyclone DDS refuses to be given the same interface twice
-        )
-    if reach in ("LOCALHOST", "OFF"):
-        general += "<AllowMulticast>false</AllowMulticast>"
     if reach == "OFF":
         index = "<ParticipantIndex>none</ParticipantIndex>"
     elif reach == "SYSTEM_DEFAULT":
@@ -76,11 +94,10 @@ def configuration() -> str:
         # Also within a subnet: loopback interfaces often have no multicast. By both addresses, because a
         # process on this machine may listen on loopback, on the network or on both.
         # Not by its name, which a minimal container does not know.
+        address = own_address() if reach != "LOOPBACK" else ""
         peers = ["127.0.0.1", *([address] if address else []), *peers]
     listed = "".join(f'<Peer address="{p}"/>' for p in peers)
-    discovery = f"<Discovery>{index}{f'<Peers>{listed}</Peers>' if listed else ''}</Discovery>"
-    ours = f"<CycloneDDS><Domain><General>{general}</General>{discovery}{_INTERNAL}</Domain></CycloneDDS>"
-    return ",".join(part for part in (ours, uri) if part)
+    return f"<Discovery>{index}{f'<Peers>{listed}</Peers>' if listed else ''}</Discovery>"
 
 
 def _static_peers(reach: str) -> list[str]:

@@ -16,6 +16,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from ros2multicast.api import send
 from std_msgs.msg import String
 
+from pocket_ros.dds.network import own_address
+
 CHECKS = """
 from ros2doctor.api import DoctorCheck, DoctorReport, Report, Result
 
@@ -137,3 +139,11 @@ def test_hello_once_sends_once(ros2: Any) -> None:
     assert done.returncode == 0, done.stderr
     assert "Topic: /canyouhearme, Published Msg Count: 1\n" in done.stdout
     assert "Multicast Group/Port: 225.0.0.1/49150, Sent Msg Count: 1\n" in done.stdout
+
+
+@pytest.mark.skipif(not own_address(), reason="this machine has the loopback interface only")
+def test_a_network_that_nodes_do_not_reach_is_told_about(ros2: Any) -> None:
+    environment = {key: value for key, value in os.environ.items() if "DISCOVERY_RANGE" not in key}
+    told = "Nodes reach this machine only; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET reaches others."
+    assert told in ros2("doctor", env=environment).stderr
+    assert told not in ros2("doctor", env={**environment, "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}).stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...dds.domain import discovery_range
 from ...dds.network import find_interfaces
 from ...module_places import not_covered
 from .format import doctor_error, doctor_warn
@@ -23,6 +24,9 @@ class NetworkCheck(DoctorCheck):
             result.add_error()
         if not outer:
             doctor_warn("Only loopback IP address is found.")
+            result.add_warning()
+        if outer and discovery_range() == "LOOPBACK":
+            doctor_warn("Nodes reach this machine only; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET reaches others.")
             result.add_warning()
         if not any("MULTICAST" in interface.flags for interface in interfaces):
             doctor_warn("No multicast IP address is found.")
