@@ -133,8 +133,10 @@ def test_entries_that_fail_spawn_nothing(load: Load) -> None:
 
 def test_the_demo_is_a_busy_warehouse() -> None:
     config = yaml.safe_load(DEMO.read_text())
-    config["simulation"] |= {"gui": False, "timestep": 0.1}
+    config["simulation"] |= {"gui": False, "timestep": 0.1, "ignore_static_collision": False}
     with MultiRobotSimulationCore.from_dict(config, source="demo.yaml") as sim:
+        pairs: list[tuple[SimObject, SimObject]] = []
+        sim.events.on("collision_started", lambda obj_a, obj_b: pairs.append((obj_a, obj_b)))
         assert len(sim.agents) == 200
         assert {str(agent.motion_mode) for agent in sim.agents} == {"differential", "omnidirectional"}
         assert sum(obj.is_static for obj in sim.sim_objects) == 12
@@ -143,6 +145,7 @@ def test_the_demo_is_a_busy_warehouse() -> None:
             sim.run_simulation(1.0)
         assert sim.guard.total == 0
         assert sum(agent.is_moving for agent in sim.agents) > 50
+        assert not [pair for pair in pairs if pair[0].is_static or pair[1].is_static]
         assert sim.get_object("crate_1").get_pose() == Pose((16.5, 0.0, 0.15))
         assert len(sim.get_object("porter_1").get_attached_objects()) == 1
 
