@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+import rclpy
+import yaml
 from hosted_node import hosted_node
+from nav_msgs.msg import OccupancyGrid
 from rclpy.executors import ExternalShutdownException
+from rclpy.qos import DurabilityPolicy, QoSProfile
 
 import fleet_sim as fs
 from fleet_sim.core.faults import MAX_FAILURES, FaultGuard
 from fleet_sim.ros.guarded import GuardedInterface
-from fleet_sim.ros.interface import Interface
+from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.interfaces import INTERFACES
 from fleet_sim.ros.main import spin
 from fleet_sim.ros.node import FleetSimNode
 from fleet_sim.ros.population_services import read_options
+from fleet_sim_msgs.srv import TakePicture
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 class Broken(Interface):
@@ -71,6 +81,65 @@ def test_faults_in_between_do_not_switch_an_interface_off() -> None:
     for _ in range(5 * MAX_FAILURES):
         guarded.publish(0)
     assert (moody.calls, guard.switched_off) == (5 * MAX_FAILURES, {})
+
+
+class BrokenService(Interface):
+    """Serves what fails."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        super().__init__(bridge)
+        bridge.serve(TakePicture, "broken/fault", self._fault)
+        bridge.serve(TakePicture, "broken/refusal", self._refusal)
+
+    async def _fault(self, request: Any, response: Any) -> Any:
+        return {}["no such key " + 1_000 * "x"]
+
+    async def _refusal(self, request: Any, response: Any) -> Any:
+        raise fs.InvalidValueError("the lens is covered")
+
+
+def test_a_client_is_told_why_a_request_failed() -> None:
+    """Not "internal error" alone: the kind of the error, its text up to a bound, and where there is more."""
+    INTERFACES.register("broken_service", BrokenService)
+    try:
+        with hosted_node("-p", "robots:=1") as node:
+            asker = rclpy.create_node("asker")
+            answers = {}
+            for name in ("fault", "refusal"):
+                client = asker.create_client(TakePicture, f"broken/{name}")
+                future = client.call_async(TakePicture.Request())
+                while not future.done():
+                    rclpy.spin_once(node, timeout_sec=0.1)
+                    rclpy.spin_once(asker, timeout_sec=0.0)
+                answers[name] = future.result().message
+            asker.destroy_node()
+    finally:
+        INTERFACES.unregister("broken_service")
+    assert answers["refusal"] == "the lens is covered"
+    assert re.match(r"internal error: KeyError: 'no such key x+; see the log of the simulation$", answers["fault"])
+    assert len(answers["fault"]) < 300
+
+
+def test_a_map_of_a_huge_hall_is_published_with_coarser_cells(tmp_path: Path) -> None:
+    shape = {"shape_type": "box", "half_extents": [1.0, 1.0, 1.0]}
+    corners = [
+        {"name": f"b{x:g}", "pose": [x, x, 0.5], "shape": shape, "collision_mode": "static"} for x in (0.0, 600.0)
+    ]
+    scenario = {"simulation": {"gui": False, "monitor": False}, "objects": corners}
+    (tmp_path / "hall.yaml").write_text(yaml.safe_dump(scenario))
+    with hosted_node("-p", f"config:={tmp_path / 'hall.yaml'}") as node:
+        reader = rclpy.create_node("reader")
+        maps: list[OccupancyGrid] = []
+        reader.create_subscription(OccupancyGrid, "map", maps.append, LATCHED)
+        while not maps:
+            node.simulation.step_once()
+            rclpy.spin_once(node, timeout_sec=0.01)
+            rclpy.spin_once(reader, timeout_sec=0.01)
+        reader.destroy_node()
+        assert node.simulation.guard.total == 0
+    info = maps[0].info
+    assert info.resolution > 0.1 and info.width * info.height <= 26_000_000
+    assert info.width * info.resolution > 600.0
 
 
 def test_the_executor_goes_on_after_a_fault() -> None:
