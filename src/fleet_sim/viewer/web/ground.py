@@ -27,7 +27,7 @@ ASIDE = 0.32
 NEAREST = 2.5
 """From the middle of the scene to the first eye, at least, in m."""
 MOST_ROOM = 2.0
-"""Around the origin of a body, in m."""
+"""Around the origin of a body, in m; of larger ones, such as walls, the corners count."""
 FLAT, WIDE_FLOOR = 0.1, 4.0
 """What is lower and wider in m is a floor, of which one need not see the ends."""
 SHADOWS, WIDE = 16.0, 30.0
@@ -91,7 +91,8 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
     # Far enough that each body is within the picture: what is nearer to the eye needs more.
     x, y, z = axes @ (points - middle).T
     away = max(float(((np.maximum(np.abs(x), np.abs(y)) + room) / (FILLED * slope) + z).max()), NEAREST)
-    away = max(away, _far_enough(axes @ (_corners(bodies, shown_mask) - middle).T, slope))
+    large_mask = shown_mask & (radii > MOST_ROOM)
+    away = max(away, _far_enough(axes @ (_corners(bodies, large_mask) - middle).T, slope))
     # The panel is on the right, so the scene is a little to the left.
     target = middle + ASIDE * away * slope * right
     camera = server.initial_camera
@@ -103,9 +104,9 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
     return away
 
 
-def _corners(bodies: ShownBodies, shown_mask: Bools) -> Floats:
-    """Return the corners (K, 3) of bodies, and of floors their middles."""
-    corners = bodies.corners()[shown_mask]
+def _corners(bodies: ShownBodies, mask: Bools) -> Floats:
+    """Return the corners (K, 3) of some bodies, and of floors their middles."""
+    corners = bodies.corners()[mask]
     sizes = np.ptp(corners, axis=1)
     floor_mask = (sizes[:, 2] < FLAT) & (sizes[:, :2].max(axis=1, initial=0.0) > WIDE_FLOOR)
     corners[floor_mask] = corners[floor_mask].mean(axis=1, keepdims=True)
