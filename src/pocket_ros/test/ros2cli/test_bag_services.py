@@ -60,7 +60,7 @@ def calls(robot: Any, ros2_process: Any, node: Node, tmp_path: Path) -> tuple[Pa
         assert call(node, "example_interfaces/srv/AddTwoInts", "/fleet/add", a=number, b=1).sum == number + 1
     while len(heard) < 10:
         rclpy.spin_once(node)
-    # The last events may still be on their way to the recorder.
+    # The first event may be missing, where the recorder knew of its publisher a moment later than this node.
     recorder.send_signal(signal.SIGINT)
     _, errors = recorder.communicate(timeout=30)
     assert recorder.returncode == 0, errors

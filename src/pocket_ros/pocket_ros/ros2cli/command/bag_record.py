@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from ...interfaces.catalog import UnknownInterfaceError
 from ...rclpy.executors import ExternalShutdownException
 from ...rclpy.node import Node
 from ...rclpy.qos import QoSProfile
+from ...rclpy.subscription import Subscription
 from ..bag_arguments import STORED, add_bag_arguments, set_log_level
 from ..bag_options import OutputBag
 from ..bag_qos import qos_to_bag, read_overrides
@@ -97,6 +100,7 @@ class Recorder:
         self._overrides = overrides
         self._refused: set[str] = set()
         self._subscribed: set[str] = set()
+        self._subscriptions: list[tuple[Subscription, Callable[[bytes, Any], None]]] = []
 
     def _is_wanted(self, topic: str, type_name: str) -> bool:
         if is_event_topic(topic, type_name):
@@ -133,7 +137,7 @@ class Recorder:
             offered_qos_profiles=[qos_to_bag(profile) for profile in profiles],
         )
 
-        def write(data: bytes, info: dict[str, Any]) -> None:
+        def write(data: bytes, info: Any) -> None:
             simulated = self._args.use_sim_time
             stamp = self._node.get_clock().now().nanoseconds if simulated else time.time_ns()
             self._writer.write(connection, stamp, data)
@@ -141,9 +145,16 @@ class Recorder:
         profile = self._overrides.get(topic)
         if profile is None:
             profile = profile_for_publishers(QoSProfile(depth=QUEUE_DEPTH), publishers, topic)
-        self._node.create_subscription(message_class, topic, write, profile, raw=True)
+        subscription = self._node.create_subscription(message_class, topic, write, profile, raw=True)
         self._subscribed.add(topic)
+        self._subscriptions.append((subscription, write))
         self._node.get_logger().info(f"Subscribed to topic '{topic}'")
+
+    def write_rest(self) -> None:
+        """Write what has arrived and was not taken before the end."""
+        for subscription, write in self._subscriptions:
+            while (taken := subscription.handle.take_sample()) is not None:
+                write(*taken)
 
 
 def _choice(args: argparse.Namespace) -> OutputBag:
@@ -188,11 +199,7 @@ def _record(args: argparse.Namespace) -> str | int:
         return "[ERROR] [ros2bag]: Cannot specify compression mode without a compression format."
     choice = _choice(args)
     overrides = read_overrides(args.qos_profile_overrides_path)
-    with (
-        _writer(output, args) as writer,
-        cli_node(args, args.node_name) as node,
-        contextlib.suppress(ExternalShutdownException, KeyboardInterrupt),
-    ):
+    with _writer(output, args) as writer, cli_node(args, args.node_name) as node:
         logger = node.get_logger()
         set_log_level(node, args)
         recorder = Recorder(node, writer, args, choice, overrides)
@@ -201,6 +208,10 @@ def _record(args: argparse.Namespace) -> str | int:
         if not args.no_discovery:
             node.create_timer(args.polling_interval / 1000.0, recorder.discover)
         logger.info("Recording...")
-        rclpy.spin(node)
+        # KeyboardInterrupt could come between the taking of a message and its writing.
+        signal.signal(signal.SIGINT, lambda *_: rclpy.try_shutdown())
+        with contextlib.suppress(ExternalShutdownException):
+            rclpy.spin(node)
+        recorder.write_rest()
     print(f"Recording stopped: {output}", flush=True)
     return 0
