@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fleet_sim.errors import ConfigError
-from fleet_sim.paths import data_file, data_roots, resolve_config
+from fleet_sim.paths import data_file, data_roots, resolve_config, shared_uri
 
 
 def test_shipped_files_are_found() -> None:
@@ -43,3 +43,24 @@ def test_given_paths_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         resolve_config("nosuch.yaml")
     (tmp_path / "demo.yaml").write_text("simulation: {}\n")
     assert resolve_config("demo.yaml") == Path("demo.yaml")
+
+
+def test_files_of_installed_packages_have_uris_that_other_machines_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "install" / "share" / "arm" / "meshes" / "link 0.stl"
+    source = tmp_path / "src" / "my_hand" / "meshes" / "palm.dae"
+    linked = tmp_path / "install" / "share" / "hand" / "meshes" / "palm.dae"
+    for file in (installed, source, linked):
+        file.parent.mkdir(parents=True)
+    installed.touch()
+    source.touch()
+    # As colcon build --symlink-install does.
+    linked.symlink_to(source)
+    (tmp_path / "src" / "my_hand" / "package.xml").write_text("<package><name>hand</name></package>")
+    assert shared_uri(installed) == installed.as_uri()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path / 'install'}")
+    assert shared_uri(installed) == "package://arm/meshes/link%200.stl"
+    assert shared_uri(source) == shared_uri(linked) == "package://hand/meshes/palm.dae"
+    for other in (tmp_path / "src" / "my_hand" / "not_installed.dae", tmp_path / "mine.stl"):
+        assert shared_uri(other) == other.as_uri()

@@ -1,11 +1,14 @@
-"""Finds config/ and urdf/: in a checkout, in share/fleet_sim of a wheel, or in an ament prefix."""
+"""Finds config/ and urdf/: in a checkout, in share/fleet_sim of a wheel, or in an ament prefix; names files by URIs."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote
 
 from fleet_sim.errors import ConfigError, closest, did_you_mean, known_names
 
@@ -84,3 +87,42 @@ def beside(source: str, given: str, exists: Callable[[Path], bool] = is_file) ->
 def expanded(path: str | Path) -> Path:
     """Return `path` with ~ as the home of its user; as in a shell, that of a user who is not known stays."""
     return Path(os.path.expanduser(path))
+
+
+def folders_in(variable: str) -> list[Path]:
+    """Return the folders listed in an environment variable."""
+    return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
+
+
+def package_name(folder: Path) -> str:
+    """Return the name in the package.xml of `folder`, "" if there is none."""
+    try:
+        content = (folder / "package.xml").read_bytes()
+    except OSError:
+        return ""
+    name = re.search(rb"<name>\s*([^<\s]+)\s*</name>", content)
+    return name[1].decode(errors="replace") if name else ""
+
+
+def shared_uri(file: str | Path) -> str:
+    """Return the URI of a file for other programs: package:// if a package of the ROS installation has it, or file://.
+
+    The first is valid on every machine where that package is installed. A package may be installed by links to its
+    sources, as colcon does with --symlink-install.
+    """
+    return _shared_uri(Path(file).resolve(), tuple(folders_in("AMENT_PREFIX_PATH")))
+
+
+# Called for each visible shape of a fleet, and most are alike.
+@lru_cache(maxsize=4096)
+def _shared_uri(file: Path, prefixes: tuple[Path, ...]) -> str:
+    source = next((folder for folder in file.parents if (folder / "package.xml").is_file()), None) if prefixes else None
+    for prefix in prefixes:
+        share = (prefix / "share").resolve()
+        inside = file.relative_to(share) if share in file.parents else None
+        if inside is None and source is not None:
+            linked = Path(package_name(source)) / file.relative_to(source)
+            inside = linked if (share / linked).resolve() == file else None
+        if inside is not None and len(inside.parts) > 1:
+            return f"package://{quote(inside.as_posix())}"
+    return file.as_uri()

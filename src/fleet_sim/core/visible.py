@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fleet_sim.core.robot_model import BASE, RobotModel
 from fleet_sim.core.shapes import BodyShape, Geometry, Vector
+from fleet_sim.paths import shared_uri
 from fleet_sim.spatial.shapes import ShapeKind
 
 PLANE_SIZE = 100.0
@@ -14,6 +15,12 @@ PLANE_SIZE = 100.0
 
 CUBE, SPHERE, CYLINDER, MESH_RESOURCE = 1, 2, 3, 10
 """Types of visualization_msgs/Marker."""
+
+WITH_MATERIALS = (".dae", ".obj")
+"""Formats of meshes that can have materials."""
+
+TRANSPARENT = (0.0, 0.0, 0.0, 0.0)
+"""The color of a marker whose mesh is shown in its own materials; any other color is mixed with them."""
 
 
 class VisiblePart(NamedTuple):
@@ -39,12 +46,17 @@ def visible_parts(
     return [VisiblePart(BASE, geometry) for geometry in (shape.visual or shape.collision,) if geometry is not None]
 
 
+def has_own_materials(geometry: Geometry) -> bool:
+    """Return whether `geometry` is a mesh that is seen in the materials of its file: nothing else gives it a color."""
+    kept = Path(geometry.mesh_path).suffix.lower() in WITH_MATERIALS
+    return ShapeKind(geometry.kind) is ShapeKind.MESH and kept and geometry.rgba == Geometry.rgba
+
+
 def marker_shape(geometry: Geometry) -> tuple[int, Vector, str]:
     """Return the type of the marker that shows `geometry`, its scale in m, and the URI of its mesh or nothing."""
     kind, across = ShapeKind(geometry.kind), 2.0 * geometry.radius
     if kind is ShapeKind.MESH:
-        # RViz takes URIs of absolute paths; package:// would need the mesh to be in a package that is installed there.
-        return MESH_RESOURCE, geometry.mesh_scale, Path(geometry.mesh_path).resolve().as_uri()
+        return MESH_RESOURCE, geometry.mesh_scale, shared_uri(geometry.mesh_path)
     if kind is ShapeKind.SPHERE:
         return SPHERE, (across, across, across), ""
     if kind is ShapeKind.CYLINDER:

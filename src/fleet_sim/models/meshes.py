@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from fleet_sim.errors import did_you_mean
 from fleet_sim.meshes.formats import FORMATS
 from fleet_sim.meshes.limits import MeshLimits
 from fleet_sim.models.markup import Element
-from fleet_sim.paths import expanded, is_file, is_folder
+from fleet_sim.paths import expanded, folders_in, is_file, is_folder, package_name
 
 _RESOURCE_VARIABLES = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "ROS_PACKAGE_PATH")
 
@@ -94,10 +92,10 @@ class MeshFinder:
         """Yield the folders that may be the package of that name."""
         above = self._source.parents
         yield from (folder / package for folder in above)
-        yield from (folder for folder in above if _package_name(folder) == package)
+        yield from (folder for folder in above if package_name(folder) == package)
         for folder in self._search_paths:
             yield folder / package
-            if folder.name == package or _package_name(folder) == package:
+            if folder.name == package or package_name(folder) == package:
                 yield folder
         for prefix in folders_in("AMENT_PREFIX_PATH"):
             yield prefix / "share" / package
@@ -131,18 +129,3 @@ def in_installed_package(name: str, place: Path) -> bool:
     package = rest.partition("/")[0]
     shares = [(prefix / "share" / package).resolve() for prefix in folders_in("AMENT_PREFIX_PATH")]
     return scheme == "package" and any(share in place.parents for share in shares)
-
-
-def folders_in(variable: str) -> list[Path]:
-    """Return the folders listed in an environment variable."""
-    return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]
-
-
-def _package_name(folder: Path) -> str:
-    """Return the name in the package.xml of `folder`, "" if there is none."""
-    try:
-        content = (folder / "package.xml").read_bytes()
-    except OSError:
-        return ""
-    name = re.search(rb"<name>\s*([^<\s]+)\s*</name>", content)
-    return name[1].decode(errors="replace") if name else ""

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fleet_sim.errors import FleetSimError, InvalidValueError, did_you_mean, missing_extra, unknown_name
-from fleet_sim.models.meshes import folders_in
-from fleet_sim.paths import data_roots, is_file
+from fleet_sim.paths import data_roots, folders_in, is_file
 
 Tier = Literal["local", "pybullet_data", "ros", "robot_descriptions", "user"]
 TIERS: tuple[str, ...] = get_args(Tier)

@@ -13,7 +13,7 @@ from fleet_sim.arrays import NO_ROWS
 from fleet_sim.cdr import ORIENTATION, POSITION, STAMP, MessagePart, under
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.shapes import Geometry
-from fleet_sim.core.visible import marker_shape, visible_parts
+from fleet_sim.core.visible import TRANSPARENT, has_own_materials, marker_shape, visible_parts
 from fleet_sim.core.world import World
 from fleet_sim.ros import qos
 from fleet_sim.ros.interface import Bridge, Interface
@@ -35,7 +35,8 @@ def markers_template(markers: list[Marker]) -> MessageTemplate:
 class MarkersTopic(Interface):
     """Publishes a marker for each shape of the visible entities and their links, in the map frame.
 
-    Boxes, spheres, cylinders, and meshes as the URIs of their files, which RViz has to be able to read.
+    Boxes, spheres, cylinders, and meshes by the URIs of their files, which RViz has to be able to read: package:// for
+    meshes of installed packages, file:// for others.
 
     After a removal, one message with DELETEALL is published before the next markers.
     """
@@ -76,12 +77,12 @@ class MarkersTopic(Interface):
         rows, links, markers, offsets, turns = [], [], [], [], []
         for row in world.rows.tolist():
             group = "robots" if world.kind[row] == KIND_AGENT else "objects"
-            for number, (link, geometry) in enumerate(_visible(world, row)):
+            for number, (link, geometry, own) in enumerate(_visible(world, row)):
                 # Markers of one group have different ids; further shapes of an entity get a group of their own.
                 object_id, name = int(world.object_id[row]), group if number == 0 else f"{group}/{number}"
                 rows.append(row)
                 links.append(link)
-                markers.append(_marker(self.bridge.frames.map, name, object_id, geometry))
+                markers.append(_marker(self.bridge.frames.map, name, object_id, geometry, own))
                 offsets.append(geometry.position)
                 turns.append(geometry.orientation)
         self._rows, self._links = np.array(rows, np.int64), np.array(links, np.int64)
@@ -94,10 +95,11 @@ class MarkersTopic(Interface):
         self._publisher.publish(MarkerArray(markers=[clear]))
 
 
-def _visible(world: World, row: int) -> list[tuple[int, Geometry]]:
+def _visible(world: World, row: int) -> list[tuple[int, Geometry, bool]]:
     """Return what the markers of the entity in `row` show, each in the frame of a link: its shapes or its links'.
 
-    A box of its size stands for a robot whose description has nothing to see.
+    With each, whether it is a mesh in the materials of its file. A box of its size stands for a robot whose description
+    has nothing to see.
     """
     shape_id = int(world.shape_id[row])
     shape = world.shapes[shape_id] if shape_id >= 0 else None
@@ -105,16 +107,18 @@ def _visible(world: World, row: int) -> list[tuple[int, Geometry]]:
     shown = visible_parts(world.model_of(row), shape, half_extents, centre)
     given = world.look.colors(np.full(len(shown), row), np.array([link for link, _ in shown], np.int64))
     return [
-        (link, geometry if color[0] < 0.0 else replace(geometry, rgba=tuple(color)))
+        (link, geometry, has_own_materials(geometry))
+        if color[0] < 0.0
+        else (link, replace(geometry, rgba=tuple(color)), False)
         for (link, geometry), color in zip(shown, given.tolist(), strict=True)
     ]
 
 
-def _marker(map_frame: str, group: str, number: int, geometry: Geometry) -> Marker:
+def _marker(map_frame: str, group: str, number: int, geometry: Geometry, own: bool) -> Marker:
     kind, size, mesh = marker_shape(geometry)
-    red, green, blue, alpha = geometry.rgba
+    red, green, blue, alpha = TRANSPARENT if own else geometry.rgba
     marker = Marker(ns=group, id=number, action=Marker.ADD, color=ColorRGBA(r=red, g=green, b=blue, a=alpha))
     marker.header.frame_id = map_frame
-    marker.type, marker.mesh_resource = kind, mesh
+    marker.type, marker.mesh_resource, marker.mesh_use_embedded_materials = kind, mesh, own
     marker.scale = Vector3(x=float(size[0]), y=float(size[1]), z=float(size[2]))
     return marker

@@ -13,7 +13,7 @@ from fleet_sim.core.look import Rgba
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.snapshot import EntityBodies, Snapshot
-from fleet_sim.core.visible import VisiblePart, marker_shape, visible_parts
+from fleet_sim.core.visible import TRANSPARENT, VisiblePart, has_own_materials, marker_shape, visible_parts
 from fleet_sim.kinematics.tf_tree import link_frame
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, serializer, stamped
@@ -68,8 +68,8 @@ class RecordedMarkers(RecordedTopic):
                 model = snapshot.bodies.models[index]
                 frame = link_frame(self.frames, name, model, link) if is_robot else object_frame(name)
                 group = "robots" if is_robot else "objects"
-                painted: Rgba = snapshot.link_colors.get(index, {}).get(
-                    link, tuple(given) if given[0] >= 0.0 else geometry.rgba
+                painted: Rgba | None = snapshot.link_colors.get(index, {}).get(
+                    link, tuple(given) if given[0] >= 0.0 else None
                 )
                 # Markers of one group have different ids; further shapes of an entity get a group of their own.
                 place = (group if number == 0 else f"{group}/{number}", int(snapshot.object_ids[index]))
@@ -83,12 +83,16 @@ class RecordedMarkers(RecordedTopic):
         return [clear, *(marker for _, marker in kept.values())]
 
 
-def _marker(place: tuple[str, int], frame: str, geometry: Geometry, rgba: Rgba) -> Any:
-    """Return the marker of a geometry that is locked to `frame`; `place` names it from message to message."""
+def _marker(place: tuple[str, int], frame: str, geometry: Geometry, painted: Rgba | None) -> Any:
+    """Return the marker of a geometry that is locked to `frame`; `place` names it from message to message.
+
+    What is not `painted` has the color of the geometry, or a mesh the materials of its file.
+    """
     kind, (width, depth, height), mesh = marker_shape(geometry)
     x, y, z = map(float, geometry.position)
     turn = dict(zip("xyzw", map(float, geometry.orientation), strict=True))
-    red, green, blue, alpha = map(float, rgba)
+    own = painted is None and has_own_materials(geometry)
+    red, green, blue, alpha = map(float, TRANSPARENT if own else painted or geometry.rgba)
     pose = make(
         "geometry_msgs/msg/Pose",
         position=make("geometry_msgs/msg/Point", x=x, y=y, z=z),
@@ -107,4 +111,5 @@ def _marker(place: tuple[str, int], frame: str, geometry: Geometry, rgba: Rgba) 
         color=make("std_msgs/msg/ColorRGBA", r=red, g=green, b=blue, a=alpha),
         frame_locked=True,
         mesh_resource=mesh,
+        mesh_use_embedded_materials=own,
     )
