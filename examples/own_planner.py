@@ -26,7 +26,7 @@ class Polite(Planner):
                 distances = self.network.distances(problem.goals[robot])
                 for end in sorted(filter(lambda end: end >= 0, self.network.neighbours[node]), key=distances.item):
                     # Nodes that are left in this step stay taken: so nobody swaps, and nobody follows.
-                    if distances[end] < distances[node] and not taken[end] and not problem.blocked[end]:
+                    if 0 <= distances[end] < distances[node] and not taken[end] and not problem.blocked[end]:
                         then[robot], taken[end] = end, True
                         break
             paths.append(then)
