@@ -42,8 +42,8 @@ def discovery_range() -> str:
     """SUBNET, LOCALHOST, OFF or SYSTEM_DEFAULT; LOOPBACK where nobody asks for another.
 
     From `ROS_LOCALHOST_ONLY`, which comes first, and `ROS_AUTOMATIC_DISCOVERY_RANGE`. ROS 2 Jazzy reaches the
-    subnet by default. Here nothing from the network is read unless somebody asks for it: by this variable, by
-    `ROS_STATIC_PEERS` (LOCALHOST and those peers) or by interfaces or peers in `CYCLONEDDS_URI` (SUBNET).
+    subnet by default. Here nothing from the network is read unless somebody asks for it: by these variables,
+    by `ROS_STATIC_PEERS` (LOCALHOST and those peers) or by interfaces or peers in `CYCLONEDDS_URI` (SUBNET).
 
     Raises ValueError for any other value.
     """
@@ -51,7 +51,7 @@ def discovery_range() -> str:
         return "LOCALHOST"
     value = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE")
     if not value:
-        if _names("NetworkInterface") or _names("<Peer "):
+        if os.environ.get("ROS_LOCALHOST_ONLY") == "0" or _names("NetworkInterface") or _names("<Peer "):
             return "SUBNET"
         return "LOCALHOST" if os.environ.get("ROS_STATIC_PEERS") else "LOOPBACK"
     if value not in _RANGES:

@@ -156,6 +156,29 @@ def test_the_environment_makes_the_configuration(monkeypatch: pytest.MonkeyPatch
     assert "127.0.0.1" in text and "10.0.0.1" not in text
 
 
+@pytest.mark.parametrize(
+    ("environment", "reach"),
+    [
+        ({}, "LOOPBACK"),
+        ({"ROS_LOCALHOST_ONLY": "0"}, "SUBNET"),
+        ({"ROS_LOCALHOST_ONLY": "1"}, "LOCALHOST"),
+        ({"ROS_STATIC_PEERS": "127.0.0.1"}, "LOCALHOST"),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF", "ROS_STATIC_PEERS": "127.0.0.1"}, "OFF"),
+        ({"CYCLONEDDS_URI": "<Discovery><Peers><Peer address='127.0.0.1'/></Peers></Discovery>"}, "SUBNET"),
+        ({"CYCLONEDDS_URI": "<Tracing><Verbosity>none</Verbosity></Tracing>"}, "LOOPBACK"),
+    ],
+)
+def test_more_than_the_loopback_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], reach: str
+) -> None:
+    names = ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "CYCLONEDDS_URI")
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert discovery_range() == reach
+
+
 def send_garbage(domain: int) -> None:
     """Send packets that begin as those of DDS to whatever listens in the domain on this machine."""
     head = b"RTPS\x02\x03\x01\x10" + bytes(12)
