@@ -31,7 +31,7 @@ def _nav2(context):
 
 def generate_launch_description():
     """Return the simulation and a Nav2 for each robot, and RViz if `rviz` is true."""
-    description = simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "fleet.rviz"))
+    description = simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=beside(__file__, "rviz", "nav2.rviz"))
     # After the arguments and before the simulation: without Nav2 nothing is left running.
     place = next(i for i, entity in enumerate(description.entities) if isinstance(entity, OpaqueFunction))
     description.entities.insert(place, OpaqueFunction(function=_nav2))

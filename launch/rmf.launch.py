@@ -26,5 +26,5 @@ COMMANDS = (
 
 def generate_launch_description():
     """Return the node, and RViz if `rviz` is true."""
-    config = beside(__file__, "rviz", "fleet.rviz")
+    config = beside(__file__, "rviz", "rmf.rviz")
     return simulation_launch(ARGUMENTS, (TITLE, *COMMANDS), rviz_config=config, rviz_robot="porter_1")

@@ -25,5 +25,5 @@ def generate_launch_description():
     client = ExecuteProcess(
         cmd=[sys.executable, str(beside(__file__, "examples", "warehouse_client.py"))], output="screen"
     )
-    config = beside(__file__, "rviz", "fleet.rviz")
+    config = beside(__file__, "rviz", "warehouse.rviz")
     return simulation_launch(ARGUMENTS, TRY, rviz_config=config, rviz_robot="carrier_0", more=[client])

@@ -1,0 +1,92 @@
+"""The files of RViz: each frames the scene of its launch file, and draws every robot once."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from numpy.typing import NDArray
+
+from fleet_sim import MultiRobotSimulationCore
+from fleet_sim.core.visible import PLANE_SIZE, marker_shape, visible_parts
+from fleet_sim.paths import resolve_config
+from fleet_sim.ros.node_params import SIMPLE_ROBOT, SPACING
+from fleet_sim.spatial import poses
+
+ROOT = Path(__file__).parents[2]
+HALF_VIEW = np.tan(np.radians(22.5))
+"""RViz sees 45 degrees from top to bottom; its picture is taken to be as wide as high, with panels at both sides."""
+
+LAUNCHED = {path.name.removesuffix(".launch.py"): path.read_text() for path in ROOT.glob("launch/*.launch.py")}
+FRAMED = sorted(set(LAUNCHED) - {"rviz"})
+
+
+def rviz_file(name: str) -> Path:
+    """Return the file that a launch file opens in RViz."""
+    found = re.search(r'"rviz", "(\w+\.rviz)"', LAUNCHED[name])
+    assert found is not None
+    return ROOT / "rviz" / found[1]
+
+
+def scene(name: str) -> MultiRobotSimulationCore:
+    """Return the simulation of a launch file."""
+    found = re.search(r'"(?:config|building)",? "([\w/]+\.yaml)"', LAUNCHED[name])
+    if found is not None:
+        return MultiRobotSimulationCore.from_yaml(resolve_config(found[1]))
+    grid = {"count": int(re.findall(r'"robots", "(\d+)"', LAUNCHED[name])[0]), "spacing": [SPACING, SPACING, 0.0]}
+    return MultiRobotSimulationCore.from_dict({"robots": [SIMPLE_ROBOT | {"grid": grid}]})
+
+
+def corners(sim: MultiRobotSimulationCore) -> NDArray[np.float64]:
+    """Return the corners of the box of each visible shape; a mesh counts as its origin, and a plane not at all."""
+    world, found = sim.world, []
+    for row in world.rows.tolist():
+        shape_id = int(world.shape_id[row])
+        shape = world.shapes[shape_id] if shape_id >= 0 else None
+        x, y, z = world.half_extents[row].tolist()
+        for link, geometry in visible_parts(world.model_of(row), shape, (x, y, z), (0.0, 0.0, 0.0)):
+            _, size, mesh = marker_shape(geometry)
+            half = np.zeros(3) if mesh else 0.5 * np.array(size)
+            if size[0] < PLANE_SIZE:
+                box = half * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+                frame = world.link_poses(np.full(8, row), np.full(8, link))
+                center = poses.compose(
+                    *frame, np.tile(geometry.position, (8, 1)), np.tile(geometry.orientation, (8, 1))
+                )
+                found.append(poses.compose(*center, box, np.tile((0.0, 0.0, 0.0, 1.0), (8, 1)))[0])
+    return np.concatenate(found)
+
+
+def seen(points: NDArray[np.float64], file: Path) -> NDArray[np.float64]:
+    """Return where `points` are in the picture of RViz's orbit view: -1 to 1 from left to right and bottom to top."""
+    view = yaml.safe_load(file.read_text())["Visualization Manager"]["Views"]["Current"]
+    focus = np.array([view["Focal Point"][axis] for axis in "XYZ"], float)
+    pitch, yaw = view["Pitch"], view["Yaw"]
+    back = np.array([np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), np.sin(pitch)])
+    right = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+    local = (points - focus) @ np.stack([right, np.cross(back, right), -back], axis=1)
+    depth = local[:, 2] + view["Distance"]
+    assert depth.min() > 0.0
+    return local[:, :2] / depth[:, None] / HALF_VIEW
+
+
+@pytest.mark.parametrize("name", FRAMED)
+def test_rviz_opens_with_the_whole_scene_in_the_picture(name: str) -> None:
+    with scene(name) as sim:
+        at = seen(corners(sim), rviz_file(name))
+    assert np.abs(at).max() <= 0.95
+    # A few robots may drive away; other scenes fill half of the picture at least.
+    assert np.ptp(at, axis=0).max() >= (0.4 if name == "fleet" else 0.9)
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in ROOT.glob("rviz/*.rviz")))
+def test_each_robot_is_drawn_once(file: str) -> None:
+    # Markers show robots link by link; a RobotModel would draw them again, at the times of other messages.
+    displays = yaml.safe_load((ROOT / "rviz" / file).read_text())["Visualization Manager"]["Displays"]
+    enabled = [one["Class"].partition("/")[2] for one in displays if one["Enabled"]]
+    assert "MarkerArray" in enabled
+    assert "RobotModel" not in enabled
