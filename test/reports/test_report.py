@@ -203,6 +203,17 @@ def test_numbers_and_axes_are_round() -> None:
     assert peak_of([]) == peak_of([np.zeros((2, 2))]) == 0.0
 
 
+@pytest.mark.parametrize("high", [0.03, 0.9, 1.4, 2.0, 7.0, 42.0, 1e5])
+def test_no_two_numbers_along_an_axis_read_alike(high: float) -> None:
+    scale = from_zero(high)
+    texts = scale.texts("s")
+    assert len(set(texts)) == len(texts) > 2
+    shown = [float(text.removesuffix(" s").replace("\u202f", "")) for text in texts]
+    np.testing.assert_allclose(shown, scale.ticks)
+    clock = clock_to(high)
+    assert len({clock.text(tick) for tick in clock.scale.ticks}) == len(clock.scale.ticks)
+
+
 def test_a_table_needs_a_place_to_be_written(tmp_path: Path) -> None:
     run = read_run(make(tmp_path / "run.json"))
     with pytest.raises(InvalidValueError, match="cannot be written"):

@@ -47,7 +47,7 @@ def throughput(runs: Sequence[Run], names: Sequence[str]) -> str:
     lines = [_rates(run) for run in runs]
     scale = from_zero(max((float(rates.max(initial=0.0)) for _, rates in lines), default=1.0))
     plot = Plot(clock.scale, scale, width=WIDE, height=270, label="tasks per hour over time")
-    plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
+    plot.axes([clock.text(value) for value in clock.scale.ticks], scale.texts())
     for (middles, rates), color in zip(lines, RUNS, strict=False):
         plot.line(middles, rates, color)
     for index, middle in enumerate(lines[0][0].tolist()):
@@ -80,7 +80,7 @@ def level(runs: Sequence[Run], names: Sequence[str], key: str, what: str) -> str
     lines = [(_middles(edges), sums[:, 0] / np.diff(edges), name, color) for edges, sums, name, color in found]
     scale = from_zero(max(float(counts.max()) for _, counts, _, _ in lines))
     plot = Plot(clock.scale, scale, label=f"{what} over time")
-    plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
+    plot.axes([clock.text(value) for value in clock.scale.ticks], scale.texts())
     for middles, counts, _, color in lines:
         plot.line(middles, counts, color)
     for middle in lines[0][0].tolist():
@@ -110,8 +110,7 @@ def histogram(runs: Sequence[Run], names: Sequence[str], key: str, unit: str) ->
     shares = [np.diff(np.interp(edges, values, np.arange(101.0))) for values, _, _ in found]
     peak = from_zero(max(float(part.max()) for part in shares))
     plot = Plot(scale, peak, label=f"histogram of {key}")
-    texts = [f"{number(value, 0 if abs(scale.high) >= 10 else 2)} {unit}" for value in scale.ticks]
-    plot.axes(texts, [f"{number(value)} %" for value in peak.ticks])
+    plot.axes(scale.texts(unit), peak.texts("%"))
     for part, (_, _, color) in zip(shares, found, strict=True):
         if len(found) == 1:
             plot.area(edges, np.zeros(len(part)), part, color)
@@ -129,7 +128,7 @@ def states(run: Run, peak: float, end: float, width: int) -> str:
     names = list(run.states)
     clock, scale = clock_to(end, 5 if width < WIDE else 10), from_zero(peak)
     plot = Plot(clock.scale, scale, width=width, height=270, label="robots by state over time")
-    plot.axes([clock.text(value) for value in clock.scale.ticks], [number(value) for value in scale.ticks])
+    plot.axes([clock.text(value) for value in clock.scale.ticks], scale.texts())
     edges, sums = _merged(run.times, np.stack([run.states[name] for name in names], axis=1), 150)
     robots = sums / np.diff(edges)[:, None]
     tops = np.cumsum(robots, axis=1)
@@ -172,10 +171,7 @@ def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str)
     scale = from_zero(max(float(values[99]) for values, _, _ in found) or 1.0)
     shares = Scale(0.0, 100.0, (0.0, 25.0, 50.0, 75.0, 100.0))
     plot = Plot(scale, shares, label=f"distribution of {key}")
-    digits = 0 if scale.high >= 10 else 2
-    plot.axes(
-        [f"{number(value, digits)} {unit}" for value in scale.ticks], [f"{number(value)} %" for value in shares.ticks]
-    )
+    plot.axes(scale.texts(unit), shares.texts("%"))
     percents = np.arange(101.0)
     for values, _, color in found:
         # Beyond the scale a line would leave the plot.
@@ -183,5 +179,5 @@ def distribution(runs: Sequence[Run], names: Sequence[str], key: str, unit: str)
         plot.line(values[kept], percents[kept], color)
     for value in np.linspace(0.0, scale.high, 61).tolist():
         shown = [f"{name}: {number(float(np.interp(value, values, percents)))} % below" for values, name, _ in found]
-        plot.tip(value, [f"{number(value, digits + 1)} {unit}", *shown])
+        plot.tip(value, [f"{number(value, scale.digits() + 1)} {unit}", *shown])
     return (legend((name, color) for _, name, color in found) if len(runs) > 1 else "") + plot.text()

@@ -22,6 +22,15 @@ class Scale(NamedTuple):
         # A range of one value has no length; everything is at its begin.
         return begin + (end - begin) * ((value - self.low) / span if span else 0.0)
 
+    def digits(self, unit: float = 1.0) -> int:
+        """Return how many decimals tell the round numbers apart, counted in units of that size."""
+        step = (self.ticks[1] - self.ticks[0]) / unit if len(self.ticks) > 1 else 1.0
+        return max(0, -math.floor(math.log10(step) + 1e-9))
+
+    def texts(self, unit: str = "") -> list[str]:
+        """Return the round numbers as texts, with their unit."""
+        return [f"{number(tick, self.digits())} {unit}".rstrip() for tick in self.ticks]
+
 
 def from_zero(high: float, most: int = 5) -> Scale:
     """Return a scale from 0 to a round number of at least `high`, with about `most` steps."""
@@ -59,7 +68,8 @@ class TimeAxis(NamedTuple):
 
     def text(self, seconds: float) -> str:
         """Return a time with its unit."""
-        return f"{number(seconds / self.length, 1 if self.length > 1.0 else 0)} {self.unit}"
+        least = 1 if self.length > 1.0 else 0
+        return f"{number(seconds / self.length, max(least, self.scale.digits(self.length)))} {self.unit}"
 
 
 def clock_to(seconds: float, most: int = 8) -> TimeAxis:

@@ -30,7 +30,8 @@ p{margin:0;color:var(--soft);overflow-wrap:anywhere}
 .tile b small{font-size:14px;font-weight:450;color:var(--faint);letter-spacing:0;margin-left:4px}
 .tile p{font-size:13px;color:var(--faint)}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:0 18px}
-.inner{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:14px 26px}
+.inner{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:14px 26px;
+align-items:end}
 h4{margin:8px 0 4px;font-size:13px;font-weight:560;color:var(--soft)}
 svg.plot{display:block;width:100%;height:auto;overflow:visible}
 svg text{fill:var(--faint);font-size:11.5px;font-family:inherit}
