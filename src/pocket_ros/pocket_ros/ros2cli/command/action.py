@@ -138,7 +138,8 @@ def _send_goal(args: argparse.Namespace) -> int | str:
         client = ActionClient(node, action_class, args.action_name)
         try:
             print("Waiting for an action server to become available...", flush=True)
-            client.wait_for_server()
+            if not client.wait_for_server():
+                return 1  # shut down
             with _Interrupt() as interrupt:
                 return _run_goal(node, client, goal, _print_feedback if args.feedback else None, interrupt)
         finally:
