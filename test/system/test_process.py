@@ -25,8 +25,8 @@ def test_a_signal_ends_it_well(tmp_path: Path, number: int) -> None:
         assert "Traceback" not in process.output()
 
 
-def node_of(folder: Path, name: str, body: str) -> NodeProcess:
-    """Start a program whose node is of a class with `body`."""
+def node_of(folder: Path, name: str, body: str, *parameters: str) -> NodeProcess:
+    """Start a program with ROS parameters whose node is of a class with `body`."""
     program = folder / f"{name.lower()}.py"
     lines = [
         "import os, signal, sys, time",
@@ -38,7 +38,7 @@ def node_of(folder: Path, name: str, body: str) -> NodeProcess:
         "sys.exit(main.main())",
     ]
     program.write_text("\n".join(lines) + "\n")
-    return NodeProcess(folder / "node.log", program=[str(program)])
+    return NodeProcess(folder / "node.log", *parameters, program=[str(program)])
 
 
 def test_a_signal_before_the_first_step_ends_it_well(tmp_path: Path) -> None:
@@ -125,6 +125,38 @@ def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
                 assert process.end()[0] == 0
     finally:
         client.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_it_is_made_ends_it_at_once(tmp_path: Path, number: int) -> None:
+    # As where a scenario compiles code: half a minute on a busy machine, and launch waits ten seconds.
+    body = f"""
+    def __init__(self):
+        super().__init__()
+        os.kill(os.getpid(), {number:d})
+        while True:
+            pass
+    """
+    process = node_of(tmp_path, "Slow", body)
+    assert process.wait() == 0
+    assert process.output().splitlines()[-1] == "fleet_sim_node: stopped while it was starting"
+
+
+def test_a_first_step_that_takes_long_is_broken_off_and_what_is_recorded_is_whole(tmp_path: Path) -> None:
+    inputs = tmp_path / "inputs.jsonl"
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.simulation.pipeline.add(System('long', Phase.UPDATE, self.compile))
+    def compile(self, dt):
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+    """
+    process = node_of(tmp_path, "Compiling", body, "-p", f"record_inputs:={inputs}")
+    assert process.wait() == 0
+    assert "Traceback" not in process.output()
+    assert [path.name for path in tmp_path.glob("*inputs*")] == ["inputs.jsonl"]
 
 
 @pytest.mark.slow

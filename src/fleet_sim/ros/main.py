@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import faulthandler
 import gc
 import os
@@ -54,6 +55,10 @@ Destroying takes about a millisecond each in rclpy. Without it, other nodes noti
 """
 
 
+class BrokenOff(BaseException):
+    """Raised where a signal comes while the program is starting, which may take half a minute of compiling."""
+
+
 class Worker(Thread):
     """A thread that puts its name in a queue when it ends. `error` is the exception it raised, if any."""
 
@@ -67,11 +72,15 @@ class Worker(Thread):
         """Do the work."""
         try:
             self._run_function()
-        except ExternalShutdownException:
+        except (ExternalShutdownException, BrokenOff):
             pass
         except BaseException as error:
             self.error = error
         self._ended.put(self.name)
+
+    def break_off(self) -> None:
+        """Raise BrokenOff in the thread, as soon as it runs code of Python."""
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident or 0), ctypes.py_object(BrokenOff))
 
 
 def greet(node: FleetSimNode, arguments: Sequence[str]) -> None:
@@ -125,6 +134,11 @@ def main(args: Sequence[str] | None = None) -> int:
         print(f"fleet_sim_node: error: {error}", file=sys.stderr)
         rclpy.shutdown()
         return 1
+    except BrokenOff:
+        print("fleet_sim_node: stopped while it was starting", file=sys.stderr, flush=True)
+        rclpy.try_shutdown()
+        # Not sys.exit: finalising would destroy what was only half made.
+        os._exit(0)
     code = run_node(node, arguments, ended, on_signal)
     prepare_exit(node)
     return code
@@ -148,7 +162,7 @@ def run_node(node: FleetSimNode, arguments: Sequence[str], ended: SimpleQueue[st
     # Whichever ends first, a thread or the wait for a signal, ends the program.
     if ended.get() == simulation.name and simulation.error is None and is_over(node.simulation):
         node.get_logger().info("the simulation.duration of the scenario is over")
-    return shut_down(node, executor, workers, on_signal.patience)
+    return shut_down(node, executor, workers, on_signal)
 
 
 def is_over(simulation: MultiRobotSimulationCore) -> bool:
@@ -188,20 +202,26 @@ class EndOnSignal:
         self._begin = 0
 
     def wait_for(self, simulation: MultiRobotSimulationCore) -> None:
-        """Be patient until `simulation` has made its first step."""
+        """Be patient until `simulation` has made its first step; until now a signal raises BrokenOff."""
         self._begin, self._simulation = simulation.step_count, simulation
 
     @property
+    def is_starting(self) -> bool:
+        """Whether the simulation is yet to make its first step."""
+        return self._simulation is None or self._simulation.step_count == self._begin
+
+    @property
     def patience(self) -> float:
-        """How long what is done now may take before it is broken off, in s."""
-        simulation = self._simulation
-        return LONGEST_START if simulation is None or simulation.step_count == self._begin else LONGEST_STEP
+        """How long what is done now may take before the process ends, in s."""
+        return LONGEST_START if self.is_starting else LONGEST_STEP
 
     def __call__(self, number: int, frame: object) -> None:
         """Handle a signal. Nothing in here takes a lock, for any thread may hold any of them."""
         if not self._armed:
             self._armed = True
             faulthandler.dump_traceback_later(self.patience + MARGIN, exit=True)
+            if self._simulation is None:
+                raise BrokenOff
         self._ended.put("signal")
 
 
@@ -223,16 +243,21 @@ def spin(executor: Executor, tell: Callable[[str], object]) -> None:
             time.sleep(FAULT_PAUSE)
 
 
-def shut_down(node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker], longest: float) -> int:
+def shut_down(
+    node: FleetSimNode, executor: SingleThreadedExecutor, workers: Sequence[Worker], on_signal: EndOnSignal
+) -> int:
     """End simulation, goals, executor and communication, in this order; return the exit code.
 
-    Does not return where the simulation is in a step that takes more than `longest` s, see `abandon`.
+    A first step, which may compile for long, is broken off. Does not return where the simulation is in another step
+    that takes too long, see `abandon`.
     """
     simulation, spinning = workers
-    deadline = time.monotonic() + longest
-    while simulation.is_alive() and time.monotonic() < deadline:
-        # More than once: a run that begins only now has not heard of it.
+    begin, longest = time.monotonic(), on_signal.patience
+    while simulation.is_alive() and time.monotonic() < begin + longest:
+        # More than once: a run that begins only now has not heard of it, and what is called may catch all exceptions.
         node.simulation.stop()
+        if on_signal.is_starting and time.monotonic() > begin + LONGEST_STEP:
+            simulation.break_off()
         simulation.join(STOP_PERIOD)
     if simulation.is_alive():
         abandon(simulation, longest)
