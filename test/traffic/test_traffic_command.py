@@ -114,6 +114,12 @@ def test_other_planners_run_and_plan_to_the_end(folder: Path, planner: str) -> N
     assert once["sum_of_costs"] >= 24
 
 
+def test_a_written_plan_names_the_map_of_its_scenario(folder: Path) -> None:
+    (folder / "room-even-1.scen").write_text(SCEN)
+    run("run", "room-even-1.scen", "--planner", "prioritized", "--paths", "plan.txt")
+    assert (folder / "plan.txt").read_text().splitlines()[:3] == ["agents=2", "map_file=room.map", "solver=fleet_sim"]
+
+
 def test_listed_tasks_end_the_run(folder: Path) -> None:
     found = run("run", "league.json", "--seconds", "500")
     assert found["tasks_done"] == 4

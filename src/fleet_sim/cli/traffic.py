@@ -150,6 +150,8 @@ def _plan(
     args: argparse.Namespace, workload: Workload, fleet: FleetSettings, settings: dict[str, Any], time_limit: float
 ) -> int:
     """Plan once, to the end, and execute the plan."""
+    from fleet_sim.paths import resolve_config
+    from fleet_sim.sites.formats.movingai import map_name_of
     from fleet_sim.traffic.path_files import write_paths
     from fleet_sim.traffic.runs import drive_paths, plan_scenario
 
@@ -160,9 +162,8 @@ def _plan(
         workload.site, *ends, args.planner, settings, radius=room, time_limit=time_limit, seed=args.seed
     )
     if args.paths:
-        write_paths(
-            args.paths, cells, workload.site.grid, goals=workload.goals, map_name=Path(args.problem).stem + ".map"
-        )
+        map_name = map_name_of(resolve_config(args.problem))
+        write_paths(args.paths, cells, workload.site.grid, goals=workload.goals, map_name=map_name)
     about = {**_about(args, workload.kind, fleet), "planner": args.planner}
     outcome = drive_paths(
         workload.site,
