@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -47,7 +48,9 @@ def test_angles_that_look_like_degrees_are_told_to_who_wrote_them(angle: float) 
 
 @pytest.mark.parametrize("angle", [0.0, -math.pi, 6.0, 7.0, 12.5, 44.999, 100.0 * math.pi])
 def test_other_angles_are_radians_without_a_word(angle: float) -> None:
-    Pose.from_yaw(0, 0, 0, angle)  # a warning is an error in these tests
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Pose.from_yaw(0, 0, 0, angle)
 
 
 def test_a_pose_never_changes() -> None:

@@ -10,6 +10,7 @@ from fleet_sim.arrays import Bytes, Floats, Ints
 from fleet_sim.sites.plan_colors import STATION_COLORS
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import ZoneKind
+from fleet_sim.spatial import trigonometry as trig
 
 FREE, BLOCKED, LANE = (250, 250, 247), (70, 74, 82), (190, 200, 214)
 ZONES = {
@@ -75,10 +76,10 @@ def _line(picture: Bytes, begin: Ints, end: Ints, color: tuple[int, int, int], w
     low = np.clip(np.minimum(begin, end) - width, 0, picture.shape[:2])
     high = np.clip(np.maximum(begin, end) + width + 1, 0, picture.shape[:2])
     rows, columns = np.ogrid[low[0] : high[0], low[1] : high[1]]
-    along, length = end - begin, max(float(np.hypot(*(end - begin))), 1e-9)
+    along, length = end - begin, max(trig.hypot_of(*map(float, end - begin)), 1e-9)
     # Of each pixel around: how far along the line the nearest point of it is, and how far away.
     share = np.clip(((rows - begin[0]) * along[0] + (columns - begin[1]) * along[1]) / length**2, 0.0, 1.0)
-    distance = np.hypot(rows - begin[0] - share * along[0], columns - begin[1] - share * along[1])
+    distance = trig.hypot(rows - begin[0] - share * along[0], columns - begin[1] - share * along[1])
     # A pixel on the edge is covered in part, and takes as much of the color.
     cover = np.clip(half + 0.5 - distance, 0.0, 1.0)[..., None]
     part = picture[low[0] : high[0], low[1] : high[1]]
