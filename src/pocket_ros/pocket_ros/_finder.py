@@ -115,6 +115,12 @@ class AliasLoader:
         module = import_module(self.target)
         if "." not in spec.name:
             _given_out[spec.name] = self.target
+        if hasattr(module, "__path__"):
+            # What was imported with it is given its public name now. Imported under that name later, a module
+            # would take the place of a function of its name in the package, as of `launch_pytest.fixture`.
+            for name, loaded in list(sys.modules.items()):
+                if name.startswith(f"{self.target}."):
+                    sys.modules.setdefault(spec.name + name[len(self.target) :], loaded)
         self._spec = module.__spec__
         return module
 

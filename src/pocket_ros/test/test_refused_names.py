@@ -105,3 +105,29 @@ def test_a_node_says_how_near_a_limit_counts_as_the_limit() -> None:
         coarse.declare_parameter("speed", 2.1, ParameterDescriptor(floating_point_range=limits))
         with pytest.raises(InvalidParameterValueException):
             fine.declare_parameter("speed", 2.1, ParameterDescriptor(floating_point_range=limits))
+
+
+def test_a_module_does_not_take_the_place_of_the_function_of_its_name() -> None:
+    lines = """
+import importlib, pkgutil, sys
+for package in sys.argv[1:]:
+    there = importlib.import_module(package)
+    before = {name: getattr(there, name) for name in there.__all__} if hasattr(there, "__all__") else {}
+    for info in pkgutil.iter_modules(there.__path__):
+        importlib.import_module(f"{package}.{info.name}")
+    for name, value in before.items():
+        assert getattr(there, name) is value, f"{package}.{name}"
+import launch_pytest, launch_testing
+from launch_pytest.fixture import get_event_loop_fixture
+from launch_testing.parametrize import parametrize
+assert launch_pytest.fixture(lambda: None) and launch_testing.parametrize is parametrize
+"""
+    packages = [
+        *PACKAGES.split(),
+        "launch.actions",
+        "launch_ros.utilities",
+        "launch_testing.tools",
+        "rclpy.action",
+    ]
+    done = subprocess.run([sys.executable, "-c", lines, *packages], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
