@@ -63,25 +63,25 @@ def discovery_range() -> str:
 def configuration() -> str:
     """The Cyclone DDS configuration for the environment of this process."""
     reach = discovery_range()
-    general = _interfaces(reach)
+    address = own_address() if reach in ("SUBNET", "LOCALHOST") else ""
+    general = _interfaces(reach, address)
     if reach in ("LOOPBACK", "LOCALHOST", "OFF"):
         general += "<AllowMulticast>false</AllowMulticast>"
     uri = os.environ.get("CYCLONEDDS_URI", "")
-    domain = f"<General>{general}</General>{_discovery(reach)}{_INTERNAL}"
+    domain = f"<General>{general}</General>{_discovery(reach, address)}{_INTERNAL}"
     ours = f"<CycloneDDS><Domain>{domain}</Domain></CycloneDDS>"
     return ",".join(part for part in (ours, uri) if part)
 
 
-def _interfaces(reach: str) -> str:
+def _interfaces(reach: str, address: str) -> str:
     if reach == "LOOPBACK":
         return _LOOPBACK
     # Interfaces that the user names would be added to ours. Without a network there is nothing to say:
     # Cyclone DDS refuses to be given the same interface twice.
-    wanted = reach in ("SUBNET", "LOCALHOST") and own_address() and not _names("NetworkInterface")
-    return _INTERFACES if wanted else ""
+    return _INTERFACES if address and not _names("NetworkInterface") else ""
 
 
-def _discovery(reach: str) -> str:
+def _discovery(reach: str, address: str) -> str:
     """How peers are found: by which ports, and who is asked besides those that multicast finds."""
     peers = _static_peers(reach)
     index = f"<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>{_MAX_PARTICIPANT_INDEX}"
@@ -94,7 +94,6 @@ def _discovery(reach: str) -> str:
         # Also within a subnet: loopback interfaces often have no multicast. By both addresses, because a
         # process on this machine may listen on loopback, on the network or on both.
         # Not by its name, which a minimal container does not know.
-        address = own_address() if reach != "LOOPBACK" else ""
         peers = ["127.0.0.1", *([address] if address else []), *peers]
     listed = "".join(f'<Peer address="{p}"/>' for p in peers)
     return f"<Discovery>{index}{f'<Peers>{listed}</Peers>' if listed else ''}</Discovery>"

@@ -1,7 +1,6 @@
 """Helpers for namespaces, names, remappings and parameters."""
 
 from ...module_places import offer_modules
-from ...ros2cli.plugin_system import PluginException, get_upper_bound_caret_version, satisfies_version
 from .namespaces import is_namespace_absolute, is_root_namespace, make_namespace_absolute, prefix_namespace
 from .normalize_remap_rule import normalize_remap_rule, normalize_remap_rules
 from .parameters import (
@@ -33,7 +32,6 @@ __all__ = [
 ]
 
 _NAMESPACES = (is_namespace_absolute, is_root_namespace, make_namespace_absolute, prefix_namespace)
-_PLUGINS = (PluginException, get_upper_bound_caret_version, satisfies_version)
 offer_modules(
     __name__,
     {
@@ -47,6 +45,5 @@ offer_modules(
             "evaluate_parameter_dict": evaluate_parameter_dict,
         },
         "to_parameters_list": {"to_parameters_list": to_parameters_list},
-        "plugin_support": {item.__name__: item for item in _PLUGINS},
     },
 )
