@@ -16,13 +16,14 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.grid import GridSpawnParams
 from fleet_sim.entities.scenario_host import ScenarioHost
 from fleet_sim.entities.sdf_models import params_of_world, read_world_file
-from fleet_sim.entities.shape_params import TURN, Vector
+from fleet_sim.entities.shape_params import Vector
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams, Shapes, SimObjectSpawnParams, read_spawn_params
 from fleet_sim.entities.spawning import Spawned, remove, spawn_each_row, spawn_rows
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
 from fleet_sim.gate.remote import own_files
+from fleet_sim.geometry.pose import TURN
 from fleet_sim.models.generated import cache_folder
 from fleet_sim.paths import beside
 from fleet_sim.settings import Checked, setting

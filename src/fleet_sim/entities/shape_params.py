@@ -13,6 +13,7 @@ from fleet_sim.errors import InvalidValueError, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
 from fleet_sim.gate.remote import check_file, is_remote
 from fleet_sim.geometry import Pose
+from fleet_sim.geometry.pose import TURN
 from fleet_sim.models.height_fields import Heights, height_field_file, image_heights, read_heights
 from fleet_sim.models.mesh_arrays import Triangles, Vertices, mesh_file, read_triangles, read_vertices
 from fleet_sim.paths import expanded, is_file, is_folder
@@ -50,10 +51,6 @@ _HEIGHTS = {
         },
     ]
 }
-
-
-TURN = 6.2832
-"""The largest angle of a pose in a file, in rad: a turn, also as it is written with four decimals."""
 
 
 def read_pose(value: object) -> Pose | None:

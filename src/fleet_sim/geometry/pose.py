@@ -19,6 +19,10 @@ Triple = tuple[float, float, float]
 Quadruple = tuple[float, float, float, float]
 
 
+TURN = 6.2832
+"""The largest angle of a pose in a file, in rad: a turn, also as it is written with four decimals."""
+
+
 def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]:
     """Return `count` finite numbers; raises InvalidValueError that says `what` has none, and what was given."""
     names = "(x, y, z)" if count == 3 else "(x, y, z, w)"
@@ -40,7 +44,7 @@ def _numbers(value: Iterable[float], count: int, what: str) -> tuple[float, ...]
 def _warn_of_degrees(*angles: float) -> None:
     """Warn whoever made a pose of angles that look like degrees: beyond one turn, and whole eighths of 360."""
     for angle in angles:
-        if abs(angle) > 6.2832 and angle % 45.0 == 0.0:
+        if abs(angle) > TURN and angle % 45.0 == 0.0:
             text = f"an angle of {angle:g} is taken as radians; {angle:g} degrees are {math.radians(angle):.4f}"
             warnings.warn(text, stacklevel=3)
 

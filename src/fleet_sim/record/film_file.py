@@ -41,8 +41,7 @@ class FilmFile:
     """A film in the making, `fps` pictures of `width` x `height` to a second; the file is there when it is closed.
 
     Raises InvalidValueError where nothing can be written, the ending is not known or a film cannot have that many
-    pictures per second, MissingDependencyError without the
-    extra `video`.
+    pictures per second, MissingDependencyError without the extra `video`.
     """
 
     def __init__(self, path: str | Path, width: int, height: int, fps: float) -> None:

@@ -225,11 +225,14 @@ def shut_down(
     """
     simulation, spinning = workers
     begin, longest = time.monotonic(), on_signal.patience
+    next_try = begin + LONGEST_STEP
     while simulation.is_alive() and time.monotonic() < begin + longest:
-        # More than once: a run that begins only now has not heard of it, and what is called may catch all exceptions.
+        # More than once: a run that begins only now has not heard of it.
         node.simulation.stop()
-        if on_signal.is_starting and time.monotonic() > begin + LONGEST_STEP:
+        if on_signal.is_starting and time.monotonic() > next_try:
             simulation.break_off()
+            # Again if what is called catches all exceptions, but not while the thread cleans up.
+            next_try += LONGEST_STEP
         simulation.join(STOP_PERIOD)
     if simulation.is_alive():
         abandon(simulation, longest)
