@@ -24,7 +24,8 @@ POCKET := $(MAKE) --no-print-directory -C src/pocket_ros VENV=$(abspath $(VENV))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help audit sbom constraints venv install lint format types test test-slow test-constraints test-pythons bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
+.NOTPARALLEL:
+.PHONY: help audit sbom constraints venv install lint format types test test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-constraints test-pythons bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,12 +62,20 @@ types: $(READY)  ## Check the types (mypy, strict)
 	$(RUN)mypy
 	$(POCKET) types
 
-test: $(READY)  ## Run every test but the slow ones, of fleet_sim and of pocket_ros
+test: test-fleet_sim test-pocket_ros  ## Run every test but the slow ones, of fleet_sim and of pocket_ros
+
+test-fleet_sim: $(READY)
 	$(RUN)python -m pytest -m "not slow" -n $(JOBS) --dist loadfile $(ARGS)
+
+test-pocket_ros: $(READY)
 	$(POCKET) test
 
-test-slow: $(READY)  ## Run the slow tests
+test-slow: test-slow-fleet_sim test-slow-pocket_ros  ## Run the slow tests
+
+test-slow-fleet_sim: $(READY)
 	$(RUN)python -m pytest -m slow -n $(JOBS) --dist loadfile $(ARGS)
+
+test-slow-pocket_ros: $(READY)
 	$(POCKET) test-slow
 
 # What tells fastest that a version of a dependency does other things than expected: the same bits, names, files, readers, ROS.

@@ -50,15 +50,20 @@ PLANNERS.register("number", int)
 
 
 def mypy(path: Path, text: str) -> list[str]:
-    """Return what mypy says about a file of a user, with the settings of the project."""
+    """Return what mypy says about a file of a user, with the settings of the project.
+
+    The text names its path: from its cache mypy repeats what it said of the same text elsewhere, with the path of then.
+    """
     api = pytest.importorskip("mypy.api")
-    path.write_text(text, encoding="utf-8")
+    path.write_text(f"{text}\n# {path}\n", encoding="utf-8")
     settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), "--strict"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MYPYPATH", str(SOURCE.parent))
-        said, failed, _ = api.run([*settings, "--hide-error-context", "--no-pretty", str(path)])
+        said, failed, status = api.run([*settings, "--hide-error-context", "--no-pretty", str(path)])
     assert not failed, failed
-    return [line.removeprefix(f"{path}:") for line in said.splitlines() if line.startswith(f"{path}:")]
+    lines = [line.removeprefix(f"{path}:") for line in said.splitlines() if line.startswith(f"{path}:")]
+    assert status == 0 or any("error:" in line for line in lines), said
+    return lines
 
 
 def test_misspelt_names_fail(tmp_path: Path) -> None:
@@ -135,7 +140,6 @@ def test_the_templates_of_own_code_are_typed(tmp_path: Path) -> None:
     module = "\n\n".join(blocks(ROOT / "docs/own_code.md", "python"))
     assert mypy(tmp_path / "mine.py", module) == []
     wrong = module.replace("dt: float) -> None:", "dt: float) -> bool:", 1)
-    # A file of its own: what mypy keeps of the other one would pass for it, as both are of one size and one second.
     assert mypy(tmp_path / "wrong.py", wrong) != []
 
 

@@ -37,7 +37,7 @@ from launch.actions import ExecuteProcess
 from launch_testing.actions import ReadyToTest
 
 def generate_test_description():
-    stay = [sys.executable, "-c", "import signal; signal.pause()"]
+    stay = [sys.executable, "-c", "import time\\nwhile True: time.sleep(0.1)"]
     return LaunchDescription([ExecuteProcess(cmd=stay), ReadyToTest()])
 
 class TestIt(unittest.TestCase):

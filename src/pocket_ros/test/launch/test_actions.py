@@ -39,10 +39,10 @@ from launch.substitutions import (
 from launching import run
 
 WAIT_FOR_SIGINT = """
-import signal
+import time
 try:
     print('up')
-    signal.pause()
+    while True: time.sleep(0.1)
 except KeyboardInterrupt:
     print('down')
 """
@@ -143,7 +143,7 @@ def test_signal_and_input_by_event() -> None:
     seen: list[str] = []
     reader = python("print(input())")
     feed = EmitEvent(event=ProcessStdin(text=b"hello\n", process_matcher=matches_action(reader)))
-    waiting = python("import signal\nprint('up')\nsignal.pause()")
+    waiting = python("import time\nprint('up')\nwhile True: time.sleep(0.1)")
     kill = EmitEvent(event=SignalProcess(signal_number="SIGUSR1", process_matcher=matches_action(waiting)))
     assert (
         run(

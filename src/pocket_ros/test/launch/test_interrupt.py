@@ -7,10 +7,10 @@ import sys
 import pytest
 
 CHILD = """
-import signal
+import time
 try:
     print('up')
-    signal.pause()
+    while True: time.sleep(0.1)
 except KeyboardInterrupt:
     print('down')
 """

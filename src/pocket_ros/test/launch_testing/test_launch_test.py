@@ -19,11 +19,11 @@ from launch.substitutions import LaunchConfiguration
 from launch_testing.asserts import assertExitCodes, assertInStdout, assertInStderr, assertSequentialStdout
 from launch_testing.util import KeepAliveProc
 
-CODE = '''import signal
+CODE = '''import time
 try:
     print("first")
     print("second")
-    signal.pause()
+    while True: time.sleep(0.1)
 except KeyboardInterrupt:
     print("end")'''
 

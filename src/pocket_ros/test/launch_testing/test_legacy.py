@@ -34,11 +34,11 @@ def test_processes_and_actions_give_the_return_code() -> None:
         service, description = LaunchTestService(), LaunchDescription()
         service.add_test_action(description, process(f"raise SystemExit({code})"))
         service.add_test_action(description, OpaqueFunction(function=lambda context: None))
-        service.add_fixture_action(description, process("import signal; signal.pause()"))
+        service.add_fixture_action(description, process("import time\nwhile True: time.sleep(0.1)"))
         assert run(service, description) == expected
     service, description = LaunchTestService(), LaunchDescription()
     service.add_fixture_action(description, process("raise SystemExit(4)"))
-    service.add_test_action(description, process("import signal; signal.pause()"))
+    service.add_test_action(description, process("import time\nwhile True: time.sleep(0.1)"))
     assert run(service, description) == 4
 
 
@@ -57,7 +57,7 @@ def test_output_is_looked_for(tmp_path: Path) -> None:
 
 def test_a_filter_and_the_end_of_the_launch_when_all_was_found() -> None:
     service, description = LaunchTestService(), LaunchDescription()
-    action = process("import signal; print('rc 1'); print('yes', flush=True); signal.pause()")
+    action = process("import time; print('rc 1'); print('yes', flush=True)\nwhile True: time.sleep(0.1)")
     description.add_action(action)
     test = create_output_regex_test([re.compile(b"(?m)^yes")])
     keep = create_output_lines_filter()

@@ -21,9 +21,10 @@ from launch_testing.test_runner import LaunchTestRunner
 from launch_testing.tools import launch_process
 from launch_testing.tools.text import build_line_match, build_text_match
 
-PAUSE = "import signal; signal.signal(signal.SIGINT, lambda *_: exit(0))"
+# Blocked, the signal waits for `sigwait`: between a handler and `pause` it could come and be missed.
+PAUSE = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"
 ECHO = "import sys; print('ready'); print('pid 7'); print('done', file=sys.stderr)"
-STAY = f"{PAUSE}; signal.pause()"
+STAY = f"{PAUSE}; signal.sigwait([signal.SIGINT])"
 
 
 def python(code: str, **kwargs: Any) -> ExecuteProcess:
@@ -44,7 +45,7 @@ def test_a_test_starts_and_ends_processes_of_its_own() -> None:
         def test_one(self, launch_service: Any, proc_info: Any, proc_output: Any) -> None:
             from launch_testing.tools import basic_output_filter
 
-            stays = python(f"{PAUSE}; {ECHO}; signal.pause()")
+            stays = python(f"{PAUSE}; {ECHO}; signal.sigwait([signal.SIGINT])")
             options = {"output_filter": basic_output_filter()}
             with launch_process(launch_service, stays, proc_info, proc_output, **options) as process:
                 assert process.wait_for_output(lambda text: "done\n" in text, timeout=60)

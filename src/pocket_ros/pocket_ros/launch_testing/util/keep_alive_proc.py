@@ -4,7 +4,8 @@ import sys
 
 from ...launch.actions import ExecuteProcess
 
-_PROGRAM = "import signal; signal.signal(signal.SIGINT, lambda *_: exit(0)); signal.pause()"
+# Blocked, SIGINT waits for `sigwait`: between a handler and `pause` it could come and be missed.
+_PROGRAM = "from signal import *; pthread_sigmask(SIG_BLOCK, [SIGINT]); sigwait([SIGINT])"
 
 
 class KeepAliveProc(ExecuteProcess):
