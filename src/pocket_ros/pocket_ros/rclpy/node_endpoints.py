@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from .exceptions import NameValidationException, RCLError
 from .graph_node import GraphNode
 from .impl.rcutils_logger import RcutilsLogger
 from .publisher import Publisher
-from .qos import QoSProfile
+from .qos import HistoryPolicy, QoSProfile
 from .service import Service
 from .service_header import endpoint_id, user_data
 from .subscription import Subscription
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from .graph import Graph
     from .qos_overriding_options import QoSOverridingOptions
 
+
+_REPLIES_KEPT = 1000
+"""Answers to all clients of a service that a client keeps at least, until it has looked for its own."""
 
 UserData = Callable[[str], bytes]
 """What an endpoint announces beside its QoS, by the name of its type."""
@@ -154,7 +158,7 @@ class NodeEndpoints:
         full_name, profile = self._ros_endpoint_name(name, "rosservice"), profile_of(profile)
         identity = self._ros_new_endpoint_id()
         data = _service_data("clientid", identity)
-        reader = self._ros_reader(*_replies(full_name, srv_type), profile, data)
+        reader = self._ros_reader(*_replies(full_name, srv_type), _of_replies(profile), data)
         writer = self._ros_writer(*_requests(full_name, srv_type), profile, data)
         group = group or self._default_callback_group
         return Client(ServiceParts(self, writer, reader, srv_type, full_name, group, profile), identity)
@@ -243,6 +247,18 @@ def _service_data(role: str, identity: bytes) -> UserData:
 def _replies(full_name: str, srv_type: type[Any]) -> tuple[str, str]:
     """DDS topic and type of the responses of a service."""
     return f"rr{full_name}Reply", srv_type.Response._type_name_
+
+
+def _of_replies(profile: QoSProfile) -> QoSProfile:
+    """The profile of a client's reader, to which the answers to all clients of the service come.
+
+    With a depth of ten, the default, those of others pushed out its own before it looked.
+    """
+    if profile.history is not HistoryPolicy.KEEP_LAST or profile.depth >= _REPLIES_KEPT:
+        return profile
+    wider = copy.copy(profile)
+    wider.depth = _REPLIES_KEPT
+    return wider
 
 
 def _requests(full_name: str, srv_type: type[Any]) -> tuple[str, str]:

@@ -44,6 +44,21 @@ def test_many_clients_get_their_own_answers(ros: None, start: Start) -> None:
     assert [f.result().sum for f in futures] == [i + 100 * j for i in range(5) for j in range(2)]
 
 
+def test_an_answer_is_not_lost_where_others_ask_much(ros: None, start: Start) -> None:
+    start("adder").wait_for("ready")
+    node, other = Node("here"), Node("other")
+    client, busy = node.create_client(AddTwoInts, "add"), other.create_client(AddTwoInts, "add")
+    assert client.wait_for_service(timeout_sec=10) and busy.wait_for_service(timeout_sec=10)
+    mine = client.call_async(AddTwoInts.Request(a=1, b=2))
+    # All their answers come to both clients, and the first does not look at them meanwhile.
+    for i in range(50):
+        future = busy.call_async(AddTwoInts.Request(a=i, b=100))
+        rclpy.spin_until_future_complete(other, future, timeout_sec=10)
+        assert future.result().sum == i + 100
+    rclpy.spin_until_future_complete(node, mine, timeout_sec=10)
+    assert mine.result().sum == 3
+
+
 def test_a_blocking_call_works_while_another_thread_spins(ros: None, start: Start) -> None:
     # A name of its own: servers that other tests have killed are known until their lease ends.
     start("adder", "--ros-args", "-r", "add:=add_at_once").wait_for("ready")
