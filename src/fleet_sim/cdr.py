@@ -100,6 +100,7 @@ class ByteTemplate:
         A number is where bytes change when it is filled with ones, so the rules of alignment need not be known.
         """
         self._slots: dict[str, _Slot] = {}
+        self._places: dict[str, tuple[np.dtype[Any], Ints]] = {}
         for part in parts:
             _fill(messages, part, byte=0)
         empty = [serialize(message) for message in messages]
@@ -131,6 +132,15 @@ class ByteTemplate:
         """Return each message as CDR, not copied: the next call of `write` changes it."""
         data = self._bytes.data
         return [data[start:end] for start, end in self._spans]
+
+    def repeated(self, name: str, values: AnyArray) -> list[memoryview]:
+        """Return the only message K times, each time with other `values` (K, count, fields) of the group `name`."""
+        ((start, end),) = self._spans
+        copies = np.tile(self._bytes, (len(values), 1))
+        kind, at = self._places[name]
+        places = (len(self._bytes) * np.arange(len(values))[:, None, None] + at).reshape(-1, at.shape[1])
+        _slot(copies.reshape(-1), kind, places).write(values.reshape(places.shape))
+        return [copy[start:end].data for copy in copies]
 
     def fill(self, pieces: Sequence[bytes]) -> None:
         """Take the numbers out of messages of this layout; raises ValueError for messages of another one."""
@@ -167,10 +177,7 @@ class ByteTemplate:
         return joined
 
     def _find(self, numbers: Numbers, differing: Ints) -> None:
-        """Find the bytes of each of `numbers` among the `differing` places (K,) of all messages.
-
-        Numbers that stand side by side are written as one row, others one by one. Both are little endian.
-        """
+        """Find the bytes of each of `numbers` among the `differing` places (K,) of all messages, little endian."""
         # All bytes of all numbers differ, so each element contributes the same number of differing bytes, in the order
         # of its fields.
         width = sum(np.dtype(kind).itemsize * len(paths) for kind, paths in numbers.values())
@@ -180,9 +187,8 @@ class ByteTemplate:
             size = np.dtype(kind).itemsize
             places = [column + index * size for index in range(len(paths))]
             column += len(paths) * size
-            at = starts[:, places]
-            slot = _RowSlot if (np.diff(at, axis=1) == size).all() else _NumberSlot
-            self._slots[name] = slot(self._bytes, np.dtype(kind).newbyteorder("<"), at)
+            self._places[name] = found = np.dtype(kind).newbyteorder("<"), starts[:, places]
+            self._slots[name] = _slot(self._bytes, *found)
 
 
 class _Slot(Protocol):
@@ -232,6 +238,11 @@ class _NumberSlot:
 
     def read(self) -> AnyArray:
         return self._numbers[self._places]
+
+
+def _slot(data: AnyArray, kind: np.dtype[Any], places: Ints) -> _Slot:
+    """Return the slot in `data` of numbers of a kind at `places` (count, fields), which may stand side by side."""
+    return (_RowSlot if (np.diff(places, axis=1) == kind.itemsize).all() else _NumberSlot)(data, kind, places)
 
 
 def _fill(messages: Sequence[Any], part: MessagePart, *, byte: int) -> None:

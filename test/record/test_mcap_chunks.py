@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.record import mcap_chunks
+from fleet_sim.record import compression, mcap_chunks
+from fleet_sim.record.compression import ChunkCompressor
 from fleet_sim.record.mcap_chunks import CHUNK, McapChunks
 
 pytest.importorskip("mcap")
 
 from mcap.reader import SeekingReader
 from mcap.writer import Writer
-from zstandard import ZstdError
+from zstandard import ZstdDecompressor, ZstdError
 
 from fleet_sim.record.mcap_index import McapIndex
 
-MESSAGES = [(1 + number % 3, number * 10**8 if number != 7 else 5, bytes([number]) * 70_000) for number in range(60)]
-"""Channel, time and content: 4.2 MB, and one whose time is before that of its neighbours."""
+MESSAGES = [(1 + number % 3, number * 10**8 if number != 7 else 5, bytes([number]) * 280_000) for number in range(60)]
+"""Channel, time and content: 16.8 MB, and one whose time is before that of its neighbours."""
 LONG = (1, 7 * 10**9, b"long" * CHUNK)
 
 
@@ -92,7 +93,10 @@ def test_what_was_flushed_is_whole_and_the_rest_is_not_counted() -> None:
     assert whole == len(stream.getvalue())
 
 
-def test_nothing_follows_a_chunk_that_did_not_fit() -> None:
+def test_nothing_follows_a_chunk_that_did_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Both files are compressed alike.
+    monkeypatch.setattr(compression, "SHARE", 0.0)
+
     class FullDisk(io.BytesIO):
         def write(self, data: Any) -> int:
             # What is short still fits, as on a disk.
@@ -143,3 +147,21 @@ def test_more_topics_than_a_file_can_have_are_refused(monkeypatch: pytest.Monkey
     with pytest.raises(InvalidValueError, match="more than 3 topics"):
         file.add_channel("/one_more", "cdr", 1, {})
     file.close()
+
+
+def test_chunks_are_compressed_better_where_there_is_time() -> None:
+    noise, compressor = np.random.default_rng(0), ChunkCompressor()
+    # As messages of robots: most of it repeats what is some hundred kilobytes before, between numbers that do not.
+    sample = noise.integers(0, 256, (2000, 100), np.uint8)
+    samples = []
+    for _ in range(10):
+        sample[::2, 40:46] = noise.integers(0, 256, (1000, 6), np.uint8)
+        samples.append(sample.tobytes())
+    raw = memoryview(b"".join(samples))
+
+    hurried, leisurely, again = (compressor.compress(raw, time) for time in (0.0, 3600.0, 0.0))
+
+    assert len(leisurely) < len(hurried)
+    assert again == hurried
+    for content in (hurried, leisurely):
+        assert ZstdDecompressor().decompress(content) == raw

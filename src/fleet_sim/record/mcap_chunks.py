@@ -9,24 +9,23 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from io import BytesIO
+from time import perf_counter
 from typing import TYPE_CHECKING, BinaryIO
 
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.record.compression import ChunkCompressor
 
 if TYPE_CHECKING:
     from mcap.records import McapRecord
-    from zstandard import ZstdCompressor
 
 MAGIC = b"\x89MCAP0\r\n"
-CHUNK = 4_000_000
+CHUNK = 16_000_000
 """Bytes before compression that a chunk has at most, unless a single message is longer: an eighth less to write than in
-chunks of 1 MB, as more repeats. Who flushes says how old a chunk may be."""
+chunks of 1 MB, as more repeats, and each has an index with all its topics. Who flushes says how old one may be."""
 UNDER_WAY = 2
 """Chunks that wait to be compressed or written; with more, who adds messages waits."""
 MOST_CHANNELS = 65_535
 _COMPRESSION = b"zstd"
-_LEVEL = 2
-"""Of zstd: half the time of its own default, 3, and nothing larger, as messages repeat those before them."""
 _NO_CHECKSUM = 0
 _MESSAGE = struct.Struct("<BQHIQQ")
 _MESSAGE_FIELDS = _MESSAGE.size - 9
@@ -44,6 +43,9 @@ class _ChunkUnderWay:
     places: dict[int, list[int]] = field(default_factory=dict)
     begin: int = 0
     end: int = 0
+    filled_since: float = field(default_factory=perf_counter)
+    filling_time: float = 0.0
+    """In s of real time."""
 
 
 class McapChunks:
@@ -56,14 +58,12 @@ class McapChunks:
     def __init__(self, stream: BinaryIO, profile: str, library: str) -> None:
         try:
             from mcap import records
-            from zstandard import ZstdCompressor
         except ModuleNotFoundError as error:
             raise missing_extra("mcap", "record", "a recording") from error
         self._records, self._stream = records, stream
         # One thread: a compressor is for one, and what it waits for is given up to here by one, too.
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="compress chunks")
-        # With the checksum of zstd, which takes a third of the time of the one that MCAP has.
-        self._compressor: ZstdCompressor = ZstdCompressor(_LEVEL, write_checksum=True)
+        self._compressor = ChunkCompressor()
         self._under_way = deque[tuple[_ChunkUnderWay, Future[None]]]()
         # Used again: memory that is new costs as much as what is done in it.
         self._free = list[memoryview]()
@@ -147,6 +147,8 @@ class McapChunks:
         chunk = self._chunk
         if not chunk.places:
             return
+        # Without what it waits for below, which is compressing.
+        chunk.filling_time = perf_counter() - chunk.filled_since
         while len(self._under_way) >= UNDER_WAY:
             self._await_oldest()
         self._under_way.append((chunk, self._pool.submit(self._write_chunk, chunk)))
@@ -169,7 +171,7 @@ class McapChunks:
         self._broken = True
         # All of this leaves the interpreter to the thread that makes messages meanwhile.
         raw = chunk.memory[: chunk.used]
-        content = self._compressor.compress(raw)
+        content = self._compressor.compress(raw, chunk.filling_time)
         start = self._stream.tell()
         length = _CHUNK.size - 9 + len(content)
         self._stream.write(

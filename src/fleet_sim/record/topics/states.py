@@ -20,6 +20,8 @@ KIND = "fleet_sim_msgs/msg/FleetState"
 POSE = ControllerMode.POSE.code
 STEPS_PER_M = 1024.0
 """A power of two: what is rounded to it has few bits."""
+STEPS_PER_SPEED = 2.0**40
+"""Per m/s and rad/s. Turned into the frame of a robot, a speed that is 0 is 1e-17, in bits that are never the same."""
 # Numbers side by side are one group: writing several to each of many rows takes as long as writing one.
 _NUMBERS = {
     "motion": ("f8", [*under("pose", (*POSITION, *ORIENTATION)), *under("twist", TWIST), "distance_left"]),
@@ -72,7 +74,7 @@ class RecordedStates(RecordedTopic):
 def motion_of(snapshot: Snapshot, moving_mask: Bools, motion: Floats) -> Floats:
     """Return `motion` with what the group of that name of `states_layout` has of all entities.
 
-    `moving_mask` says who has a velocity. Distances are to about a millimetre.
+    `moving_mask` says who has a velocity. Distances are to about a millimetre, velocities to 1e-12 m/s and rad/s.
     """
     motion[:, :3], motion[:, 3:7] = snapshot.positions, snapshot.orientations
     motion[:, 7:] = 0.0
@@ -84,6 +86,9 @@ def motion_of(snapshot: Snapshot, moving_mask: Bools, motion: Floats) -> Floats:
     velocities[:, 0] = snapshot.velocities.take(moving, axis=0).T
     velocities[:, 1] = snapshot.angular_velocities.take(moving, axis=0).T
     turned = np.stack(quaternions.rotate_parts((-x, -y, -z, w), tuple(velocities)))
+    turned *= STEPS_PER_SPEED
+    np.rint(turned, out=turned)
+    turned *= 1.0 / STEPS_PER_SPEED
     motion[moving, 7:13] = turned.transpose(2, 1, 0).reshape(-1, 6)
     if len(snapshot.path_positions):
         # All bits of a distance would take as much of the file as those of the position.
