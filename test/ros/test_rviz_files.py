@@ -18,8 +18,10 @@ from fleet_sim.ros.node_params import SIMPLE_ROBOT, SPACING
 from fleet_sim.spatial import poses
 
 ROOT = Path(__file__).parents[2]
-HALF_VIEW = np.tan(np.radians(22.5))
-"""RViz sees 45 degrees from top to bottom; its picture is taken to be as wide as high, with panels at both sides."""
+HALF_VIEW = np.tan(np.radians(22.5)) * np.array([1.25, 1.0])
+"""RViz sees 45 degrees from top to bottom; in a WINDOW its picture has 1,000 x 800 pixels beside the displays."""
+WINDOW = {"Width": 1400, "Height": 900}
+"""Without a size in the file, the window has 700 x 600 pixels, and the picture is as narrow as a hand."""
 
 LAUNCHED = {path.name.removesuffix(".launch.py"): path.read_text() for path in ROOT.glob("launch/*.launch.py")}
 FRAMED = sorted(set(LAUNCHED) - {"rviz"})
@@ -63,7 +65,9 @@ def corners(sim: MultiRobotSimulationCore) -> NDArray[np.float64]:
 
 def seen(points: NDArray[np.float64], file: Path) -> NDArray[np.float64]:
     """Return where `points` are in the picture of RViz's orbit view: -1 to 1 from left to right and bottom to top."""
-    view = yaml.safe_load(file.read_text())["Visualization Manager"]["Views"]["Current"]
+    content = yaml.safe_load(file.read_text())
+    assert content["Window Geometry"] == WINDOW
+    view = content["Visualization Manager"]["Views"]["Current"]
     focus = np.array([view["Focal Point"][axis] for axis in "XYZ"], float)
     pitch, yaw = view["Pitch"], view["Yaw"]
     back = np.array([np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), np.sin(pitch)])

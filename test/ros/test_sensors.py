@@ -22,12 +22,13 @@ from sensor_msgs.msg import Imu, LaserScan, PointCloud2  # noqa: E402
 
 from fleet_sim.core.ros_names import Frames  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
-from fleet_sim.ros.sensors.frames import sensor_transform  # noqa: E402
 from fleet_sim.ros.sensors.imu import ImuTopic, imu_message  # noqa: E402
 from fleet_sim.ros.sensors.map import grid_to_msg  # noqa: E402
 from fleet_sim.ros.sensors.points import points_message  # noqa: E402
 from fleet_sim.ros.sensors.scan import scan_message  # noqa: E402
+from fleet_sim.ros.tf import frame_transform  # noqa: E402
 from fleet_sim.ros.wire import stamped_template  # noqa: E402
+from fleet_sim.sensors.ros_frames import frame_links  # noqa: E402
 
 NOW = 12_345_678_901
 SCENARIO = """
@@ -176,7 +177,7 @@ def test_frames_of_sensors_hang_from_what_carries_them(make_sim: Any) -> None:
         sim.add_sensor("imu", arm, name="link_imu", link=link, pose=[0.0, 0.1, 0.2]),
         sim.add_sensor("imu", name="ground", pose=[1.0, 2.0, 3.0]),
     ]
-    transforms = [sensor_transform(frames, sensor) for sensor in mounted]
+    transforms = [frame_transform(link) for sensor in mounted for link in frame_links(frames, sensor)]
     assert [(transform.header.frame_id, transform.child_frame_id) for transform in transforms] == [
         ("left/arm/base_link", "left/arm/base_imu"),
         (f"left/arm/{link}", "left/arm/link_imu"),

@@ -141,7 +141,11 @@ def test_a_path_is_followed_and_shown(fleet: Running) -> None:
         pose.pose.position.x, pose.pose.position.y = x, y
         path.poses.append(pose)
     paths.publish(path)
-    client.until(lambda: plans and len(plans[-1].poses) == 2, "the plan")
+    start = client.until(lambda: odoms and odoms[-1].pose.pose.position)
+    client.until(lambda: plans and len(plans[-1].poses) == 3, "the plan, from where the robot is")
+    first = plans[0].poses[0].pose.position
+    assert math.hypot(first.x - start.x, first.y - start.y) < 3.0
+    assert [(pose.pose.position.x, pose.pose.position.y) for pose in plans[0].poses[1:]] == [(1.0, 3.0), (2.0, 3.0)]
     client.until(lambda: odoms and math.isclose(odoms[-1].pose.pose.position.y, 3.0, abs_tol=1e-6), "arrival")
     client.until(lambda: len(plans[-1].poses) == 0, "the end of the plan")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fleet_sim.kinematics.tf_tree import FrameLink
     from fleet_sim.sensors.sensor import SensorParams
 
 SAMPLE, OBJECT, PIECE = 0, 1, 2
@@ -47,8 +48,9 @@ class SensorEntry:
     kind: str
     topic: str
     frame: str
-    parent: str
-    """What it is mounted on, at `params.pose`."""
+    """What its readings are in; of a camera, the frame of its pictures."""
+    links: tuple[FrameLink, ...]
+    """Where its frames are."""
     reference: str
     """What its odometry is given in."""
     params: SensorParams

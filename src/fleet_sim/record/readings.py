@@ -10,7 +10,6 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats
 from fleet_sim.images import png_bytes
-from fleet_sim.kinematics.tf_tree import FrameLink
 from fleet_sim.record.mcap_file import McapFile, Qos
 from fleet_sim.record.message_types import make, stamped
 from fleet_sim.record.parcels import SensorEntry, SensorList, SensorReadings
@@ -19,7 +18,6 @@ from fleet_sim.record.topics import frames
 from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.imu import ImuParams
 from fleet_sim.sensors.lidar import LidarParams
-from fleet_sim.sensors.render.optics import OPTICAL_TURN
 from fleet_sim.spatial import quaternions
 
 Values = Mapping[str, Any]
@@ -46,7 +44,7 @@ class ReadingWriter:
         now = readings.now
         if self._placed_at is None or now - self._placed_at >= 10_000_000_000:
             self._placed_at = now
-            links = [link for entry in self._entries for link in _frames_of(entry)]
+            links = [link for entry in self._entries for link in entry.links]
             message = make(frames.KIND, transforms=[frames.transform_message(link, now) for link in links])
             self._channel("/tf_static", frames.KIND, frames.STATIC).send_message(now, message)
         for place, number in enumerate(readings.numbers):
@@ -59,19 +57,6 @@ class ReadingWriter:
         if topic not in self._channels:
             self._channels[topic] = RecordedChannel(self._file, topic, kind, qos)
         return self._channels[topic]
-
-
-def _frames_of(entry: SensorEntry) -> list[FrameLink]:
-    pose = entry.params.pose
-    mounted = FrameLink(entry.parent, entry.frame, tuple(pose.position), tuple(pose.orientation))
-    if not isinstance(entry.params, CameraSensorParams):
-        return [mounted]
-    turn = OPTICAL_TURN if entry.params.frame == "body" else (0.0, 0.0, 0.0, 1.0)
-    return [mounted, FrameLink(entry.frame, _optical_frame(entry), (0.0, 0.0, 0.0), turn)]
-
-
-def _optical_frame(entry: SensorEntry) -> str:
-    return f"{entry.frame}_optical_frame"
 
 
 def _scan(entry: SensorEntry, values: Values, now: int) -> Messages:
@@ -141,7 +126,7 @@ def _pictures(entry: SensorEntry, values: Values, now: int) -> Messages:
     """Return a reading of a camera as a CameraInfo, and its color picture as a compressed image."""
     params, rgb = entry.params, values["rgb"]
     assert isinstance(params, CameraSensorParams)
-    header, matrix = stamped(_optical_frame(entry), now), params.lens().matrix
+    header, matrix = stamped(entry.frame, now), params.lens().matrix
     info = make(
         "sensor_msgs/msg/CameraInfo",
         header=header,

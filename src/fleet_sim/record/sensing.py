@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.record.parcels import SensorEntry, SensorList, SensorReadings
-from fleet_sim.sensors.ros_frames import frame_of, owner_of, parent_of, reference_of, topic_of
+from fleet_sim.sensors.ros_frames import frame_links, frame_of, optical_frame_of, owner_of, reference_of, topic_of
 from fleet_sim.sensors.sensor import Readings, Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
 
@@ -70,8 +70,8 @@ class RecordedSensors:
         return SensorEntry(
             kind=sensor.type,
             topic=f"/{topic_of(sensor)}",
-            frame=frame_of(frames, sensor),
-            parent=parent_of(frames, sensor),
+            frame=(optical_frame_of if sensor.type == "camera" else frame_of)(frames, sensor),
+            links=tuple(frame_links(frames, sensor)),
             reference=reference_of(frames, sensor),
             params=sensor.params,
             period=self._sim.clock.dt if rate is None else 1.0 / rate,

@@ -6,6 +6,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
 
+from fleet_sim.arrays import Floats
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import poses_to_msgs, time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
@@ -14,7 +15,10 @@ from fleet_sim.ros.roster import Roster
 
 
 class PlanTopic(Interface):
-    """Publishes the waypoints of a path in the map frame, an empty path at its end; latched."""
+    """Publishes a path in the map frame, from its robot to the last waypoint, an empty one at its end; latched.
+
+    Viewers draw nothing for a path of one pose, so the position of the robot comes first.
+    """
 
     rate = "plan"
 
@@ -49,10 +53,17 @@ class PlanTopic(Interface):
             if content == self._published.get(name, b""):
                 continue
             self._published[name] = content
-            message = Path()
-            message.header.frame_id = self.bridge.frames.map
-            message.header.stamp = time_to_msg(now)
-            message.poses = [
-                PoseStamped(header=message.header, pose=pose) for pose in poses_to_msgs(positions, orientations)
-            ]
-            publishers.items[index].publish(message)
+            if content:
+                row = rows[index]
+                positions = np.vstack([world.position[row], positions])
+                orientations = np.vstack([world.orientation[row], orientations])
+            publishers.items[index].publish(self._message(positions, orientations, now))
+
+    def _message(self, positions: Floats, orientations: Floats, now: int) -> Path:
+        message = Path()
+        message.header.frame_id = self.bridge.frames.map
+        message.header.stamp = time_to_msg(now)
+        message.poses = [
+            PoseStamped(header=message.header, pose=pose) for pose in poses_to_msgs(positions, orientations)
+        ]
+        return message

@@ -33,10 +33,11 @@ def moving_transforms(frames: Frames, robot: str, model: RobotModel) -> list[Tra
 
 def fixed_transforms(frames: Frames, robot: str, model: RobotModel) -> list[TransformStamped]:
     """Return the constant transforms, with their numbers."""
-    return [_transform(link) for link in fixed_links(frames, robot, model)]
+    return [frame_transform(link) for link in fixed_links(frames, robot, model)]
 
 
-def _transform(link: FrameLink) -> TransformStamped:
+def frame_transform(link: FrameLink) -> TransformStamped:
+    """Return a constant transform, with its numbers."""
     made = make_transform(link.parent, link.child)
     x, y, z = link.position
     qx, qy, qz, qw = link.orientation

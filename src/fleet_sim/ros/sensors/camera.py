@@ -5,32 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
 from sensor_msgs.msg import CameraInfo, Image, PointCloud2
 
-from fleet_sim.core.ros_names import Frames
 from fleet_sim.ros.sensors.bulk import BulkMessage
-from fleet_sim.ros.sensors.names import frame_of
+from fleet_sim.ros.sensors.names import optical_frame_of
 from fleet_sim.ros.sensors.points import cloud_message
 from fleet_sim.ros.sensors.topics import MessageTopics
 from fleet_sim.sensors import Readings, Sensor
 from fleet_sim.sensors.camera import CameraReading, CameraSensorParams
-from fleet_sim.sensors.render.optics import OPTICAL_TURN
-
-
-def optical_frame_of(frames: Frames, sensor: Sensor) -> str:
-    """Return the name of a camera's optical frame: x right, y down, z forward."""
-    return f"{frame_of(frames, sensor)}_optical_frame"
-
-
-def optical_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
-    """Return the pose of a camera's optical frame in the frame defined by the camera's pose."""
-    transform = TransformStamped(child_frame_id=optical_frame_of(frames, sensor))
-    transform.header.frame_id = frame_of(frames, sensor)
-    turn = transform.transform.rotation
-    if sensor.params.frame == "body":
-        turn.x, turn.y, turn.z, turn.w = OPTICAL_TURN
-    return transform
 
 
 class CameraTopics(MessageTopics):

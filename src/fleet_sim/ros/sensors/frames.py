@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
-from fleet_sim.core.ros_names import Frames
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.sensors.camera import optical_transform
-from fleet_sim.ros.sensors.names import frame_of, is_published, parent_of
-from fleet_sim.sensors import Sensor
-
-
-def sensor_transform(frames: Frames, sensor: Sensor) -> TransformStamped:
-    """Return the pose of a sensor in the frame it is mounted on."""
-    transform = TransformStamped(child_frame_id=frame_of(frames, sensor))
-    transform.header.frame_id = parent_of(frames, sensor)
-    place, turn = transform.transform.translation, transform.transform.rotation
-    place.x, place.y, place.z = sensor.params.pose.position
-    turn.x, turn.y, turn.z, turn.w = sensor.params.pose.orientation
-    return transform
+from fleet_sim.ros.sensors.names import frame_links, is_published
+from fleet_sim.ros.tf import frame_transform
 
 
 class SensorFramesTopic(Interface):
@@ -44,8 +31,7 @@ class SensorFramesTopic(Interface):
         self._version = sensors.version
         frames, now = self.bridge.frames, time_to_msg(self.bridge.time.now())
         published = [sensor for sensor in sensors.all if is_published(self.bridge, sensor)]
-        transforms = [sensor_transform(frames, sensor) for sensor in published]
-        transforms += [optical_transform(frames, sensor) for sensor in published if sensor.type == "camera"]
+        transforms = [frame_transform(link) for sensor in published for link in frame_links(frames, sensor)]
         for transform in transforms:
             transform.header.stamp = now
         if transforms:
