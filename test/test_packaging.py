@@ -106,6 +106,17 @@ def test_ros_finds_executables_where_it_looks(tmp_path: Path) -> None:
     assert (tmp_path / "install" / "share" / "fleet_sim" / "config" / "demo.yaml").is_file()
 
 
+def test_colcon_runs_the_tests_by_pytest() -> None:
+    """It does where the extra `test` asks for pytest; else it looks for tests of unittest, and passes with none."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    wanted = [re.split("[<>=!;]", line)[0] for line in setup["options.extras_require"]["test"].split()]
+    assert "pytest" in wanted
+    told = {node.text for node in ElementTree.parse(ROOT / "package.xml").iter("test_depend")}
+    # pytest-xdist shares the tests out among processes, which colcon does not ask for.
+    assert {f"python3-{name}" for name in wanted if name != "pytest-xdist"} <= told
+
+
 def test_extras_have_names_that_every_pip_understands() -> None:
     """Older versions of pip do not find an extra with an underscore, whichever way it is asked for."""
     extras = Parser().parsestr(distribution("fleet_sim").read_text("METADATA") or "").get_all("Provides-Extra") or []
