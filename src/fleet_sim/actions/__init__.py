@@ -1,4 +1,9 @@
-"""Actions of agents, one per file, and their scheduler, which wakes them by events."""
+"""Actions of agents, one per file, and their scheduler, which wakes them by events.
+
+`base.py` says what an action is, and `scheduler.py` how queues are run: nothing polls, an action waits for an event or
+for a time. `move_to.py`, `wait.py` and `pick.py` are good examples. A new kind derives from `Action`, or from
+`DeclaredAction` where its parameters are settings, and gets its name in `registry.py`.
+"""
 
 from fleet_sim.actions.base import Action, Until
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction

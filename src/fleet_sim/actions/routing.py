@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.actions.base import Failure
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
-from fleet_sim.core.routes import LiftStop, NoRoute, Stretch, Wanted
+from fleet_sim.core.routes import LiftStop, NoRoute, RouteNeeds, Stretch, Wanted
 from fleet_sim.core.world import World
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
@@ -82,12 +82,12 @@ def routed(agent: Agent, path: Path, mode: RouteMode, *, detour: bool = False) -
         return Failure(reason, ActionCause.UNREACHABLE)
     goals, turns = pose_arrays(path)
     at = world.position[row].copy()
-    radius, speed = footprint_radius(world, row), _fastest(world, row)
+    needs = RouteNeeds(footprint_radius(world, row), _fastest(world, row), mode)
     parts: list[_PartUnderWay] = [_PartUnderWay(at, None)]
     for number, goal in enumerate(goals):
         try:
             here = detour and number == 0
-            found = world.routes.source.journey(row, at, goal, radius, speed=speed, mode=mode, detour=here)
+            found = world.routes.source.journey(row, at, goal, needs, detour=here)
         except FleetSimError as error:
             return Failure(str(error), ActionCause.INVALID_GOAL)
         if isinstance(found, NoRoute):

@@ -7,6 +7,8 @@ comparing every box with every other; the grid affects only the time.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypedDict
+
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
@@ -17,6 +19,9 @@ from fleet_sim.collision.tables import radix_order
 from fleet_sim.config.modes import SpatialHashCellSizeMode
 from fleet_sim.core.memory import keep_freed_memory
 from fleet_sim.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 MIN_AUTO_CELL_SIZE = 0.5
 DEFAULT_MULTI_CELL_THRESHOLD = 1.5
@@ -38,24 +43,28 @@ def _median(numbers: Floats) -> float:
     return float(0.5 * (ordered[low] + ordered[middle]))
 
 
+class PairRules(TypedDict, total=False):
+    """The rules of which rows pair, as the keywords of `BroadPhase.pairs`."""
+
+    margin: float
+    active_mask: Bools | None
+    static_mask: Bools | None
+    ignore_static: bool
+
+
 def candidate_pairs(
     lower: Floats,
     upper: Floats,
     *,
-    margin: float = 0.0,
-    active_mask: Bools | None = None,
-    static_mask: Bools | None = None,
-    ignore_static: bool = True,
     cell_size: float | None = None,
     multi_cell_threshold: float = DEFAULT_MULTI_CELL_THRESHOLD,
     compiled: bool = False,
+    **rules: Unpack[PairRules],
 ) -> Ints:
-    """Return the pairs of rows whose boxes are within `margin`: (M, 2), i < j, each once, sorted.
+    """Return the pairs of rows whose boxes are within a margin, as `BroadPhase.pairs` does with the same `rules`.
 
-    lower, upper (N, 3) are box corners, infinite for planes; a row with NaN pairs with nothing. Rows outside
-    `active_mask` are left out. Two static rows never pair; a static and a moving row pair unless
-    `ignore_static`. With `cell_size` None, `auto_cell_size` of the rows taking part is used.
-    With `compiled`, compiled code finds the same.
+    With `cell_size` None, `auto_cell_size` of the rows taking part is used. With `compiled`, compiled code finds the
+    same.
     """
     phase = BroadPhase(
         mode=SpatialHashCellSizeMode.AUTO_ADAPTIVE if cell_size is None else SpatialHashCellSizeMode.CONSTANT,
@@ -64,14 +73,7 @@ def candidate_pairs(
     )
     if compiled:
         phase.use_kernels()
-    return phase.pairs(
-        lower,
-        upper,
-        margin=margin,
-        active_mask=active_mask,
-        static_mask=static_mask,
-        ignore_static=ignore_static,
-    )
+    return phase.pairs(lower, upper, **rules)
 
 
 def cross_pairs(lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floats, *, margin: float = 0.0) -> Ints:
@@ -84,7 +86,7 @@ def cross_pairs(lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floa
 
 
 class BroadPhase:
-    """`candidate_pairs` that keeps its cell size (by mode) and its index of static boxes between calls.
+    """Finds pairs of boxes, and keeps its cell size (by mode) and its index of static boxes between calls.
 
     CONSTANT uses the given cell size. AUTO_INITIAL computes it once, from the first boxes it gets.
     AUTO_ADAPTIVE computes it again whenever the number of rows taking part changes. The cell size never
@@ -154,14 +156,17 @@ class BroadPhase:
         static_mask: Bools | None = None,
         ignore_static: bool = True,
     ) -> Ints:
-        """Return the same as `candidate_pairs`; the index of static rows is kept from call to call."""
+        """Return the pairs of rows whose boxes are within `margin` (m): (M, 2), i < j, each once, sorted.
+
+        lower, upper (N, 3) are corners in m, infinite for planes; a row with NaN pairs with nothing. Rows outside
+        `active_mask` are left out. Two static rows never pair, a static and a moving one unless `ignore_static`.
+        """
         moving_mask = active_mask
         if static_mask is not None:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
         if self._compiled is not None and moving_mask is not None:
             fixed_mask = None if ignore_static else _among(static_mask, active_mask)
-            if fixed_mask is not None and not np.count_nonzero(fixed_mask):
-                fixed_mask = None
+            fixed_mask = fixed_mask if fixed_mask is not None and np.count_nonzero(fixed_mask) else None
             found = self._by_kernels(lower, upper, margin, moving_mask, fixed_mask)
             if found is not None:
                 return found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Rows
 from fleet_sim.errors import InvalidValueError
+
+Named = TypeVar("Named", bound=NamedTuple)
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,14 @@ class Scalars:
         numbers: memoryview[float] = memoryview(getattr(self._table, name).reshape(-1))
         setattr(self, name, numbers)
         return numbers
+
+
+def named_columns(kind: type[Named], table: object) -> Named:
+    """Return the columns of `table` with the names of the fields of `kind`, as compiled code takes them.
+
+    They are the arrays themselves, valid until the table replaces them: all at once, when it grows or is stacked.
+    """
+    return kind(*(getattr(table, name) for name in kind._fields))
 
 
 def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:

@@ -72,6 +72,14 @@ class Stretch:
     stop: LiftStop | None = None
 
 
+class RouteNeeds(NamedTuple):
+    """What a robot needs of a route: `radius` in m of the disc of its footprint, its largest `speed` in m/s."""
+
+    radius: float
+    speed: float
+    mode: RouteMode
+
+
 # Given places (K, 2) in m, return which (K,) a robot may go to.
 Wanted: TypeAlias = Callable[[Floats], Bools]
 
@@ -89,15 +97,7 @@ class RouteSource(Protocol):
         """
 
     def journey(
-        self,
-        row: int,
-        start: Floats,
-        goal: Floats,
-        radius: float,
-        *,
-        speed: float,
-        mode: RouteMode,
-        detour: bool,
+        self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
     ) -> Sequence[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be.
 

@@ -1,4 +1,9 @@
-"""Objects and agents: handles over the world's columns, spawn parameters, and managers of groups."""
+"""Objects and agents: handles over the world's columns, spawn parameters, and managers of groups.
+
+`sim_object.py` and `agent.py` are the handles that users hold: they keep a row, no state. `spawn_params.py` says what
+can be spawned, `template.py` turns it into values of columns once, and `spawning.py` writes them for many entities at a
+time. `dispatch.py` carries out commands for many robots.
+"""
 
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.agent_manager import AgentManager

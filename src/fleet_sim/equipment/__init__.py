@@ -1,4 +1,8 @@
-"""Equipment of buildings: doors, lifts, conveyors, lights, dispensers and ingestors. Import these names from here."""
+"""Equipment of buildings: doors, lifts, conveyors, lights, dispensers and ingestors. Import these names from here.
+
+Each kind has its settings, columns, commands and a `..._feature.py`, which connects it to a simulation; doors and lifts
+also have sections of a scenario. `storeys.py` finds routes that take lifts.
+"""
 
 from __future__ import annotations
 

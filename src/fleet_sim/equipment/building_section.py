@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from fleet_sim.config.sections import SettingsSection
 from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.simulation import MultiRobotSimulationCore
+
+# What builds the pieces of a section, one by one, each with the key that describes it.
+Pieces: TypeAlias = Iterator[tuple[str, Callable[[], object]]]
 
 
 class EquipmentSection(SettingsSection[MultiRobotSimulationCore]):
@@ -17,8 +20,8 @@ class EquipmentSection(SettingsSection[MultiRobotSimulationCore]):
     of_building = True
 
     @abstractmethod
-    def pieces(self, sim: MultiRobotSimulationCore, settings: Any) -> Iterator[tuple[str, Callable[[], object]]]:
-        """Yield a function that builds one piece, with the key that describes it, piece by piece."""
+    def pieces(self, sim: MultiRobotSimulationCore, settings: Any) -> Pieces:
+        """Yield what builds each piece, in the order in which they are built."""
 
     def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
         """Build all pieces; raises ConfigError."""

@@ -29,19 +29,10 @@ class DoorFeature(Feature[DoorLeafSettings, DoorColumns]):
     table = DoorColumns
 
     def values(self, settings: DoorLeafSettings) -> Mapping[str, Any]:
-        """Return the columns of a leaf with `settings`."""
-        return {
-            "opening": float(settings.open),
-            "wanted": settings.open,
-            "called": settings.open,
-            "slide": settings.slide,
-            "swing": settings.swing,
-            "hinge": settings.hinge,
-            "time": settings.time,
-            "automatic": settings.automatic,
-            "hold": settings.hold,
-            "guarded": settings.guarded,
-        }
+        """Return the columns of a leaf with `settings`: their own, but for `open`, which says where it begins."""
+        values = dict(super().values(settings))
+        is_open = values.pop("open")
+        return {"opening": float(is_open), "wanted": is_open, "called": is_open, **values}
 
     def start(self, host: FeatureHost, table: DoorColumns) -> Doors:
         """Move leaves before robots, which then are blocked by what is there now."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
 
-from fleet_sim.equipment.building_section import EquipmentSection
+from fleet_sim.equipment.building_section import EquipmentSection, Pieces
 from fleet_sim.equipment.door_building import build_door, settings_of
 from fleet_sim.equipment.door_settings import DoorsSettings
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -19,9 +18,7 @@ class DoorsSection(EquipmentSection):
     name = "doors"
     settings_class = DoorsSettings
 
-    def pieces(
-        self, sim: MultiRobotSimulationCore, settings: DoorsSettings
-    ) -> Iterator[tuple[str, Callable[[], object]]]:
+    def pieces(self, sim: MultiRobotSimulationCore, settings: DoorsSettings) -> Pieces:
         """Yield what builds each door: first those of the site, where there is one, then those that are listed."""
         site = sim.extensions.find_manager("site") if settings.site else None
         for door in site.doors if site else ():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
 
-from fleet_sim.equipment.building_section import EquipmentSection
+from fleet_sim.equipment.building_section import EquipmentSection, Pieces
 from fleet_sim.equipment.lift_building import build_lift
 from fleet_sim.equipment.lift_settings import LiftsSettings
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -18,9 +17,7 @@ class LiftsSection(EquipmentSection):
     name = "lifts"
     settings_class = LiftsSettings
 
-    def pieces(
-        self, sim: MultiRobotSimulationCore, settings: LiftsSettings
-    ) -> Iterator[tuple[str, Callable[[], object]]]:
+    def pieces(self, sim: MultiRobotSimulationCore, settings: LiftsSettings) -> Pieces:
         """Yield what builds each lift."""
         for index, lift in enumerate(settings.list):
             yield f"lifts.list[{index}]", partial(build_lift, sim, lift)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
-from fleet_sim.core.routes import LiftStop, NoRoute, Route, Stretch, Wanted
+from fleet_sim.core.routes import LiftStop, NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.core.world import World
 from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, outside
 from fleet_sim.equipment.lift_plan import Entrance
@@ -70,32 +70,22 @@ class StoreyRouter:
         return self._router_now(begin).find(start, goal, radius, speed=speed, mode=mode)
 
     def journey(
-        self,
-        row: int,
-        start: Floats,
-        goal: Floats,
-        radius: float,
-        *,
-        speed: float,
-        mode: RouteMode,
-        detour: bool,
+        self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
     ) -> list[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be."""
         if detour and self.plan.lift_at(start) is None:
-            return self._detour(row, start, goal, radius, speed, mode)
-        return self._journey(row, start, goal, radius, speed, mode)
+            return self._detour(row, start, goal, needs)
+        return self._journey(row, start, goal, needs)
 
-    def _detour(
-        self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
-    ) -> list[Stretch] | NoRoute:
+    def _detour(self, row: int, start: Floats, goal: Floats, needs: RouteNeeds) -> list[Stretch] | NoRoute:
         """Return the way around robots that stand near; first straight away from those that are in touch."""
         storey = self.plan.number(start[2])
-        past = passing(self._router(storey), start[:2], self._discs(row, storey), radius)
+        past = passing(self._router(storey), start[:2], self._discs(row, storey), needs.radius)
         if isinstance(past, NoRoute):
             return past
         self._passing = storey, past.router
         try:
-            found = self._journey(row, np.array([*past.clear, start[2]]), goal, radius, speed, mode)
+            found = self._journey(row, np.array([*past.clear, start[2]]), goal, needs)
         finally:
             self._passing = None
         if isinstance(found, NoRoute) or past.line is None:
@@ -119,23 +109,21 @@ class StoreyRouter:
         highest = float(self.plan.heights[self.plan.heights > floor + STEP].min(initial=np.inf)) - STEP
         return standing_discs(self._world, row, floor - STEP, highest)
 
-    def _journey(
-        self, row: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode
-    ) -> list[Stretch] | NoRoute:
+    def _journey(self, row: int, start: Floats, goal: Floats, needs: RouteNeeds) -> list[Stretch] | NoRoute:
         """Return the stretches of the best journey from `start` to `goal` (3,) in m, or why there is none.
 
         Within a storey it is one stretch. Between storeys it is the shortest by way of any one lift; a robot that
-        stands in a lift rides that one. `radius` in m, `speed` in m/s.
+        stands in a lift rides that one.
         """
         begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
         inside = self.plan.lift_at(start)
         if self.plan.lift_at(goal) is not None or (begin == end and inside is None):
-            found = self.find(np.array([*start[:2], goal[2]]), goal, radius, speed=speed, mode=mode)
+            found = self._find(np.array([*start[:2], goal[2]]), goal, needs)
             return found if isinstance(found, NoRoute) else [Stretch(found)]
         rides: list[_Ride] = []
         reasons: list[NoRoute] = []
         for lift in self.plan.lifts if inside is None else [inside]:
-            ride = self._ride(lift, start, goal, radius, speed, mode, inside is not None)
+            ride = self._ride(lift, start, goal, needs, inside is not None)
             rides.append(ride) if isinstance(ride, _Ride) else reasons.append(ride)
         if not rides:
             between = f"no lift takes a robot from {self.plan.name(begin)!r} to {self.plan.name(end)!r}"
@@ -145,42 +133,42 @@ class StoreyRouter:
         best = min(rides, key=lambda ride: ride.length)
         if inside is not None:
             return best.stretches
-        return self._to_the_lift(row, best, start, radius, speed, mode)
+        return self._to_the_lift(row, best, start, needs)
 
     # ---- with a lift -------------------------------------------------------------------------------------------------
 
-    def _ride(
-        self, lift: int, start: Floats, goal: Floats, radius: float, speed: float, mode: RouteMode, inside: bool
-    ) -> _Ride | NoRoute:
+    def _find(self, start: Floats, goal: Floats, needs: RouteNeeds) -> Route | NoRoute:
+        return self.find(start, goal, needs.radius, speed=needs.speed, mode=needs.mode)
+
+    def _ride(self, lift: int, start: Floats, goal: Floats, needs: RouteNeeds, inside: bool) -> _Ride | NoRoute:
         """Return the way from the doors of a lift to the goal, or from within its cabin."""
         begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
-        found = self.plan.crossing(lift, begin, end, radius)
+        found = self.plan.crossing(lift, begin, end, needs.radius)
         if isinstance(found, NoRoute):
             return found
-        door, out, middle, needed = found.door, found.out, self._world.position[lift, :2], radius + self._room
-        onward = self.find(np.array([*out, goal[2]]), goal, radius, speed=speed, mode=mode)
+        door, out, middle, clear = found.door, found.out, self._world.position[lift, :2], needs.radius + self._room
+        onward = self._find(np.array([*out, goal[2]]), goal, needs)
         if isinstance(onward, NoRoute):
             return onward
         rise = self.rise(start[2], goal[2])
         exit_way = Route.through(
-            start[:2] if inside else middle, found.exit.middle - (needed + WALL) * found.exit.outward, out
+            start[:2] if inside else middle, found.exit.middle - (clear + WALL) * found.exit.outward, out
         )
         stretches = [Stretch(exit_way, rise, LiftStop(lift, found.stop)), Stretch(onward, rise)]
         if inside:
             return _Ride(lift, found.floor, door, stretches, onward.length)
         level = self._router(begin)
-        inward = level.find(start, door, radius, speed=speed, mode=mode)
+        inward = level.find(start, door, needs.radius, speed=needs.speed, mode=needs.mode)
         return (
             inward
             if isinstance(inward, NoRoute)
             else _Ride(lift, found.floor, door, stretches, inward.length + onward.length)
         )
 
-    def _to_the_lift(
-        self, row: int, ride: _Ride, start: Floats, radius: float, speed: float, mode: RouteMode
-    ) -> list[Stretch] | NoRoute:
+    def _to_the_lift(self, row: int, ride: _Ride, start: Floats, needs: RouteNeeds) -> list[Stretch] | NoRoute:
         """Return the whole way: to a place to wait, which is kept, from there into the cabin, and on."""
         assert self._lifts is not None and self._lines is not None
+        radius, speed, mode = needs
         # Who stands before the doors now is gone when it is its turn.
         level, now = self._router(storey := self.plan.number(start[2])), self._router_now(storey)
         entrance = self._lifts.plan(ride.lift).entrances[ride.floor]

@@ -1,4 +1,8 @@
-"""Bin picking: an arm with a gripper, bins with objects, and a camera above them."""
+"""Bin picking: an arm with a gripper, bins with objects, and a camera above them.
+
+`scenes.py` puts a scene together from the settings in `config.py`; `franka_arm.py` moves the arm, and `pick_bin.py`
+fills a bin from a seed. The environments in `envs` are built on it.
+"""
 
 from __future__ import annotations
 

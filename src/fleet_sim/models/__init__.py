@@ -1,4 +1,9 @@
-"""Robot description files: reads them, finds them by name, and detects the kind of robot they describe."""
+"""Robot description files: reads them, finds them by name, and detects the kind of robot they describe.
+
+`loading.py` is the way in: a file of any format becomes a `RobotModel`. `urdf.py`, `sdf.py` and `mjcf.py` read formats,
+`assembly.py` puts links and joints in PyBullet's order, `resolver.py` finds files by name, and `profile.py` says what
+kind of robot it is.
+"""
 
 from __future__ import annotations
 

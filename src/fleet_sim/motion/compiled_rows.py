@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.core.schema import MotionColumns
+from fleet_sim.core.columns import named_columns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import inlined
 from fleet_sim.kernels.turns import Quaternion, Vector
@@ -102,33 +102,25 @@ class Lists(NamedTuple):
     counts: Ints
 
 
-def bodies_of(world: World) -> BodyArrays:
-    return BodyArrays(*(getattr(world, name) for name in BodyArrays._fields))
-
-
-def limits_of(motion: MotionColumns) -> SpeedLimits:
-    return SpeedLimits(*(getattr(motion, name) for name in SpeedLimits._fields))
-
-
 def steering_of(world: World) -> Steering:
+    """Return the columns of motion of all entities, by row; they are valid until a table grows."""
     motion = world.motion
     own = {name: getattr(motion, name) for name in Steering._fields if name != "limits"}
-    return Steering(**own, limits=limits_of(motion))
-
-
-def twists_of(world: World) -> Twists:
-    return Twists(*(getattr(world.motion, name) for name in Twists._fields))
-
-
-def points_of(world: World) -> PathPoints:
-    return PathPoints(*(getattr(world.waypoints, name) for name in PathPoints._fields))
+    return Steering(**own, limits=named_columns(SpeedLimits, motion))
 
 
 def motion_arrays(world: World) -> MotionArrays:
-    return MotionArrays(bodies_of(world), steering_of(world), twists_of(world), points_of(world))
+    """Return the columns that the laws work on; they are valid until a table of `world` grows."""
+    return MotionArrays(
+        named_columns(BodyArrays, world),
+        steering_of(world),
+        named_columns(Twists, world.motion),
+        named_columns(PathPoints, world.waypoints),
+    )
 
 
 def new_lists(capacity: int) -> Lists:
+    """Return empty lists with room for `capacity` rows each."""
     ended, left, onward = (np.empty(capacity, np.int64) for _ in range(3))
     return Lists(ended, left, onward, np.zeros(3, np.int64))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fleet_sim.arrays import Rows
 from fleet_sim.config.modes import MotionMode
-from fleet_sim.core.columns import Scalars
+from fleet_sim.core.columns import Scalars, named_columns
 from fleet_sim.core.world import World
 from fleet_sim.motion.compiled_laws import advance_rows
-from fleet_sim.motion.compiled_rows import Lists, motion_arrays, new_lists, points_of
+from fleet_sim.motion.compiled_rows import Lists, PathPoints, motion_arrays, new_lists
 from fleet_sim.motion.differential import begin_segments
 from fleet_sim.motion.laws import motion_law_index
 
@@ -34,7 +34,7 @@ class CompiledLaws:
             self._lists = new_lists(world.capacity)
         lists, pool = self._lists, world.waypoints
         # Waypoints have a table of their own, which grows by itself.
-        arrays = self._arrays._replace(points=points_of(world))
+        arrays = self._arrays._replace(points=named_columns(PathPoints, pool))
         listed = advance_rows(self._omni, self._differential, world.clock.tick, dt, pool.limited, arrays, lists)
         if not listed:
             return lists.left[:0], lists.ended[:0]

@@ -1,4 +1,9 @@
-"""Orders: loads to be taken from station to station, and the fleet that serves them."""
+"""Orders: loads to be taken from station to station, and the fleet that serves them.
+
+`orders.py` is what users call, `book.py` the only place where states of orders change, and `fleet.py` what sends robots
+from stop to stop. Allocators, charging policies and sources of orders are in folders of their own and can be added by
+name.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Jobs in many processes: on this machine, or on a cluster of Ray.
 
 Each job runs alone in its process, with one thread.
+
+`local.py` and `ray_cluster.py` have the same interface, which is in `executor.py`. A job that raises, takes too long or
+too much memory ends with the reason and does not stop the others.
 """
 
 from fleet_sim.parallel.executor import Begin, Ended, Executor, Job, JobLimits, Perform, WorkCrew

@@ -1,4 +1,8 @@
-"""Reports: a run, or two side by side, as one page and as tables."""
+"""Reports: a run, or two side by side, as one page and as tables.
+
+`page.py` makes the page, `figures.py` says which figures there are. A page is one file, with its pictures inside, and
+loads nothing from the network.
+"""
 
 from fleet_sim.reports.page import page_of
 from fleet_sim.reports.sweep_page import sweep_lines, sweep_page_of

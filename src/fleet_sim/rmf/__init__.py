@@ -1,4 +1,8 @@
-"""Slotcars: robots that follow the paths of a fleet manager as those of Open-RMF's simulations do."""
+"""Slotcars: robots that follow the paths of a fleet manager as those of Open-RMF's simulations do.
+
+`feature.py` connects slotcars to a simulation; `slotcars.py` and `law.py` drive them. The topics and services by which
+a fleet manager talks to them are in `ros/rmf`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Sites: buildings for fleets, read from and written to the field's formats."""
+"""Sites: buildings for fleets, read from and written to the field's formats.
+
+`site.py` is what all readers return; `reading.py` finds the format of a file, and `formats/` has one file for each.
+`grid.py` has the free cells, `roadmap.py` the lanes, `generate.py` makes sites from a few numbers.
+"""
 
 from __future__ import annotations
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.columns import named_columns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled_step
 from fleet_sim.kernels.turns import heading, sin_cos
-from fleet_sim.motion.compiled_rows import BodyArrays, SpeedLimits, bodies_of, limits_of, quaternion_of, touch
+from fleet_sim.motion.compiled_rows import BodyArrays, SpeedLimits, quaternion_of, touch
 
 _IDLE, _VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 
@@ -48,14 +49,14 @@ def driving_of(world: World) -> Driving:
     # is done with twenty agents.
     if known is None or known[0] is not motion.scalars:
         own = {name: getattr(motion, name) for name in Driving._fields if name != "limits"}
-        columns = Driving(**own, limits=limits_of(motion))
+        columns = Driving(**own, limits=named_columns(SpeedLimits, motion))
         known = _KNOWN[world] = motion.scalars, columns
     return known[1]
 
 
 def follow_freely(world: World, rows: Rows, dt: float) -> bool:
     """Do what `unicycle.follow_commands` does, where all of `rows` follow commands without any limit."""
-    return _follow(rows, dt, world.clock.tick, bodies_of(world), driving_of(world))
+    return _follow(rows, dt, world.clock.tick, named_columns(BodyArrays, world), driving_of(world))
 
 
 def give_freely(world: World, rows: Rows, twists: Floats, halted: Bools) -> bool:

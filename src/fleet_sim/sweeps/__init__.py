@@ -1,4 +1,8 @@
-"""Sweeps: one scenario with many seeds and values of its settings, and what was measured in one table."""
+"""Sweeps: one scenario with many seeds and values of its settings, and what was measured in one table.
+
+`settings.py` and `plan.py` say which runs there are, `sweep.py` makes them in many processes, and `journal.py` keeps
+what has ended, so that a sweep that was stopped can be resumed.
+"""
 
 from fleet_sim.sweeps.measures import MEASURES
 from fleet_sim.sweeps.plan import SweepPlan, load_sweep

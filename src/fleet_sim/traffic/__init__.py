@@ -1,4 +1,9 @@
-"""Traffic: routes of single robots, planners for many robots in a site, and their execution."""
+"""Traffic: routes of single robots, planners for many robots in a site, and their execution.
+
+`traffic.py` is what users call, and `control.py` what happens in a step. `network.py` has the places and moves of a
+site for robots of one size. Planners (`planners/`) only propose paths: `checks.py` refuses those on which robots would
+meet, and `execution/` drives the rest.
+"""
 
 from __future__ import annotations
 

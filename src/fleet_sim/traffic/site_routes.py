@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import RouteMode
-from fleet_sim.core.routes import NoRoute, Route, Stretch, Wanted
+from fleet_sim.core.routes import NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.core.world import World
 from fleet_sim.traffic.router import Router
 from fleet_sim.traffic.standing import passing, retreat, standing_discs
@@ -27,9 +27,10 @@ class SiteRoutes:
         return self._router.find(start, goal, radius, speed=speed, mode=mode)
 
     def journey(
-        self, row: int, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode, detour: bool
+        self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
     ) -> list[Stretch] | NoRoute:
         """Return `find` as a way of one stretch; a detour leads around robots that stand near the one in `row`."""
+        radius, speed, mode = needs
         if not detour:
             found = self.find(start, goal, radius, speed=speed, mode=mode)
             return found if isinstance(found, NoRoute) else [Stretch(found)]

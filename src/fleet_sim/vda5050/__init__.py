@@ -1,4 +1,8 @@
-"""VDA 5050: robots that a master control drives over MQTT. `connect_vehicles` connects those of a simulation."""
+"""VDA 5050: robots that a master control drives over MQTT. `connect_vehicles` connects those of a simulation.
+
+`desk.py` has all vehicles of a simulation, `pilot.py` carries out the order of one. `wire/` reads and writes messages
+of each version, `link/` is the connection to the broker, and `work/` has the actions.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Rows
 from fleet_sim.config.modes import ControllerMode
-from fleet_sim.core.columns import Scalars
+from fleet_sim.core.columns import Scalars, named_columns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import atan2, heading, multiply, norm_of, sin_cos
@@ -18,11 +18,11 @@ from fleet_sim.motion.compiled_rows import (
     BodyArrays,
     Lists,
     MotionArrays,
+    PathPoints,
     Steering,
     Twists,
     motion_arrays,
     new_lists,
-    points_of,
     quaternion_of,
     touch,
     write_quaternion,
@@ -75,11 +75,11 @@ class CompiledCars:
         if tables != self._tables:
             self._tables = tables
             self._arrays = motion_arrays(world)
-            self._cars = Cars(*(getattr(self._table, name) for name in Cars._fields))
+            self._cars = named_columns(Cars, self._table)
             self._lists = new_lists(world.capacity)
         lists, pool = self._lists, world.waypoints
         # Waypoints have a table of their own, which grows by itself.
-        arrays = self._arrays._replace(points=points_of(world))
+        arrays = self._arrays._replace(points=named_columns(PathPoints, pool))
         advance_cars(rows, world.clock.tick, dt, pool.limited, arrays, self._cars, lists)
         ended, left, _ = lists.counts.tolist()
         return lists.left[:left].copy(), lists.ended[:ended].copy()

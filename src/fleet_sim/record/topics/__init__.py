@@ -1,4 +1,7 @@
-"""What is recorded, one kind of topic per file, in the order in which it is written."""
+"""What is recorded, one kind of topic per file, in the order in which it is written.
+
+A topic names its message type and writes from samples, not from the world, as it runs in the process that writes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Sensors in ROS 2, one interface per file."""
+"""Sensors in ROS 2, one interface per file.
+
+A sensor is read only while somebody subscribes to its topic. `topics.py` has the endpoints of all kinds; a kind names
+its message and fills it, as `range.py` does in a few lines.
+"""
 
 from fleet_sim.ros.interface import Interface
 from fleet_sim.ros.sensors.camera import CameraDepthTopic, CameraImageTopic, CameraInfoTopic, CameraPointsTopic

@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints
-from fleet_sim.core.schema import MotionColumns
-from fleet_sim.traffic.columns import TrafficColumns
 
 MOVED, TURNED, ARRIVED = 1, 2, 4
 
@@ -40,35 +38,16 @@ class Drivers(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The limits of robots, by row: (rows,) of the norms, (rows, 3) by axis; as in MotionColumns."""
+    """The limits of robots, by row: (rows,) of the norms, (rows, 3) by axis; named as in MotionColumns."""
 
-    linear: Floats
-    linear_axes: Floats
-    accel: Floats
-    accel_axes: Floats
-    angular: Floats
-    angular_axes: Floats
-    turn_accel: Floats
-    turn_accel_axes: Floats
-
-
-def drivers_of(table: TrafficColumns) -> Drivers:
-    """Return the columns of robots in the traffic; they are valid until the table replaces them."""
-    return Drivers(*(getattr(table, name) for name in Drivers._fields))
-
-
-def limits_of(motion: MotionColumns) -> Limits:
-    """Return the columns of limits; they are valid until the table replaces them."""
-    return Limits(
-        motion.linear_limit,
-        motion.linear_limits,
-        motion.linear_accel,
-        motion.linear_accels,
-        motion.angular_limit,
-        motion.angular_limits,
-        motion.angular_accel,
-        motion.angular_accels,
-    )
+    linear_limit: Floats
+    linear_limits: Floats
+    linear_accel: Floats
+    linear_accels: Floats
+    angular_limit: Floats
+    angular_limits: Floats
+    angular_accel: Floats
+    angular_accels: Floats
 
 
 class Stride(NamedTuple):

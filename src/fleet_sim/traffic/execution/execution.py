@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Ints, Rows
+from fleet_sim.core.columns import named_columns
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.world import World
 from fleet_sim.traffic.columns import UNFIT, TrafficColumns
-from fleet_sim.traffic.execution.drivers import ARRIVED, Stride, drivers_of, limits_of, stride_of
+from fleet_sim.traffic.execution.drivers import ARRIVED, Drivers, Limits, Stride, stride_of
 from fleet_sim.traffic.execution.graph import ActionDependencyGraph, marks_of
 from fleet_sim.traffic.execution.law import Plans, Roads, advance
 from fleet_sim.traffic.execution.poses import poses_of, write_poses
@@ -36,8 +37,8 @@ class Execution:
         self._tracks = tracks
         self._rows: Rows = NO_ROWS
         self._version = -1
-        self._drivers, self._marks = drivers_of(table), marks_of(table)
-        self._limits = limits_of(world.motion)
+        self._drivers, self._marks = named_columns(Drivers, table), marks_of(table)
+        self._limits = named_columns(Limits, world.motion)
         self._step = stride_of(0)
 
     @property
@@ -102,9 +103,9 @@ class Execution:
         """
         table, motion = self._table, self._world.motion
         if self._drivers.goal is not table.goal:
-            self._drivers, self._marks = drivers_of(table), marks_of(table)
-        if self._limits.linear is not motion.linear_limit:
-            self._limits = limits_of(motion)
+            self._drivers, self._marks = named_columns(Drivers, table), marks_of(table)
+        if self._limits.linear_limit is not motion.linear_limit:
+            self._limits = named_columns(Limits, motion)
         if len(self._step.motions) != count:
             self._step = stride_of(count)
 

@@ -66,12 +66,12 @@ def begin_step(rows: Rows, marks: Marks, drivers: Drivers, limits: Limits, step:
         row = rows[index]
         step.passed[index], step.motions[index], step.asks[index] = marks.at[row], 0, False
         step.velocities[index, 0] = step.velocities[index, 1] = 0.0
-        speed, accel = limits.linear_axes[row, 0], limits.accel_axes[row, 0]
+        speed, accel = limits.linear_limits[row, 0], limits.linear_accels[row, 0]
         if not drivers.turns[row]:
             # It drives in any direction of its own frame: what holds for both axes holds for all directions.
-            speed, accel = min(speed, limits.linear_axes[row, 1]), min(accel, limits.accel_axes[row, 1])
-        step.tops[index] = min(limits.linear[row], speed) * drivers.pace[row]
-        step.accels[index] = min(limits.accel[row], accel)
+            speed, accel = min(speed, limits.linear_limits[row, 1]), min(accel, limits.linear_accels[row, 1])
+        step.tops[index] = min(limits.linear_limit[row], speed) * drivers.pace[row]
+        step.accels[index] = min(limits.linear_accel[row], accel)
 
 
 # ---- grants ----------------------------------------------------------------------------------------------------------
@@ -155,8 +155,8 @@ def turn(
         row = rows[index]
         if drivers.speed[row] != 0.0 or drivers.progress[row] != 0.0:
             continue
-        accel = min(limits.turn_accel[row], limits.turn_accel_axes[row, 2])
-        limit = min(limits.angular[row], limits.angular_axes[row, 2])
+        accel = min(limits.angular_accel[row], limits.angular_accels[row, 2])
+        limit = min(limits.angular_limit[row], limits.angular_limits[row, 2])
         spin, place = drivers.spin[row], marks.at[row] + 1
         onward = place < marks.length[row] and drivers.turns[row]
         wanted = tracks.yaws[ways.lanes[row, place]] if onward else drivers.heading[row]

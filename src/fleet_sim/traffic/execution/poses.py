@@ -6,41 +6,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Bytes, Floats, Rows
+from fleet_sim.arrays import Bytes, Floats, Rows
+from fleet_sim.core.columns import named_columns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled
 from fleet_sim.kernels.turns import sin_cos
+from fleet_sim.motion.compiled_rows import BodyArrays, touch
 from fleet_sim.traffic.execution.drivers import MOVED, TURNED
 
 
 class Poses(NamedTuple):
-    """The columns of a world that have the poses and velocities of robots, and who has to hear of changes."""
+    """The columns of a world that say where robots are and how fast they move, in its frame and in their own."""
 
-    position: Floats
-    orientation: Floats
-    velocity: Floats
-    angular_velocity: Floats
+    bodies: BodyArrays
     body_linear: Floats
     body_angular: Floats
-    moved: Bools
-    bullet_behind: Bools
-    bounds_behind: Bools
 
 
 def poses_of(world: World) -> Poses:
     """Return the columns of `world`; they are valid until it grows."""
-    motion = world.motion
-    return Poses(
-        world.position,
-        world.orientation,
-        world.velocity,
-        world.angular_velocity,
-        motion.body_linear,
-        motion.body_angular,
-        world.moved,
-        world.bullet_behind,
-        world.bounds_behind,
-    )
+    return Poses(named_columns(BodyArrays, world), world.motion.body_linear, world.motion.body_angular)
 
 
 @compiled
@@ -58,27 +43,28 @@ def write_poses(
 
     By row: `places`, `yaws`, `spins`, and `tilts`, the orientations at yaw 0. By place in `rows`: `velocities` (n, 2).
     """
+    bodies = poses.bodies
     for index in range(len(rows)):
         row = rows[index]
         if not motions[index] & (MOVED | TURNED):
             continue
-        poses.moved[row] = poses.bullet_behind[row] = poses.bounds_behind[row] = True
+        touch(bodies, row)
         if motions[index] & TURNED:
             x, y, z, w = tilts[row, 0], tilts[row, 1], tilts[row, 2], tilts[row, 3]
             sine, cosine = sin_cos(0.5 * yaws[row])
             turn = _normalized(_turned(sine, cosine, x, y, z, w))
-            poses.angular_velocity[row, 2] = spin = spins[row]
+            bodies.angular_velocity[row, 2] = spin = spins[row]
             body = _to_body(turn, 0.0, 0.0, spin)
             for part in range(4):
-                poses.orientation[row, part] = turn[part]
+                bodies.orientation[row, part] = turn[part]
             for axis in range(3):
                 poses.body_angular[row, axis] = body[axis]
         if motions[index] & MOVED:
-            x, y = poses.orientation[row, 0], poses.orientation[row, 1]
-            z, w = poses.orientation[row, 2], poses.orientation[row, 3]
+            x, y = bodies.orientation[row, 0], bodies.orientation[row, 1]
+            z, w = bodies.orientation[row, 2], bodies.orientation[row, 3]
             body = _to_body((x, y, z, w), velocities[index, 0], velocities[index, 1], 0.0)
             for axis in range(2):
-                poses.position[row, axis], poses.velocity[row, axis] = places[row, axis], velocities[index, axis]
+                bodies.position[row, axis], bodies.velocity[row, axis] = places[row, axis], velocities[index, axis]
             for axis in range(3):
                 poses.body_linear[row, axis] = body[axis]
 

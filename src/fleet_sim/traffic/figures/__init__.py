@@ -1,4 +1,7 @@
-"""Figures of a run: gathered while it runs, written to a file, read again for reports."""
+"""Figures of a run: gathered while it runs, written to a file, read again for reports.
+
+`collector.py` gathers, `summary.py` makes figures of it, and `run_file.py` writes and reads them.
+"""
 
 from fleet_sim.traffic.figures.collector import FigureCollector
 from fleet_sim.traffic.figures.run_file import Run, RunHeat, RunSource, read_run, run_of, write_run

@@ -1,4 +1,8 @@
-"""Runs that compare planners: a workload driven for a while, or a plan executed, with figures at the end."""
+"""Runs that compare planners: a workload driven for a while, or a plan executed, with figures at the end.
+
+`workloads.py` lets robots go from task to task, `plans.py` drives one plan to its end. Both end with an `Outcome`,
+whose figures reports read.
+"""
 
 from fleet_sim.traffic.runs.outcome import Outcome
 from fleet_sim.traffic.runs.plans import drive_paths, plan_scenario
