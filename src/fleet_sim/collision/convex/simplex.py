@@ -79,7 +79,8 @@ def _is_beyond(s: Floats, i: int, j: int, k: int, fourth: int) -> bool:
     cx, cy, cz = s[fourth, 0] - s[i, 0], s[fourth, 1] - s[i, 1], s[fourth, 2] - s[i, 2]
     inside = nx * cx + ny * cy + nz * cz
     here = -(nx * s[i, 0] + ny * s[i, 1] + nz * s[i, 2])
-    sides = (nx * nx + ny * ny + nz * nz) * (cx * cx + cy * cy + cz * cz)
+    # Of all three sides, not of the normal and the third: four corners on one line have a normal made of rounding.
+    sides = (ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz) * (cx * cx + cy * cy + cz * cz)
     if inside * inside <= _FLAT * _FLAT * sides:
         return True
     return bool(here * inside < 0.0)
@@ -89,7 +90,7 @@ def _is_beyond(s: Floats, i: int, j: int, k: int, fourth: int) -> bool:
 def nearest_on_simplex(s: Floats, count: int) -> float:
     """Set the shares of the first `count` corners of `s` (4, 8) for the point nearest to 0.
 
-    Returns its squared distance, -1 where 0 is inside a tetrahedron.
+    Returns its squared distance, -1 where 0 is inside a tetrahedron or on its surface.
     """
     if count == 1:
         _clear(s)
