@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.arrays import Bools, Floats, Ints, Rows, is_finite
 from fleet_sim.collision.boxes import Boxes
 from fleet_sim.collision.compiled_pairs import CompiledPairs
 from fleet_sim.collision.levels import BoxIndex
@@ -132,12 +132,11 @@ class BroadPhase:
     def set_cell_size_mode(self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None) -> float | None:
         """Set how the cell size is chosen and return the size; automatic modes compute it at the next check.
 
-        Raises InvalidValueError for CONSTANT without a positive cell size, UnknownNameError for an unknown
-        mode.
+        Raises InvalidValueError for an unknown mode, and for CONSTANT without a positive cell size.
         """
         mode = SpatialHashCellSizeMode.parse(mode)
         constant = mode == SpatialHashCellSizeMode.CONSTANT
-        if constant and (cell_size is None or not np.isfinite(cell_size) or cell_size <= 0.0):
+        if constant and not (is_finite(cell_size) and cell_size > 0.0):
             raise InvalidValueError(
                 f"cell_size: mode 'constant' needs a finite number > 0 in metres, got {cell_size!r}"
             )

@@ -143,7 +143,10 @@ class WorldNames(Assignments):
         self.population.remove_all(objects)
 
     def remove_rows(self, rows: Rows) -> None:
-        """Remove the entities in these rows of the world's columns."""
+        """Remove the entities in these rows (N,) of the world's columns, as `world.rows` has them.
+
+        Raises InvalidValueError, and removes none, where a row has no entity.
+        """
         self.population.remove_rows(rows)
 
     def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
@@ -249,5 +252,10 @@ class WorldNames(Assignments):
     def set_collision_spatial_hash_cell_size_mode(
         self, mode: SpatialHashCellSizeMode | str, cell_size: float | None = None
     ) -> float | None:
-        """Set how the grid's cell size is chosen; return it in m, None until an automatic mode's first check."""
+        """Set how the grid's cell size is chosen; return it in m, None until an automatic mode's first check.
+
+        `cell_size` in m is that of the mode constant; automatic modes compute theirs. Results do not depend on it, only
+        the time of a check does. Raises InvalidValueError for an unknown mode, and for constant without a size above 0.
+        `params` keep what the simulation began with.
+        """
         return self.collisions.broad.set_cell_size_mode(mode, cell_size)

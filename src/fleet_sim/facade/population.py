@@ -28,7 +28,7 @@ from fleet_sim.entities.sdf_models import params_of_world, read_world_file
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
 from fleet_sim.entities.spawning import remove, spawn_each
-from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.errors import InvalidValueError, StateError, brief
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.shapes import ShapeKind
 
@@ -109,8 +109,15 @@ class Population:
         remove(self._world, np.array([obj.row for obj in chosen], np.int64))
 
     def remove_rows(self, rows: Rows) -> None:
-        """Remove the entities in `rows`."""
-        remove(self._world, rows)
+        """Remove the entities in `rows` (N,); raises InvalidValueError, and removes none, where one has no entity."""
+        world, given = self._world, np.asarray(rows)
+        if given.ndim != 1 or (len(given) and not np.issubdtype(given.dtype, np.integer)):
+            raise InvalidValueError(f"rows: expected whole numbers of shape (N,), got {brief(rows)}")
+        inside_mask = (given >= 0) & (given < world.capacity)
+        living_mask = inside_mask & world.alive[np.where(inside_mask, given, 0).astype(np.int64)]
+        if not living_mask.all():
+            raise InvalidValueError(f"rows: no entity is in row {given[~living_mask][0]}")
+        remove(world, given)
 
     def check_ours(self, obj: object) -> None:
         """Raise InvalidValueError unless `obj` is an entity of this simulation."""
