@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet_sim import MultiRobotSimulationCore, Pose, ShapeParams, SimObject, SimObjectSpawnParams
+from fleet_sim import CollisionMode, MultiRobotSimulationCore, Pose, ShapeParams, SimObject, SimObjectSpawnParams
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.monitor.figures import MonitorFigures
 
@@ -46,7 +46,7 @@ def test_bounds_hold_all_entities_as_they_are_now(sim: MultiRobotSimulationCore)
 
 def test_what_has_no_end_does_not_count(sim: MultiRobotSimulationCore) -> None:
     plane = ShapeParams(shape_type="plane")
-    sim.spawn(SimObjectSpawnParams(plane, plane, name="floor", collision_mode="static"))
+    sim.spawn(SimObjectSpawnParams(plane, plane, name="floor", collision_mode=CollisionMode.STATIC))
     assert bounds(sim) == ([0.0] * 3, [0.0] * 3)
     put(sim, "a", 2.0)
     assert bounds(sim) == ([1.5, -0.5, -0.5], [2.5, 0.5, 0.5])
@@ -134,7 +134,7 @@ def test_modes_and_settings_say_what_to_do(sim: MultiRobotSimulationCore) -> Non
 
 
 def names(pairs: list[tuple[SimObject, SimObject]]) -> set[frozenset[str]]:
-    return {frozenset((first.name, second.name)) for first, second in pairs}
+    return {frozenset((str(first.name), str(second.name))) for first, second in pairs}
 
 
 def test_near_pairs_can_be_asked_for_some_entities_only(sim: MultiRobotSimulationCore) -> None:
@@ -146,7 +146,7 @@ def test_near_pairs_can_be_asked_for_some_entities_only(sim: MultiRobotSimulatio
 
 
 def test_near_pairs_with_static_entities_on_request(sim: MultiRobotSimulationCore) -> None:
-    sim.spawn(SimObjectSpawnParams(CUBE, CUBE, name="wall", collision_mode="static"))
+    sim.spawn(SimObjectSpawnParams(CUBE, CUBE, name="wall", collision_mode=CollisionMode.STATIC))
     put(sim, "cube", 0.5)
     assert sim.filter_aabb_pairs() == []
     assert names(sim.filter_aabb_pairs(ignore_static=False)) == {frozenset(("wall", "cube"))}

@@ -13,7 +13,11 @@ from fleet_sim_msgs.srv import Load, Save
 
 
 class CheckpointServices(Interface):
-    """Saves and restores states of the running simulation, see `Moments`. Responds when it is done."""
+    """Saves and restores states of the running simulation, see `Moments`. Responds when it is done.
+
+    The services sim/save and sim/load. States are kept in memory by name, at most 100 of them, or written to files
+    below `state_folder`. Goals that did not run when the state was saved end with the cause SHUTDOWN when it is loaded.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

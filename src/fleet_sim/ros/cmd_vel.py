@@ -33,7 +33,12 @@ def check_frame(bridge: Bridge, robot: str, frame_id: str) -> None:
 
 
 class CmdVelTopic(Interface):
-    """Drives robots with the received twists, in the frame of the base. All twists of a step form one command."""
+    """Drives robots with the received twists, in the frame of the base. All twists of a step form one command.
+
+    Subscribes to <robot>/cmd_vel, a Twist or, by `ros.cmd_vel_type`, a TwistStamped: m/s and rad/s. A velocity ends
+    after `ros.cmd_vel_timeout` s of simulated time without another one. Messages with numbers that are not finite, and
+    stamped ones in another frame than <robot>/base_link, move nothing and are logged.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

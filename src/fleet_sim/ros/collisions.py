@@ -13,7 +13,11 @@ Pair = tuple[str, str]
 
 
 class CollisionsTopic(Interface):
-    """Publishes the pairs in collision in each step in which they change; latched."""
+    """Publishes the pairs in collision in each step in which they change; latched.
+
+    On fleet/collisions, a Collisions: all pairs in contact, and those that began or ended since the last message.
+    Entities without a name are called #<object id>.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

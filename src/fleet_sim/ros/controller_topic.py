@@ -6,7 +6,10 @@ from fleet_sim.ros.interface import Bridge, Interface
 
 
 class ControllerTopic(Interface):
-    """A topic below the name of the controller where `ros.joint_controller` names one, else below that of the robot."""
+    """A topic below the name of the controller where `ros.joint_controller` names one, else below that of the robot.
+
+    So programs written for ros2_control find it where its joint_trajectory_controller has it.
+    """
 
     topic: str
 

@@ -18,7 +18,11 @@ from fleet_sim.ros.roster import Roster
 
 
 class ConveyorCommands(FeatureCommandTopic):
-    """Lets a belt run at a speed that is sent to it, in m/s, or run and stand on request."""
+    """Lets a belt run at a speed that is sent to it, in m/s, or run and stand on request.
+
+    The topic <belt>/set_speed, a Float64, negative to run backwards, and the service <belt>/set_running, a SetBool. A
+    belt that stands keeps its speed for the next time it runs.
+    """
 
     feature = "conveyor"
     message_type = Float64
@@ -45,7 +49,10 @@ class ConveyorCommands(FeatureCommandTopic):
 
 
 class ConveyorSpeeds(FeatureStateTopic):
-    """Publishes the speed of each belt in m/s along its x axis, 0 while it stands."""
+    """Publishes the speed of each belt in m/s along its x axis, 0 while it stands.
+
+    On <belt>/speed, a Float64, latched; only when it changes.
+    """
 
     feature = "conveyor"
     message_type = Float64

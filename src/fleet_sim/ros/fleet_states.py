@@ -61,7 +61,12 @@ def flags_of(world: World, rows: Rows) -> Bools:
 
 
 class FleetStatesTopic(Interface):
-    """Publishes the states of all robots, whether or not they have interfaces of their own."""
+    """Publishes the states of all robots, whether or not they have interfaces of their own.
+
+    On fleet/states, a FleetState, at `ros.rates.fleet_states` and only while somebody is subscribed. Poses are in the
+    frame of the map, twists in that of the robot; distances left are in m. This is the cheapest way to watch a large
+    fleet.
+    """
 
     rate = "fleet_states"
 

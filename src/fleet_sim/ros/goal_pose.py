@@ -11,7 +11,11 @@ from fleet_sim.ros.polled import RobotCommandTopic
 
 
 class GoalPoseTopic(RobotCommandTopic):
-    """Drives a robot to a received pose."""
+    """Drives a robot to a received pose.
+
+    Subscribes to <robot>/goal_pose, a PoseStamped, as RViz sends it. Any frame that TF connects to the map will do; one
+    that is not connected is rejected with the reason in the log.
+    """
 
     message_type = PoseStamped
     topic = "goal_pose"
@@ -23,7 +27,10 @@ class GoalPoseTopic(RobotCommandTopic):
 
 
 class PathTopic(RobotCommandTopic):
-    """Makes a robot follow a received path. Poses without a frame are in the frame of the path."""
+    """Makes a robot follow a received path. Poses without a frame are in the frame of the path.
+
+    Subscribes to <robot>/path, a nav_msgs/Path. An empty path is rejected.
+    """
 
     message_type = Path
     topic = "path"

@@ -66,7 +66,11 @@ def _command(names: tuple[str, ...], joint_names: tuple[str, ...], values: np.nd
 
 
 class JointTrajectoryTopic(ControllerTopic, RobotCommandTopic):
-    """Makes joints follow a received trajectory; it replaces running actions. Without points it stops the joints."""
+    """Makes joints follow a received trajectory; it replaces running actions. Without points it stops the joints.
+
+    Subscribes to <robot>/joint_trajectory. Times count from when it is received, or from its stamp where it has one.
+    Unknown joints, points outside of limits and times that do not increase are rejected as a whole.
+    """
 
     message_type = JointTrajectory
     topic = "joint_trajectory"

@@ -35,7 +35,11 @@ def joint_states_template(joint_names: Sequence[Sequence[str]], motors: Sequence
 
 
 class JointStatesTopic(StateTopic):
-    """Publishes positions, velocities and efforts of movable joints; robots without any have no topic."""
+    """Publishes positions, velocities and efforts of movable joints; robots without any have no topic.
+
+    On <robot>/joint_states at `ros.rates.joint_states`: rad and rad/s, or m and m/s of sliding joints. `effort` (N m or
+    N) is filled for robots whose joints the engine's motors move, and empty for others.
+    """
 
     rate = "joint_states"
     message_type = JointState

@@ -15,7 +15,10 @@ from fleet_sim.ros.feature_topics import FeatureCommandTopic, FeatureStateTopic
 
 
 class LightCommands(FeatureCommandTopic):
-    """Switches a light: on in the color that is sent, with an opacity of 1; off with 0. It blinks as before."""
+    """Switches a light: on in the color that is sent, with an opacity of 1; off with 0. It blinks as before.
+
+    Subscribes to <light>/set_light, a ColorRGBA. An opacity between 0 and 1 is rejected: lights are not dimmed.
+    """
 
     feature = "light"
     message_type = ColorRGBA
@@ -30,7 +33,10 @@ class LightCommands(FeatureCommandTopic):
 
 
 class LightStates(FeatureStateTopic):
-    """Publishes the color of each light, with an opacity of 1 while it is lit, 0 while it is dark."""
+    """Publishes the color of each light, with an opacity of 1 while it is lit, 0 while it is dark.
+
+    On <light>/light, a ColorRGBA, latched; a light that blinks publishes each change.
+    """
 
     feature = "light"
     message_type = ColorRGBA

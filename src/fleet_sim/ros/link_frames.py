@@ -26,7 +26,11 @@ class _Group(NamedTuple):
 
 
 class LinkFramesTopic(Interface):
-    """Publishes the frames of links moved by joints; TfTopic publishes fixed links on /tf_static."""
+    """Publishes the frames of links moved by joints; TfTopic publishes fixed links on /tf_static.
+
+    On /tf at `ros.rates.links`, all robots in one message: <robot>/<link> in the frame of its parent link. The links of
+    a model are computed for all of its robots in one call.
+    """
 
     rate = "links"
 

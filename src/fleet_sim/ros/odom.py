@@ -34,7 +34,11 @@ def odom_template(frames: Frames, names: Sequence[str]) -> MessageTemplate:
 
 
 class OdomTopic(StateTopic):
-    """Publishes poses in <robot>/odom and twists in <robot>/base_link."""
+    """Publishes poses in <robot>/odom and twists in <robot>/base_link.
+
+    On <robot>/odom at `ros.rates.odom`. It is the truth and does not drift, so <robot>/odom and the map are the same
+    frame; an `odometry` sensor has the drifting one.
+    """
 
     rate = "odom"
     message_type = Odometry

@@ -16,7 +16,11 @@ LARGEST = 4096
 
 
 class PictureService(Interface):
-    """Renders without a window. The response contains the picture: the client may run on another machine."""
+    """Renders without a window. The response contains the picture: the client may run on another machine.
+
+    The service sim/take_picture. `view` is a `camera_view_type`; without one the picture is what the window would show.
+    Sizes outside 1 to 4096 pixels are rejected. The simulation waits while the picture is drawn.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

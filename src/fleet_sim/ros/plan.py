@@ -17,7 +17,8 @@ from fleet_sim.ros.roster import Roster
 class PlanTopic(Interface):
     """Publishes a path in the map frame, from its robot to the last waypoint, an empty one at its end; latched.
 
-    Viewers draw nothing for a path of one pose, so the position of the robot comes first.
+    On <robot>/plan, a nav_msgs/Path. Viewers draw nothing for a path of one pose, so the position of the robot comes
+    first. `ros.rates.plan` says how often paths are compared; only those that changed are sent.
     """
 
     rate = "plan"

@@ -25,7 +25,11 @@ SHAPES: dict[int, tuple[str, tuple[str, ...]]] = {
 
 
 class PopulationServices(SimulationServices):
-    """Spawns, removes, attaches and lists robots and objects. Responds when it is done."""
+    """Spawns, removes, attaches and lists robots and objects. Responds when it is done.
+
+    The services sim/spawn, sim/delete, sim/attach and sim/list. Requests take effect between two steps. A spawn with
+    one invalid option spawns nothing; a deletion answers for each name.
+    """
 
     def services(self) -> dict[str, tuple[Any, Handler]]:
         changes = {"spawn": (Spawn, self._on_spawn), "delete": (Delete, self._on_delete)}

@@ -14,7 +14,11 @@ LONGEST_NAME = 200
 
 
 class RecordService(Interface):
-    """Records one run at a time into `record_folder`; without that folder it refuses."""
+    """Records one run at a time into `record_folder`; without that folder it refuses.
+
+    The service sim/record: with a name it begins <name> in that folder, with an empty one it ends the recording. Names
+    with a folder in them and files that are there already are rejected.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

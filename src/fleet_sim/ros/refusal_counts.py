@@ -15,7 +15,10 @@ _DETAILS = re.compile(r"'[^']*'|\"[^\"]*\"|[-+]?\b\d[\w.+-]*")
 
 
 class RefusalCounts:
-    """Counts refusals by the reason, without the names and numbers in it. For any thread."""
+    """Counts refusals by the reason, without the names and numbers in it. For any thread.
+
+    /diagnostics shows them, so that rejected commands are seen by whoever does not read the log.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -60,7 +60,11 @@ def _text(*numbers: float) -> str:
 
 
 class RobotDescriptionTopic(Interface):
-    """Publishes each robot's description once, latched."""
+    """Publishes each robot's description once, latched.
+
+    On <robot>/robot_description, a String: the robot's own description file, or a URDF with its shapes in the link
+    base_link where it was spawned without a file.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

@@ -18,7 +18,11 @@ MOST_STEPS = 1_000_000
 
 
 class RunServices(SimulationServices):
-    """Pauses, resumes, steps and resets the simulation. Responds when it is done."""
+    """Pauses, resumes, steps and resets the simulation. Responds when it is done.
+
+    The services sim/pause, sim/resume, sim/step and sim/reset. sim/step needs a paused simulation and takes 1 to
+    1,000,000 steps. A reset ends running goals with the cause SHUTDOWN; the time on /clock goes on.
+    """
 
     def services(self) -> dict[str, tuple[Any, Handler]]:
         answers = {"pause": self._pause, "resume": self._resume, "reset": self._reset}

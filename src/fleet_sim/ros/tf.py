@@ -63,7 +63,11 @@ def tf_template(transforms: list[TransformStamped]) -> MessageTemplate:
 
 
 class TfTopic(Interface):
-    """Publishes <robot>/odom -> <robot>/base_link; map -> <robot>/odom and fixed links once, latched."""
+    """Publishes <robot>/odom -> <robot>/base_link; map -> <robot>/odom and fixed links once, latched.
+
+    Dynamic ones on /tf at `ros.rates.tf`, all robots in one message. map -> <robot>/odom is the identity, as true
+    odometry does not drift.
+    """
 
     rate = "tf"
 

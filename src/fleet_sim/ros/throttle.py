@@ -19,7 +19,10 @@ LONGEST_LINE = 4000
 
 
 class Throttle:
-    """Logs each line at most once per PERIOD, and at most MOST_PER_PERIOD; then their number. For any thread."""
+    """Logs each line at most once per PERIOD, and at most MOST_PER_PERIOD; then their number. For any thread.
+
+    It keeps what goes wrong in every step from filling the log.
+    """
 
     def __init__(self, log: Callable[[str], object]) -> None:
         self.count = 0

@@ -30,7 +30,10 @@ FASTEST = 100.0
 
 
 class PathServer(LookingServers):
-    """The two planning actions of a robot."""
+    """The two planning actions of a robot.
+
+    compute_path_to_pose and compute_path_through_poses: routes of the scenario's site for the robot's footprint.
+    """
 
     def __init__(self, bridge: Bridge, robot: str) -> None:
         super().__init__(bridge, robot)

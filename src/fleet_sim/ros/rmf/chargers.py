@@ -18,7 +18,11 @@ FIELDS = {"charger": "charger_name", "robot": "robot_name", "fleet": "fleet_name
 
 
 class ChargerTopics:
-    """The topics of all chargers of a building."""
+    """The topics of all chargers of a building.
+
+    States on rmf_charger/state, when they change and regularly; requests become the commands RequestCharge and
+    CancelCharge.
+    """
 
     def __init__(self, bridge: Bridge, chargers: Chargers) -> None:
         self._chargers = chargers

@@ -55,7 +55,11 @@ def waypoint_to_msg(waypoint: Waypoint) -> Location:
 
 
 class RobotTopics:
-    """The topics of all slotcars."""
+    """The topics of all slotcars.
+
+    States on /robot_state; path, mode and pause requests become commands to the slotcar that they name. Slotcars that
+    have not been on a level of the building yet are not published.
+    """
 
     def __init__(self, bridge: Bridge, slotcars: Slotcars) -> None:
         self._bridge = bridge

@@ -55,7 +55,10 @@ def image_message(params: CameraSensorParams, frame: str, encoding: str, pixel: 
 
 
 class CameraPictureTopic(CameraTopics):
-    """Base of topics with an Image: `encoding` of the pixels, and how many bytes each has."""
+    """Base of topics with an Image: `encoding` of the pixels, and how many bytes each has.
+
+    The picture is in the optical frame: z ahead, x to the right, y down.
+    """
 
     message_type = Image
     encoding: ClassVar[str]

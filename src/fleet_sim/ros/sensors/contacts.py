@@ -12,7 +12,10 @@ from fleet_sim_msgs.msg import Contacts
 
 
 class ContactsTopic(SensorTopics):
-    """Publishes the entities that touch a bumper and the points in its frame; an empty message without contacts."""
+    """Publishes the entities that touch a bumper and the points in its frame; an empty message without contacts.
+
+    On <robot>/<bumper>, a Contacts with the names of the entities; points are in m.
+    """
 
     sensor_type = "contact"
     message_type = Contacts

@@ -13,7 +13,10 @@ from fleet_sim.ros.tf import frame_transform
 
 
 class SensorFramesTopic(Interface):
-    """Publishes the frames of all sensors in one message, whenever sensors are added or removed; latched."""
+    """Publishes the frames of all sensors in one message, whenever sensors are added or removed; latched.
+
+    On /tf_static: where each sensor is mounted, in the frame of its link, and the optical frame of each camera.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge)

@@ -31,7 +31,10 @@ def imu_message(params: ImuParams, frame: str, period: float) -> Imu:
 
 
 class ImuTopic(TemplatedTopics):
-    """Publishes orientations, angular velocities and accelerations in the IMUs' frames."""
+    """Publishes orientations, angular velocities and accelerations in the IMUs' frames.
+
+    On <robot>/<imu>: rad/s and m/s2. An IMU at rest measures the upward acceleration that holds it against gravity.
+    """
 
     sensor_type = "imu"
     message_type = Imu

@@ -31,7 +31,11 @@ def grid_to_msg(grid: OccupancyGrid, frame: str, now: int) -> OccupancyGridMsg:
 
 
 class MapTopic(Interface):
-    """Publishes the map when it gets a subscriber, and again when it has changed; latched. Not beside Open-RMF's."""
+    """Publishes the map when it gets a subscriber, and again when it has changed; latched. Not beside Open-RMF's.
+
+    On map, an OccupancyGrid of what does not move, with cells of `ros.map_resolution` m, cut at `ros.map_height` or at
+    the height of the first lidar. Cells get larger, with a warning, where they would be too many.
+    """
 
     rate = "map"
 

@@ -25,7 +25,10 @@ ODOMETRY = {
 
 
 class OdometryTopic(TemplatedTopics):
-    """Publishes estimated poses of the sensors' frames in <robot>/odom, starting from their true initial poses."""
+    """Publishes estimated poses of the sensors' frames in <robot>/odom, starting from their true initial poses.
+
+    They drift with the sensor's noise, as those of encoders do; <robot>/odom has the truth.
+    """
 
     sensor_type = "odometry"
     message_type = Odometry

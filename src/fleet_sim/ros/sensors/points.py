@@ -18,7 +18,10 @@ def points_message(params: Lidar3dParams, frame: str) -> BulkMessage:
 
 
 class PointsTopic(MessageTopics):
-    """Publishes organised clouds, one row per layer; rays without a hit have NaN points."""
+    """Publishes organised clouds, one row per layer; rays without a hit have NaN points.
+
+    On <robot>/<lidar>, a PointCloud2 of float32 x, y, z in m in the sensor's frame. `is_dense` is false.
+    """
 
     sensor_type = "lidar_3d"
     message_type = PointCloud2

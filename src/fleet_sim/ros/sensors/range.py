@@ -22,7 +22,10 @@ def range_message(params: RangeParams, frame: str) -> Range:
 
 
 class RangeTopic(MessageTopics):
-    """Publishes the distance to the nearest obstacle: inf without one, -inf if it is too near."""
+    """Publishes the distance to the nearest obstacle: inf without one, -inf if it is too near.
+
+    On <robot>/<sensor>, a sensor_msgs/Range in m with the sensor's field of view, as REP 117 has it.
+    """
 
     sensor_type = "range"
     message_type = Range

@@ -25,7 +25,11 @@ def scan_message(params: LidarParams, frame: str, period: float) -> BulkMessage:
 
 
 class ScanTopic(MessageTopics):
-    """Publishes ranges, and intensities if the lidar has them."""
+    """Publishes ranges, and intensities if the lidar has them.
+
+    On <robot>/<lidar>, a LaserScan, counter-clockwise from `angle_min`: inf where nothing is in range, -inf nearer than
+    `range_min`.
+    """
 
     sensor_type = "lidar"
     message_type = LaserScan

@@ -13,7 +13,10 @@ from fleet_sim.sensors.force_torque import ForceTorqueParams
 
 
 class WrenchTopic(TemplatedTopics):
-    """Publishes forces and torques in the sensors' frames."""
+    """Publishes forces and torques in the sensors' frames.
+
+    On <robot>/<sensor>, a WrenchStamped in N and N m.
+    """
 
     sensor_type = "force_torque"
     message_type = WrenchStamped

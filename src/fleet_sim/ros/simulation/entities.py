@@ -30,7 +30,11 @@ from fleet_sim.ros.simulation.infos import EntityInfos, bounds_of, is_static
 
 
 class EntityServices:
-    """Lists, measures, places and deletes entities. What they answer is as of one moment between two steps."""
+    """Lists, measures, places and deletes entities. What they answer is as of one moment between two steps.
+
+    Below sim/: delete_entity, get_entities, get_entities_states, get_entity_state, set_entity_state, get_entity_info,
+    set_entity_info and get_entity_bounds. Changes are commands; they take effect between two steps.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge

@@ -21,7 +21,11 @@ from fleet_sim.spatial.trigonometry import sin_cos
 
 
 class PlaceServices:
-    """Tells where the stations of the site are, and how much room is around them."""
+    """Tells where the stations of the site are, and how much room is around them.
+
+    Below sim/: get_named_poses, which tags filter by the kind of station, and get_named_pose_bounds. Without a site
+    there are no poses.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge

@@ -27,7 +27,11 @@ TIME_GOES_ON = "published time goes on: it never goes back here"
 
 
 class RunServicesOfStandard:
-    """Plays, pauses, stops, steps and resets the simulation, and tells what it is doing."""
+    """Plays, pauses, stops, steps and resets the simulation, and tells what it is doing.
+
+    Below sim/: reset_simulation, step_simulation, get_simulation_state, set_simulation_state, and the action
+    simulate_steps.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge

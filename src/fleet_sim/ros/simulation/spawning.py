@@ -28,7 +28,11 @@ CODES = SpawnEntity.Response
 
 
 class SpawnServices:
-    """Spawns robots from files and from models known by name."""
+    """Spawns robots from files and from models known by name.
+
+    Below sim/: spawn_entity, spawn_entities and get_spawnables. A URI is a model's name or the path of its description.
+    Each of several requests has a result of its own.
+    """
 
     def __init__(self, bridge: Bridge, run: RunServicesOfStandard) -> None:
         self._bridge = bridge

@@ -25,7 +25,11 @@ SUFFIXES = (".yaml", ".yml")
 
 
 class WorldServices:
-    """Loads scenarios: shipped ones, files below the folders of models, and texts."""
+    """Loads scenarios: shipped ones, files below the folders of models, and texts.
+
+    Below sim/: load_world, unload_world, get_current_world and get_available_worlds. A loaded scenario keeps the
+    running node's own settings; the response says which of its settings do not count.
+    """
 
     def __init__(self, bridge: Bridge, run: RunServicesOfStandard) -> None:
         self._bridge = bridge
