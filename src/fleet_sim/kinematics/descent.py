@@ -1,4 +1,10 @@
-"""Descent: damped least squares from given joint values to a local minimum of the error, for many robots at once."""
+"""Descent: damped least squares from given joint values to a local minimum of the error, for many robots at once.
+
+The damping grows with the squared error: far from the target steps are short and safe, near it they are those of
+Newton's method (Sugihara, "Solvability-unconcerned inverse kinematics by the Levenberg-Marquardt method", 2011). A
+joint at its limit that would go beyond it takes no part in the step. Where the descent ends in a wrong minimum,
+`inverse.py` begins another one elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The distance of two convex cores that do not overlap (Gilbert, Johnson and Keerthi's algorithm)."""
+"""The distance of two convex cores that do not overlap (Gilbert, Johnson and Keerthi's algorithm).
+
+The two overlap where the difference of their points holds the origin. Corners of that difference are added to a
+simplex, always the one farthest towards the origin, until none is nearer; the nearest point of the simplex is the
+distance.
+"""
 
 from __future__ import annotations
 

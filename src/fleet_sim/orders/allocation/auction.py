@@ -1,4 +1,8 @@
-"""An auction: each order goes to the robot whose way it lengthens least, at the best place in its plan."""
+"""An auction: each order goes to the robot whose way it lengthens least, at the best place in its plan.
+
+A robot on its way may get an order in between. Sales go one by one, by urgency: that is quick and near the least way in
+all, but not always the least.
+"""
 
 from __future__ import annotations
 

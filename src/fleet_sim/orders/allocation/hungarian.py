@@ -1,4 +1,8 @@
-"""The assignment of orders to robots with the shortest ways in all (Hungarian method)."""
+"""The assignment of orders to robots with the shortest ways in all (Hungarian method).
+
+Orders of a higher priority are assigned first, in a round of their own. Within a round as many are served as can be,
+and of all such assignments the cheapest is taken. Costs of pairs that cannot be are larger than any whole assignment.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""ActionDependencyGraph: who may enter which node after whom, as a plan has it."""
+"""ActionDependencyGraph: who may enter which node after whom, as a plan has it.
+
+Hönig, Kiesel, Tinka, Durham and Ayanian, "Persistent and robust execution of MAPF schedules in warehouses" (2019): the
+times of a plan are given up, and who passes a node before whom is kept. A late robot makes others wait; no two can meet
+for it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Rounds of large neighbourhood search: a group of robots is planned anew among the paths of all others; compiled."""
+"""Rounds of large neighbourhood search: a group of robots is planned anew among the paths of all others; compiled.
+
+Li, Chen, Harabor, Stuckey and Koenig, "Anytime multi-agent path finding via large neighborhood search" (IJCAI 2021).
+Sizes of groups are chosen by what they have saved so far for the searches that they took. A group whose new paths would
+cost more gets its old ones back, so the cost never grows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""PIBT: priority inheritance with backtracking, one step at a time."""
+"""PIBT: priority inheritance with backtracking, one step at a time.
+
+Okumura, Machida, Défago and Tamura, "Priority inheritance with backtracking for iterative multi-agent path finding",
+Artificial Intelligence 310 (2022). `pibt_step.py` makes one step of all robots; this file repeats it for a window, or
+until all are at their goals. `lacam.py` searches with the same step.
+"""
 
 from __future__ import annotations
 
