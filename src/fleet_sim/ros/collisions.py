@@ -33,6 +33,7 @@ class CollisionsTopic(Interface):
         self._send(0)
 
     def on_reset(self) -> None:
+        """Find out which pairs a reset or a restored state has begun and ended."""
         pairs = dict.fromkeys(_pair(a, b) for a, b in self.bridge.sim.get_active_collision_pairs())
         # Pairs are restored without events, so the difference is worked out here. Added, not put in place: a restore
         # that removed an entity has emitted the end of its pairs already.
@@ -41,6 +42,7 @@ class CollisionsTopic(Interface):
         self._active = pairs
 
     def publish(self, now: int) -> None:
+        """Publish the pairs, if one has begun or ended."""
         if self._started or self._ended:
             self._send(now)
 

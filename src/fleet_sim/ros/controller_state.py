@@ -34,6 +34,7 @@ class ControllerStateTopic(ControllerTopic, StateTopic):
     topic = "controller_state"
 
     def robots_of(self, roster: Roster) -> Roster:
+        """Return the robots with joints where `ros.joint_controller` names a controller, else none."""
         named_mask = np.full(len(roster.rows), bool(self.bridge.params.joint_controller))
         return with_joints(roster.where(named_mask), self.bridge.sim.world)
 

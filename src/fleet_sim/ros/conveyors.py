@@ -33,12 +33,14 @@ class ConveyorCommands(FeatureCommandTopic):
         self._services = Endpoints(bridge, "commands", self._serve, bridge.end_service)
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Follow belts that were added and removed, with the topic and the service."""
         super().on_fleet_changed(roster)
         # Services belong to the executor's thread.
         belts = having(self.bridge.sim.world, self.feature)
         self.bridge.mailbox.post(partial(self._services.on_fleet_changed, belts))
 
     def command(self, name: str, message: Float64) -> RunConveyors:
+        """Return the command that sets the speed of a belt; whether it runs stays as it is."""
         return RunConveyors(names=(name,), speed=message.data, source=self.topic)
 
     def _serve(self, name: str) -> Any:
@@ -59,6 +61,7 @@ class ConveyorSpeeds(FeatureStateTopic):
     topic = "speed"
 
     def values(self, rows: Rows) -> Sequence[float]:
+        """Return the speeds of the belts in `rows`, in m/s."""
         table: Any = self.bridge.sim.world.tables[self.feature]
         speeds: list[float] = np.where(table.running[rows], table.speed[rows], 0.0).tolist()
         return speeds

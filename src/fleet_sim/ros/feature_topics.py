@@ -61,10 +61,12 @@ class FeatureStateTopic(Interface):
         self._told: dict[str, Any] = {}
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Publish to new entities' topics at the next step, whatever one of the same name has published."""
         for name in self._publishers.on_fleet_changed(having(self.bridge.sim.world, self.feature)):
             self._told.pop(name, None)
 
     def publish(self, now: int) -> None:
+        """Publish the values that are not those published last."""
         of = self._publishers
         if not of.names:
             return

@@ -21,6 +21,7 @@ class GoalPoseTopic(RobotCommandTopic):
     topic = "goal_pose"
 
     def command(self, name: str, message: PoseStamped) -> Command:
+        """Return the command for a pose in any frame; raises UnknownNameError for an unknown frame."""
         positions, orientations = poses_from_msgs([message.pose])
         positions, orientations = self.bridge.transforms.to_map(message.header.frame_id, positions, orientations)
         return Navigate(names=(name,), positions=positions, orientations=orientations, source="goal_pose")

@@ -46,6 +46,7 @@ class JointStatesTopic(StateTopic):
     topic = "joint_states"
 
     def robots_of(self, roster: Roster) -> Roster:
+        """Return the robots with joints; others have no topic."""
         return with_joints(roster, self.bridge.sim.world)
 
     def template_of(self, names: list[str], rows: Rows) -> MessageTemplate:
@@ -55,6 +56,7 @@ class JointStatesTopic(StateTopic):
         return joint_states_template([model.movable_names for model in models], world.robots.motors[rows].tolist())
 
     def write(self, template: MessageTemplate, rows: Rows) -> None:
+        """Write true positions and velocities, and the efforts of motors, into the message of each robot."""
         world = self.bridge.sim.world
         slots = world.joints.slots(world.robots, rows)
         template.write("position", world.joints.position[slots][:, np.newaxis])

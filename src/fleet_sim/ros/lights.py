@@ -25,6 +25,7 @@ class LightCommands(FeatureCommandTopic):
     topic = "set_light"
 
     def command(self, name: str, message: ColorRGBA) -> SwitchLights:
+        """Return the command for a color; raises InvalidValueError for an opacity other than 0 and 1."""
         if message.a == 0.0:
             return SwitchLights(names=(name,), lit=False, source=self.topic)
         if message.a != 1.0:

@@ -51,6 +51,7 @@ class MarkersTopic(Interface):
         self._look = 0
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Send all markers again, as names and shapes may be others."""
         # The template is built only when there are subscribers.
         self._behind = True
 

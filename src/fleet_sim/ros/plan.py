@@ -29,6 +29,7 @@ class PlanTopic(Interface):
         self._published: dict[str, bytes] = {}
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Follow robots that were added and removed."""
         self._publishers.on_fleet_changed(roster)
         # Forgotten with its robot, or a new one of that name would publish nothing at first.
         kept = set(self._publishers.names)

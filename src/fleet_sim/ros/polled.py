@@ -124,6 +124,7 @@ class RobotCommandTopic(Interface):
         self._topic.on_fleet_changed(roster)
 
     def receive(self) -> None:
+        """Make a command of the newest message of each robot; those that cannot be are rejected in the log."""
         for index, message in self._topic.take():
             name = self._topic.names[index]
             self.bridge.gateway.take(f"{name}/{self.topic}", partial(self.command, name, message))

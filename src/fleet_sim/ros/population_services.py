@@ -121,6 +121,7 @@ def pose_entry(pose: Pose) -> dict[str, Any]:
 
 
 def read_options(text: str) -> dict[str, Any]:
+    """Return the keys of a scenario entry that a request has as YAML; raises InvalidValueError."""
     options = parse_remote(text or "{}", "options")
     if not isinstance(options, dict):
         raise InvalidValueError(f"options: expected a YAML mapping of keys of a scenario entry, got {brief(text)}")

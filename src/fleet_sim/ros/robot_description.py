@@ -71,6 +71,7 @@ class RobotDescriptionTopic(Interface):
         self._publishers = publishers(bridge, "description", String, "robot_description", qos.LATCHED)
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Publish the descriptions of new robots."""
         world = self.bridge.sim.world
         # Only new robots: others have published theirs, which is latched.
         for name in self._publishers.on_fleet_changed(roster):

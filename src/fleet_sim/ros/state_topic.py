@@ -53,11 +53,13 @@ class StateTopic(Interface):
         raise NotImplementedError
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Follow the robots that have this topic, and lay their messages out anew."""
         self._publishers.on_fleet_changed(self.robots_of(roster))
         self._template = self.template_of(self._publishers.names, self._publishers.rows)
         self._publish = publish_function(self._publishers.items)
 
     def publish(self, now: int) -> None:
+        """Write the values of all robots into their messages in one go, and publish each."""
         rows = self._publishers.rows
         if not len(rows):
             return

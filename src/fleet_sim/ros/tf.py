@@ -78,6 +78,7 @@ class TfTopic(Interface):
         self._rows = NO_ROWS
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Publish the fixed transforms of all robots again, and lay out the message of the others."""
         frames = self.bridge.frames
         self._rows = roster.rows
         world = self.bridge.sim.world
@@ -97,9 +98,11 @@ class TfTopic(Interface):
         self._static_publisher.publish(TFMessage(transforms=static))
 
     def receive(self) -> None:
+        """Take in transforms that others have published, for goals in their frames."""
         self.bridge.transforms.listen()
 
     def publish(self, now: int) -> None:
+        """Publish where all robots are, in one message."""
         if not len(self._rows):
             return
         world = self.bridge.sim.world

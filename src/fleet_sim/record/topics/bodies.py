@@ -64,12 +64,14 @@ class RecordedBodies(RecordedTopic):
         self._last: Snapshot | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:
+        """Write what there is again, and the details of all, as those are by name."""
         text = entities_to_json(sample.snapshot)
         self._entities.send(sample.now, serializer(KIND)(make(KIND, data=text)))
         # Details are by name, so those under the old names are void.
         self._last = None
 
     def write(self, sample: Sample) -> None:
+        """Write the details of all entities, if those of one have changed."""
         last, now = self._last, sample.snapshot
         if last is not None and _same_details(last, now):
             return

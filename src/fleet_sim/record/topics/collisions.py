@@ -27,6 +27,7 @@ class RecordedCollisions(RecordedTopic):
         self._pairs: Ints | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:
+        """Write the pairs again at the next sample: they are by name."""
         # The indices are others now.
         self._pairs = None
 

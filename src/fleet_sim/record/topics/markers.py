@@ -43,6 +43,7 @@ class RecordedMarkers(RecordedTopic):
         """By group and id: what a marker shows, and the marker."""
 
     def on_bodies_changed(self, sample: Sample) -> None:
+        """Write all markers again at the next sample."""
         self._look = None
 
     def write(self, sample: Sample) -> None:

@@ -18,6 +18,7 @@ class RecordedOrders(RecordedTopic):
         self._channel = RecordedChannel(file, "/fleet/orders", KIND, Qos(depth=100))
 
     def write(self, sample: Sample) -> None:
+        """Write one message for each order that changed."""
         for status in sample.orders:
             message = make(KIND, stamp=time_message(sample.now), **status.message_fields())
             self._channel.send_message(sample.now, message)

@@ -39,6 +39,7 @@ class RecordedPlans(RecordedTopic):
         self._looked = -PERIOD
 
     def on_bodies_changed(self, sample: Sample) -> None:
+        """Look at all paths again at the next sample, and forget those of robots that are gone."""
         self._looked = -PERIOD
         # Who is spawned again under the name of one that was removed has another path.
         names = set(sample.snapshot.names)

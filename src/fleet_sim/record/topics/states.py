@@ -50,6 +50,7 @@ class RecordedStates(RecordedTopic):
         self._motion = np.empty((0, 14))
 
     def on_bodies_changed(self, sample: Sample) -> None:
+        """Lay the message out anew where robots have come, gone or got another name."""
         robots = robots_of(sample.snapshot)
         self._robots = places_of(robots)
         names = names_of(sample.snapshot, robots)

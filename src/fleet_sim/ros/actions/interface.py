@@ -48,6 +48,7 @@ class ActionInterface(Interface):
         return sum(kind.per_fleet for kind in self._kinds) + sum(map(len, self._endpoints.items))
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Serve the actions of new robots, and end those of robots that are gone, in the executor's thread."""
         self._known = roster.known
         follow = partial(self._endpoints.on_fleet_changed, roster)
         if self._spinning:
@@ -74,12 +75,15 @@ class ActionInterface(Interface):
         self._spinning = True
 
     def publish(self, now: int) -> None:
+        """Publish feedback of all running goals at `ros.rates.feedback`."""
         self._goals.publish_feedback(now)
 
     def end_step(self) -> None:
+        """End goals whose actions were cancelled before they began."""
         self._goals.end_unannounced()
 
     def on_reset(self) -> None:
+        """End goals whose actions a reset or a restored state has ended."""
         self._goals.end_unannounced()
 
     def _serve_robot(self, robot: str) -> list[SimulatedActionServer]:

@@ -51,6 +51,7 @@ class Nav2Interface(Interface):
             self._teleop.receive()
 
     def publish(self, now: int) -> None:
+        """Publish true poses and maps, each at its own rate."""
         if self._is_on:
             self._localization.publish(now, all_robots=self._pose_times.poll() is not None)
             if self._map_times.poll() is not None:

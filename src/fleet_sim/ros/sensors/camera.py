@@ -25,6 +25,7 @@ class CameraTopics(MessageTopics):
     channel: ClassVar[str] = ""
 
     def wants_sensor(self, sensor: Sensor) -> bool:
+        """Return whether a camera makes the pictures of this topic."""
         return not self.channel or self.channel in sensor.params.channels
 
     def message(self, params: CameraSensorParams, frame: str) -> BulkMessage:
@@ -39,6 +40,7 @@ class CameraTopics(MessageTopics):
         return optical_frame_of(self.bridge.frames, sensor)
 
     def send(self, readings: Readings, now: int) -> None:
+        """Publish the pictures of cameras for which this topic has subscribers."""
         for index, channel in self.with_channels(readings):
             # The camera was rendered for some of its topics, not necessarily for this one.
             if channel.publisher.get_subscription_count():
@@ -85,6 +87,7 @@ class CameraDepthTopic(CameraPictureTopic):
     encoding, pixel_bytes = "32FC1", 4
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
+        """Return the depths as bytes of little-endian float32."""
         assert reading.depth is not None
         return {"data": reading.depth.astype("<f4", copy=False).view(np.uint8)}
 
@@ -112,6 +115,7 @@ class CameraInfoTopic(CameraTopics):
         return BulkMessage(message, {})
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
+        """Return nothing: only the stamp changes."""
         return {}
 
 
@@ -134,6 +138,7 @@ class CameraPointsTopic(CameraTopics):
         return cloud_message(frame, params.height, params.width, names, _NUMBERS)
 
     def arrays(self, reading: CameraReading) -> dict[str, Any]:
+        """Return a point for each pixel, with its color where the camera has colors."""
         assert reading.depth is not None
         points = np.zeros((*reading.depth.shape, _NUMBERS), "<f4")
         points[..., :3] = reading.points()

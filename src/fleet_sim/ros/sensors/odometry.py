@@ -41,6 +41,7 @@ class OdometryTopic(TemplatedTopics):
         return message
 
     def values_of(self, readings: Readings) -> Mapping[str, Floats]:
+        """Return poses from where the sensors were at first, and twists in their own frames."""
         values = readings.values
         positions, orientations = values["origin_position"], values["origin_orientation"]
         return {

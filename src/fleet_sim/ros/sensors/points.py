@@ -30,6 +30,7 @@ class PointsTopic(MessageTopics):
         return points_message(params, frame)
 
     def send(self, readings: Readings, now: int) -> None:
+        """Publish the clouds, as float32."""
         points = readings.values["points"].astype("<f4")
         for index, channel in self.with_channels(readings):
             data = points[index].reshape(-1).view(np.uint8)

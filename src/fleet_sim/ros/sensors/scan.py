@@ -38,6 +38,7 @@ class ScanTopic(MessageTopics):
         return scan_message(channel.sensor.params, self.frame_of(channel.sensor), self.period_of(channel))
 
     def send(self, readings: Readings, now: int) -> None:
+        """Publish the ranges of each lidar, and the intensities of those that read them."""
         ranges, intensities = readings.values["ranges"], readings.values["intensities"]
         for index, channel in self.with_channels(readings):
             arrays = {"ranges": ranges[index]}

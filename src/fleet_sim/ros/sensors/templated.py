@@ -23,6 +23,7 @@ class TemplatedTopics(MessageTopics):
         return readings.values
 
     def prepare(self) -> None:
+        """Lay out one block of bytes with the messages of all sensors of the kind."""
         super().prepare()
         self._template = stamped_template(self._messages, self.fields) if self._messages else None
         # Kept from step to step: sensors that were not read now keep their last values in the template.

@@ -58,6 +58,7 @@ class SensorTopics(Interface):
         self._refresh()
 
     def receive(self) -> None:
+        """Follow sensors that were added and removed, and ask some topics whether they have subscribers."""
         if self.bridge.sim.sensors.version != self._version:
             self._refresh()
         # Counting subscribers is a call into the middleware for each topic, so they take turns.
@@ -67,6 +68,7 @@ class SensorTopics(Interface):
             channel.listen(channel.publisher.get_subscription_count() > 0)
 
     def publish(self, now: int) -> None:
+        """Send what was read in this step; what was not read is not published again."""
         for readings in self.bridge.sim.sensors.fresh:
             if readings.sensors[0].type == self.sensor_type:
                 self.send(readings, now)

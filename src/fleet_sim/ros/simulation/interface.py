@@ -67,9 +67,11 @@ class StandardServices(Interface):
         self._entities.infos.forget_gone()
 
     def end_step(self) -> None:
+        """Note the velocities, from which accelerations are told."""
         self._entities.accelerations.note()
 
     def on_reset(self) -> None:
+        """Forget velocities: a jump to another state is no acceleration."""
         self._entities.accelerations.forget()
 
     async def _features(self, request: Any, response: Any) -> None:
