@@ -74,6 +74,7 @@ def place_bodies(chain: Chain, q: Floats, work: ChainScratch) -> None:
     """Compute the frames of all bodies, and the position of the end, for joint values `q` (B,)."""
     frames, step, position = work.frames, work.step, work.position
     for body in range(len(q)):
+        # A turn about an axis is linear in its sine and cosine: three matrices that do not change with the joint.
         sine, cosine = sin_cos(q[body])
         for row in range(3):
             for column in range(3):
@@ -111,6 +112,7 @@ def turn_end(chain: Chain, wanted: Floats, work: ChainScratch) -> float:
         for column in range(3):
             total = wanted[row, 0] * axes[column, 0] + wanted[row, 1] * axes[column, 1]
             turn[row, column] = total + wanted[row, 2] * axes[column, 2]
+    # The antisymmetric part of a rotation is its axis times the sine of its angle.
     out[3] = 0.5 * (turn[2, 1] - turn[1, 2])
     out[4] = 0.5 * (turn[0, 2] - turn[2, 0])
     out[5] = 0.5 * (turn[1, 0] - turn[0, 1])
@@ -118,6 +120,7 @@ def turn_end(chain: Chain, wanted: Floats, work: ChainScratch) -> float:
     sine = math.sqrt(out[3] * out[3] + out[4] * out[4] + out[5] * out[5])
     angle = atan2(sine, cosine)
     scale = angle / max(sine, 1e-12) if sine > 1e-12 else 1.0
+    # Near pi that part vanishes; the axis is in the symmetric part.
     if sine < 1e-6 and cosine < 0.0:
         half_turn(turn, out)
     else:
@@ -131,6 +134,8 @@ def half_turn(turn: Floats, out: Floats) -> None:
     """Write the rotation vector of a matrix (3, 3) that rotates by pi into `out` 3 to 5, as `jacobian` does."""
     for part in range(3):
         turn[part, part] += 1.0
+    # With 1 added to its diagonal a turn by pi is twice the axis times itself: each column is the axis, the longest the
+    # most exact.
     column = 0
     for part in range(1, 3):
         if turn[part, part] > turn[column, column]:
@@ -150,11 +155,13 @@ def find_jacobian(chain: Chain, weight: float, work: ChainScratch) -> None:
             ax, ay, az = frame[0, chain.along], frame[1, chain.along], frame[2, chain.along]
         else:
             x, y, z = chain.axis[joint, 0], chain.axis[joint, 1], chain.axis[joint, 2]
+            # In brackets as on arrays: sums in another order have other bits.
             ax = (frame[0, 0] * x + frame[0, 1] * y) + frame[0, 2] * z
             ay = (frame[1, 0] * x + frame[1, 1] * y) + frame[1, 2] * z
             az = (frame[2, 0] * x + frame[2, 1] * y) + frame[2, 2] * z
         rx, ry, rz = position[0] - frame[0, 3], position[1] - frame[1, 3], position[2] - frame[2, 3]
         turning = chain.turning[joint]
+        # A joint that turns moves the end across its axis and the arm, one that slides moves it along its axis.
         out[0, joint], out[1, joint], out[2, joint] = ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
         if chain.sliding:
             out[0, joint] = out[0, joint] * turning + ax * (1.0 - turning)
@@ -187,6 +194,7 @@ def solve_damped(jacobian: Floats, damping: float, products: Floats, vector: Flo
                 total += jacobian[row, joint] * jacobian[column, joint]
             products[row, column] = total
         products[row, row] += damping
+    # No pivots are looked for: with damping the matrix is positive definite.
     for pivot in range(size - 1):
         for below in range(pivot + 1, size):
             factor = products[below, pivot] / products[pivot, pivot]

@@ -44,6 +44,7 @@ def next_speed(
     speed: float, distance: float, exit_speed: float, limit: float, accel: float, dt: float, braking: float
 ) -> float:
     """Return what `profile.next_speeds` does for one robot."""
+    # Step by step as on arrays: sums in another order have other bits.
     slowing = accel * braking
     ahead = 2.0 * distance
     ahead -= speed * dt
@@ -81,6 +82,7 @@ def approach_one(
 def _can_stop(delta: Vector, velocity: Vector, distance: float, limit: float, accel: float, dt: float) -> bool:
     """Return whether a robot is within `profile.stopping_reach`, and can stop there by `profile.can_stop`."""
     by_accel, by_limit = accel * (0.5 * dt * dt * SLACK), limit * (dt * SLACK)
+    # Not `>`, which is false for what is no number.
     if not distance <= (by_accel if by_accel < by_limit else by_limit):
         return False
     most = accel * dt
@@ -108,6 +110,7 @@ def plan_line(
     tolerant = tolerance > 0.0 and steering.waypoint[row] == steering.path_length[row] - 1
     if tolerant:
         length = math.sqrt(dot(delta, delta))
+        # To the nearest point of the disc of the tolerance, a hair within it.
         share = 1.0 - tolerance * (1.0 - 1e-9) / (length if length > TINY else TINY)
         share = share if share > 0.0 else 0.0
         delta = (delta[0] * share, delta[1] * share, delta[2] * share)
@@ -128,6 +131,7 @@ def plan_line(
     elif square - along * along > 1e-6 * square or along < 0.0:
         return LEFT, position, velocity, False
     speed = next_speed(along, distance, exit_speed, limit, accel, dt, braking)
+    # Who passes a waypoint in this step begins another line in it, which the code on arrays does.
     passes = exit_speed > 0.0 and 0.5 * dt * (along + speed) + TOUCH >= distance
     if passes and along - accel * (braking * dt) <= exit_speed * (1.0 + 1e-6):
         return LEFT, position, velocity, False
@@ -171,6 +175,7 @@ def plan_turn(
     wx, wy, wz, sx, sy, sz = approach_one(axis, spin, speed, accel, dt)
     moved = multiply(from_rotation_vector((sx, sy, sz)), present)
     norm = norm_of(moved)
+    # It is no number.
     if norm != norm:
         return LEFT, _NO_TURN, _NOWHERE
     return GOING, (moved[0] / norm, moved[1] / norm, moved[2] / norm, moved[3] / norm), (wx, wy, wz)

@@ -98,7 +98,9 @@ def command(
         return toward(v, -_BACKWARDS * crowd.speed[i], accel), toward(w, 0.0, spin_accel)
     error = wrap(aim - yaw)
     size = abs(error)
+    # The root is the speed from which it can still stop at the direction; with the last it does not pass it in a step.
     turning = min(crowd.spin[i], math.sqrt(2.0 * _TURNING * crowd.spin_accel[i] * size), size / dt)
+    # Slower the more it points elsewhere, and not at all beyond a right angle: it would drive away.
     ahead = max(0.0, sin_cos(size)[1])
     return toward(v, speed * ahead, accel), toward(w, math.copysign(turning, error), spin_accel)
 
@@ -124,6 +126,7 @@ def room(crowd: Unicycles, boxes: StandingBoxes, i: int, k: int) -> float:
     """Return the distance that a robot keeps from a box: less where it is, or where its waypoint is, nearer."""
     now = to_box(boxes, k, crowd.x[i], crowd.y[i])
     goal = to_box(boxes, k, crowd.tx[i], crowd.ty[i])
+    # A little less than now: who stands nearer already has to be able to leave.
     return min(crowd.radius[i] + 0.01, 0.999 * now, 0.999 * goal)
 
 
@@ -135,6 +138,7 @@ def first_hit(near: NearBodies, x: float, y: float, to_x: float, to_y: float, be
         vx, vy, keep = near.values[k, 2], near.values[k, 3], near.values[k, 4]
         ax, ay = near.values[k, 0] + vx * begin - x, near.values[k, 1] + vy * begin - y
         ex, ey = vx * span - (to_x - x), vy * span - (to_y - y)
+        # Both move along lines, so the squared distance is a parabola in time; its least is at `share` of the step.
         square = ex * ex + ey * ey
         share = min(1.0, max(0.0, -(ax * ex + ay * ey) / square)) if square > 0.0 else 0.0
         ux, uy = ax + share * ex, ay + share * ey
@@ -161,11 +165,13 @@ def follow(
     for step in range(steps):
         dx, dy = crowd.tx[i] - x, crowd.ty[i] - y
         distance = math.sqrt(dx * dx + dy * dy)
+        # Other ways keep their direction, or all would bend back to the straight one.
         if offset == 0.0 and distance > 1e-6:
             aim = atan2(dy, dx)
         aligned = aligned or (abs(wrap(aim - yaw)) < 0.02 and abs(w) < 0.05)
         speed = top_speed(crowd, i, share, distance, h) if aligned else 0.0
         next_v, next_w = command(crowd, i, way, aim, speed, yaw, v, w, h)
+        # The chord of an arc points along the heading half-way.
         sine, cosine = sin_cos(yaw + 0.25 * (w + next_w) * h)
         to_x, to_y = x + 0.5 * (v + next_v) * h * cosine, y + 0.5 * (v + next_v) * h * sine
         if hit == NEVER:
@@ -177,6 +183,7 @@ def follow(
         yaw += 0.5 * (w + next_w) * h
         x, y, v, w = to_x, to_y, next_v, next_w
     cost = _remaining(crowd, near, i, x, y, yaw, v) + (_LEFT if offset > 0.0 else 0.0)
+    # A later hit costs less: much will have changed by then.
     if hit < horizon:
         cost += _HIT * horizon * (1.0 - hit / horizon) * (1.0 - hit / horizon) + 0.1
     return cost, hit
@@ -188,6 +195,7 @@ def _remaining(crowd: Unicycles, near: NearBodies, i: int, x: float, y: float, y
     dx, dy = crowd.tx[i] - x, crowd.ty[i] - y
     distance, speed = math.sqrt(dx * dx + dy * dy), crowd.speed[i]
     seconds = distance / speed
+    # At the waypoint the direction to it says nothing.
     if distance <= 0.05:
         return seconds
     share = min(1.0, distance)

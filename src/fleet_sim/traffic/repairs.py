@@ -21,6 +21,7 @@ def turned(sources: Links, costs: Links) -> tuple[Links, Links]:
     """Return the ends (N, K) of the moves from each node, -1 padded, and their costs, of those `sources` enter by."""
     ends, columns = np.nonzero(sources >= 0)
     begins = sources[ends, columns]
+    # Sorted, the moves from a node lie together; the place among them is the column.
     order = np.lexsort((ends, begins))
     begins, ends, paid = begins[order], ends[order], costs[ends, columns][order]
     places = np.arange(len(begins)) - np.searchsorted(begins, begins)
@@ -98,6 +99,7 @@ def _cut(moves: Moves, scratch: RepairScratch, blocked: Bools, changed: Ints, ow
         node = scratch.ring[first]
         scratch.waits_mask[node] = False
         first, waiting = (first + 1) % len(own), waiting - 1
+        # Another way that is as short is left, so the number stays, and those of all that lead here.
         if node == goal or own[node] < 0 or _best(moves, blocked, own, node) <= own[node]:
             continue
         own[node] = -1
@@ -123,9 +125,12 @@ def _mend(
         node = scratch.ring[first]
         scratch.waits_mask[node] = False
         first, waiting = (first + 1) % len(own), waiting - 1
+        # As Bellman and Ford do: who gets less tells those before it, until nobody gets less. Nobody waits in the ring
+        # twice, so it is never too short.
         best = _best(moves, blocked, own, node)
         if node == goal or best >= FAR or 0 <= own[node] <= best:
             continue
+        # It does not fit into the type of the table; all of it has to be made anew.
         if best > longest:
             scratch.waits_mask[:] = False
             return False

@@ -72,11 +72,13 @@ def words_of(network: Network, blocked: Bools) -> GridWords:
     assert network.grid is not None
     row, column = np.divmod(network.cells, network.grid.width)
     pitch = -(-network.grid.width // WORD)
+    # A row of zeros comes first, so that searches may look up from the first row.
     word = (row + 1) * pitch + column // WORD
     bit = np.left_shift(np.uint64(1), (column % WORD).astype(np.uint64))
     way, sources = _ways(network, network.links, 1), network.sources()
     may = np.zeros((len(WAYS), (network.grid.height + 2) * pitch), np.uint64)
     begins, columns = np.nonzero((network.links >= 0) & ~blocked[network.links])
+    # By `at`, as many cells share a word: of plain indexing only the last bit would stay.
     np.bitwise_or.at(may, (way[begins, columns], word[begins]), bit[begins])
     return GridWords(network.links, way, sources, _ways(network, sources, -1), word, bit, may, pitch)
 
@@ -111,6 +113,7 @@ def put(words: GridWords, table: Timetable, paths: Ints, robot: int, rotate: boo
         if begin == end:
             continue
         if rotate:
+            # Only the swap, as robots may go round in a circle.
             _close(words, table, step, end, begin)
             continue
         # Robots that follow each other are a chain: who would go from its head to its tail closes a circle.
@@ -134,6 +137,7 @@ def take(words: GridWords, table: Timetable, paths: Ints, robot: int, rotate: bo
             _reopen(words, table, step, end, begin)
             continue
         head, tail = _head(table, paths, step, end), _tail(table, paths, step, begin)
+        # Without this robot the chain is two: what closed the circle of all is opened, and each part closes its own.
         _reopen(words, table, step, head, tail)
         if head != end:
             _close(words, table, step, head, end)
