@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import fleet_sim as fs
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.orders import ALLOCATORS, Assignment, OrderState, Request
-from fleet_sim.orders.allocation.base import check
+from fleet_sim.orders.allocation.allocator import check
 from fleet_sim.orders.allocation.registry import make_allocator
 
 

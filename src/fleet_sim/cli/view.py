@@ -70,7 +70,7 @@ def _ending(file: Path) -> str:
 
 def is_site(file: Path) -> bool:
     """Return whether `file` describes a building and no scenario; raises ConfigError where it cannot be read."""
-    from fleet_sim.sites.formats.base import FORMATS
+    from fleet_sim.sites.formats.site_format import FORMATS
 
     suffix = file.suffix.lower()
     if suffix not in (".yaml", ".yml"):

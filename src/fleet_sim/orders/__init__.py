@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from fleet_sim.exports import lazy
 
 if TYPE_CHECKING:
-    from fleet_sim.orders.allocation.base import Allocator as Allocator
-    from fleet_sim.orders.allocation.base import Assignment as Assignment
-    from fleet_sim.orders.allocation.base import Request as Request
+    from fleet_sim.orders.allocation.allocator import Allocator as Allocator
+    from fleet_sim.orders.allocation.allocator import Assignment as Assignment
+    from fleet_sim.orders.allocation.allocator import Request as Request
     from fleet_sim.orders.allocation.registry import ALLOCATORS as ALLOCATORS
     from fleet_sim.orders.charging.policies import CHARGING_POLICIES as CHARGING_POLICIES
     from fleet_sim.orders.charging.policies import ChargingPolicy as ChargingPolicy

@@ -9,7 +9,7 @@ from typing import Any
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
-from fleet_sim.sites.formats.base import FORMATS, SiteFormat, fail, read_text
+from fleet_sim.sites.formats.site_format import FORMATS, SiteFormat, fail, read_text
 from fleet_sim.sites.site import Site
 
 

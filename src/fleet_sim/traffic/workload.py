@@ -15,8 +15,8 @@ from fleet_sim.arrays import Ints
 from fleet_sim.core.random import purpose_key, uniforms
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.paths import resolve_config
-from fleet_sim.sites.formats.base import read_text
 from fleet_sim.sites.formats.robot_runners import read_tasks
+from fleet_sim.sites.formats.site_format import read_text
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.reading import read_site
 from fleet_sim.sites.site import Site

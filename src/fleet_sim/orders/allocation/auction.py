@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.orders.allocation.base import Assignment, Request
+from fleet_sim.orders.allocation.allocator import Assignment, Request
 
 NONE: Ints = np.empty(0, np.int64)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.errors import missing_extra
-from fleet_sim.orders.allocation.base import Assignment, Request
+from fleet_sim.orders.allocation.allocator import Assignment, Request
 
 
 class Hungarian:

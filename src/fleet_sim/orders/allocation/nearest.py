@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.orders.allocation.base import Assignment, Request
+from fleet_sim.orders.allocation.allocator import Assignment, Request
 
 
 class NearestFirst:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.orders.allocation.allocator import Allocator
 from fleet_sim.orders.allocation.auction import Auction
-from fleet_sim.orders.allocation.base import Allocator
 from fleet_sim.orders.allocation.hungarian import Hungarian
 from fleet_sim.orders.allocation.nearest import NearestFirst
 from fleet_sim.registry import Fit, Registry

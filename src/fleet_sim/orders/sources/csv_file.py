@@ -12,7 +12,7 @@ from fleet_sim.errors import ConfigError, did_you_mean
 from fleet_sim.orders.order import Order
 from fleet_sim.settings import read
 from fleet_sim.settings.fields import fields_of
-from fleet_sim.sites.formats.base import fail, read_text
+from fleet_sim.sites.formats.site_format import fail, read_text
 
 SEPARATOR = "|"
 _POINT = re.compile(r"\(\s*(\S+)\s+(\S+)\s*\)")

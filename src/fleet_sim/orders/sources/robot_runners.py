@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from fleet_sim.orders.order import Order
-from fleet_sim.sites.formats.base import fail
 from fleet_sim.sites.formats.robot_runners import read_tasks
+from fleet_sim.sites.formats.site_format import fail
 from fleet_sim.sites.grid import Grid
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.sites.formats.base import SiteFormat, fail
 from fleet_sim.sites.formats.movingai import map_of, stations_of
+from fleet_sim.sites.formats.site_format import SiteFormat, fail
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind

@@ -15,7 +15,7 @@ from fleet_sim.errors import ConfigError, missing_extra
 from fleet_sim.images import write_png
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
-from fleet_sim.sites.formats.base import LARGEST_FILE, SiteFormat, beside, fail
+from fleet_sim.sites.formats.site_format import LARGEST_FILE, SiteFormat, beside, fail
 from fleet_sim.sites.grid import MOST_CELLS, Grid
 from fleet_sim.sites.site import Site
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Ints
 from fleet_sim.paths import is_file
-from fleet_sim.sites.formats.base import SiteFormat, fail, read_text
+from fleet_sim.sites.formats.site_format import SiteFormat, fail, read_text
 from fleet_sim.sites.grid import Grid, check_size
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import Station, StationKind

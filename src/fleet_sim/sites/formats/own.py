@@ -14,8 +14,8 @@ from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, brie
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SPEED
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
-from fleet_sim.sites.formats.base import SiteFormat, fail
 from fleet_sim.sites.formats.movingai import map_of
+from fleet_sim.sites.formats.site_format import SiteFormat, fail
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
 from fleet_sim.sites.site import Door, Site

@@ -13,10 +13,10 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, is_finite
 from fleet_sim.errors import ConfigError, FleetSimError, brief
-from fleet_sim.sites.formats.base import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.formats.rmf_frames import frame_of
 from fleet_sim.sites.formats.rmf_levels import levels_of, names_elsewhere
 from fleet_sim.sites.formats.rmf_vertices import Vertex, indices_of, properties_of, roadmap_of, vertices_of
+from fleet_sim.sites.formats.site_format import SiteFormat, chosen_level, fail, list_of
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.raster import around, free_space
 from fleet_sim.sites.site import Door, Site

@@ -14,10 +14,10 @@ from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError, b
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
 from fleet_sim.sites.building import Building, Level, LevelGraph, LiftShaft, PlacedThing, ShaftDoor, Value
-from fleet_sim.sites.formats.base import fail, list_of
 from fleet_sim.sites.formats.rmf import BUILDING
 from fleet_sim.sites.formats.rmf_frames import DrawingFrame, EarthFrame, frame_of
 from fleet_sim.sites.formats.rmf_vertices import Vertex, properties_of, vertices_of
+from fleet_sim.sites.formats.site_format import fail, list_of
 from fleet_sim.spatial import trigonometry as trig
 
 GRAPHS = range(9)

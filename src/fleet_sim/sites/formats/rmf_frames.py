@@ -11,8 +11,8 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, is_finite
 from fleet_sim.errors import InvalidValueError, brief
-from fleet_sim.sites.formats.base import fail, list_of
 from fleet_sim.sites.formats.geodesy import Mercator, projection
+from fleet_sim.sites.formats.site_format import fail, list_of
 from fleet_sim.spatial import trigonometry as trig
 
 

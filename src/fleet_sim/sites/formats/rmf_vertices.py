@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, is_finite
-from fleet_sim.sites.formats.base import fail
+from fleet_sim.sites.formats.site_format import fail
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
 
 

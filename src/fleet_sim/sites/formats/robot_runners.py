@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.sites.formats.base import SiteFormat, beside, fail, read_text
 from fleet_sim.sites.formats.movingai import read_map, stations_of
+from fleet_sim.sites.formats.site_format import SiteFormat, beside, fail, read_text
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind

@@ -13,7 +13,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.errors import ConfigError
 from fleet_sim.output import replacing
-from fleet_sim.sites.formats.base import read_text
+from fleet_sim.sites.formats.site_format import read_text
 from fleet_sim.traffic.figures.collector import TASKS, FigureCollector
 
 FORMAT = "fleet_sim run 1"

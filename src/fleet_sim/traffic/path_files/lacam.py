@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fleet_sim.sites.formats.base import fail
+from fleet_sim.sites.formats.site_format import fail
 from fleet_sim.traffic.path_files.points import MOST, Points, pairs_of
 
 SOLUTION = "solution="

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.sites.formats.base import fail, read_text
+from fleet_sim.sites.formats.site_format import fail, read_text
 from fleet_sim.sites.grid import Grid
 from fleet_sim.traffic.path_files import lacam, smart
 from fleet_sim.traffic.path_files.points import MOST, Points

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fleet_sim.arrays import Ints
-from fleet_sim.sites.formats.base import fail
+from fleet_sim.sites.formats.site_format import fail
 from fleet_sim.traffic.path_files.points import Points, pairs_of
 
 HEAD = re.compile(r"\s*Agent\s+(\d{1,9})\s*:")

@@ -7,8 +7,8 @@ from pathlib import Path
 from fleet_sim.arrays import Ints
 from fleet_sim.errors import ConfigError
 from fleet_sim.paths import resolve_config
-from fleet_sim.sites.formats.base import read_text
 from fleet_sim.sites.formats.movingai import ends_of_scenario
+from fleet_sim.sites.formats.site_format import read_text
 from fleet_sim.sites.site import Site
 
 
