@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.clock import Clock
-from fleet_sim.core.columns import ColumnTable, column
+from fleet_sim.core.columns import ColumnTable, column, named_columns
 from fleet_sim.core.schema import BodyColumns, MotionColumns
 from fleet_sim.core.world import World
 from fleet_sim.core.world_state import restore_world, save_world
@@ -137,3 +139,31 @@ def test_every_column_says_who_writes_it(table: type[ColumnTable]) -> None:
 def test_a_column_is_not_named_as_a_part_of_its_table(name: str) -> None:
     with pytest.raises(InvalidValueError, match=f"a table has '{name}' itself"):
         type("Wrong", (ColumnTable,), {name: column(float)})
+
+
+class Cells(NamedTuple):
+    """Two columns of the table below, in another order than there."""
+
+    cells: Ints
+    charge: Floats
+
+
+def test_columns_are_taken_by_the_names_of_fields() -> None:
+    table = BatteryColumns(3)
+    taken = named_columns(Cells, table)
+    # The arrays themselves: what is written there is in the table.
+    taken.charge[1] = 5.0
+    assert table.charge.tolist() == [1.0, 5.0, 1.0]
+    assert taken.cells is table.cells
+    table.grow(8)
+    # The table has other arrays now.
+    assert len(taken.charge) == 3
+    assert len(named_columns(Cells, table).charge) == 8
+
+
+def test_a_field_that_is_no_column_is_an_error() -> None:
+    class Other(NamedTuple):
+        voltage: Floats
+
+    with pytest.raises(AttributeError, match="voltage"):
+        named_columns(Other, BatteryColumns(1))
