@@ -29,8 +29,10 @@ from fleet_sim_msgs.msg import FleetState, RobotState
 from fleet_sim_msgs.srv import TakePicture
 
 PATIENCE = 30.0
+"""Timeout in s for the simulation to end."""
+
 LONGEST_START = 180.0
-"""Timeout in s for the simulation to start, to respond or to end."""
+"""Timeout in s for the simulation to start, and to take a picture; the first run compiles code."""
 
 PLAIN_PERIOD = 2.0
 """Time in s between two lines if the output is no terminal."""
@@ -200,8 +202,8 @@ def has_begun(fleet: FleetState | None) -> bool:
 
 def watch(process: subprocess.Popen[bytes], watcher: Watcher, duration: float) -> bool:
     """Show the fleet for `duration` s or until Ctrl-C; return whether the simulation ran."""
-    started = watcher.until(lambda: watcher.fleet is not None or process.poll() is not None, PATIENCE)
-    if not started or watcher.fleet is None:
+    watcher.until(lambda: watcher.fleet is not None or process.poll() is not None, LONGEST_START)
+    if watcher.fleet is None:
         return False
     if not has_begun(watcher.fleet):
         # Counted from here, a slow machine would show only robots that stand.
