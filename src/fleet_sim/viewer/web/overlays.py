@@ -12,7 +12,8 @@ from fleet_sim.core.paths_ahead import PathsAhead
 from fleet_sim.sites.plan_colors import PATH_COLOR
 from fleet_sim.viewer.web.source import ViewFrame
 
-SCAN = (222, 42, 42)
+SCAN = (205, 30, 165)
+"""Not red, which is for collisions."""
 MOST_LINES = 20_000
 MOST_NAMES = 100
 LIFT = 0.03
