@@ -72,6 +72,9 @@ def _keys(pairs: Ints) -> Ints:
 
 def _pairs(keys: Ints) -> Ints:
     out = np.empty((len(keys), 2), np.int64)
+    # Most often there are none, at each check and in each sample.
+    if not len(keys):
+        return out
     np.right_shift(keys, _SHIFT, out=out[:, 0])
     np.bitwise_and(keys, _LOW_BITS, out=out[:, 1])
     return out

@@ -128,7 +128,8 @@ def state_views(world: World, roster: EntityRoster, pairs: Ints) -> dict[str, An
 
     `pairs` (M, 2) are the rows that collide.
     """
-    motion, joints, slots = world.motion, world.joints, roster.joint_slots
+    motion, joints = world.motion, world.joints
+    slots = roster.joint_slots if len(roster.joint_slots) else slice(0)
     # A slice is a view; indexing by an array copies, which takes several times as long.
     own = roster.rows if roster.bodies.span is None else roster.bodies.span
     paths = _paths(world, roster)
