@@ -151,17 +151,24 @@ def test_more_topics_than_a_file_can_have_are_refused(monkeypatch: pytest.Monkey
 
 def test_chunks_are_compressed_better_where_there_is_time() -> None:
     noise, compressor = np.random.default_rng(0), ChunkCompressor()
-    # As messages of robots: most of it repeats what is some hundred kilobytes before, between numbers that do not.
-    sample = noise.integers(0, 256, (2000, 100), np.uint8)
-    samples = []
-    for _ in range(10):
-        sample[::2, 40:46] = noise.integers(0, 256, (1000, 6), np.uint8)
-        samples.append(sample.tobytes())
-    raw = memoryview(b"".join(samples))
+    # Noise, and pieces of it in another order.
+    base = noise.bytes(200_000)
+    begins, lengths = noise.integers(0, 199_000, 20_000).tolist(), noise.integers(8, 24, 20_000).tolist()
+    pieces = [base[begin : begin + length] for begin, length in zip(begins, lengths, strict=True)]
+    raw = memoryview(base + b"".join(pieces))
 
     hurried, leisurely, again = (compressor.compress(raw, time) for time in (0.0, 3600.0, 0.0))
 
-    assert len(leisurely) < len(hurried)
+    assert len(leisurely) < 0.95 * len(hurried)
     assert again == hurried
-    for content in (hurried, leisurely):
-        assert ZstdDecompressor().decompress(content) == raw
+    assert ZstdDecompressor().decompress(hurried) == ZstdDecompressor().decompress(leisurely) == raw
+
+
+def test_chunks_are_compressed_fast_where_more_time_makes_nothing_smaller() -> None:
+    noise, compressor = np.random.default_rng(0), ChunkCompressor()
+    random, zeros = memoryview(noise.bytes(100_000)), memoryview(bytes(100_000))
+    fast = [compressor.compress(content, 0.0) for content in (random, zeros)]
+
+    assert len(compressor.compress(random, 3600.0)) == len(fast[0])
+    # Nothing was gained, so that the next one is not tried.
+    assert compressor.compress(zeros, 3600.0) == fast[1]

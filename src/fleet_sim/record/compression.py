@@ -16,14 +16,18 @@ _TIMES_LONGER = 4.0
 """How much longer that takes."""
 SHARE = 0.5
 """Of the time in which a chunk was filled, what compressing it thoroughly may take of a processor."""
+_WORTH = 0.95
+"""How small it must become, compared to compressing it fast: where robots drive as they did, little is gained."""
+_LATER = 8
+"""Chunks until that is looked at again."""
 
 
 class ChunkCompressor:
     """Compresses with zstd and its checksum; for one thread. Releases the interpreter meanwhile.
 
     A run at hundreds of times real time fills a chunk in hundredths of a second, which is then compressed fast. A run
-    with traffic, or in real time, leaves time to compress thoroughly. Raises MissingDependencyError without the extra
-    `record`.
+    with traffic, or in real time, leaves time to compress thoroughly, where that is worth it. Raises
+    MissingDependencyError without the extra `record`.
     """
 
     def __init__(self) -> None:
@@ -35,14 +39,24 @@ class ChunkCompressor:
         self._fast = ZstdCompressor(_FAST, write_checksum=True)
         thorough = ZstdCompressionParameters(**_THOROUGH, write_checksum=True)
         self._thorough = ZstdCompressor(compression_params=thorough)
-        # In s of processor time for a byte, compressed fast; of the last chunk: it depends on what is in it.
+        # In s of processor time for a byte, of the last chunk that was compressed fast.
         self._pace = math.inf
+        self._pays, self._until_tried = False, 0
 
     def compress(self, raw: memoryview, time: float) -> bytes:
         """Return the content `raw` of a chunk compressed, given the `time` in s of real time that filling it took."""
-        thorough = self._pace * len(raw) * _TIMES_LONGER <= SHARE * time
+        if self._pace * len(raw) * _TIMES_LONGER > SHARE * time:
+            return self._compressed_fast(raw)
+        if self._until_tried:
+            self._until_tried -= 1
+            return self._thorough.compress(raw) if self._pays else self._compressed_fast(raw)
+        # Both, as chunks differ: the first ones have lists of all entities.
+        fast, thorough = self._compressed_fast(raw), self._thorough.compress(raw)
+        self._pays, self._until_tried = len(thorough) < _WORTH * len(fast), _LATER
+        return min(fast, thorough, key=len)
+
+    def _compressed_fast(self, raw: memoryview) -> bytes:
         begin = thread_time()
-        content = (self._thorough if thorough else self._fast).compress(raw)
-        took = thread_time() - begin
-        self._pace = took / max(len(raw), 1) / (_TIMES_LONGER if thorough else 1.0)
+        content = self._fast.compress(raw)
+        self._pace = (thread_time() - begin) / max(len(raw), 1)
         return content
