@@ -161,7 +161,7 @@ def test_features_say_what_is_shown_of_them(make_sim: Callable[..., Sim], server
     colors = colors_of(snapshot, bodies, "battery", collisions=False)
     by_name = {snapshot.names[row]: tuple(color) for row, color in zip(bodies.table.rows, colors.tolist(), strict=True)}
     assert by_name == {"low": tuple(EMPTY), "none": WITHOUT, "lamp": WITHOUT}
-    assert legend_of("battery") == "green: full, yellow: half full, red: empty, gray: none"
+    assert legend_of("battery") == "green: full, yellow: half full, red: empty, gray: has none"
     assert ("battery", "0 %, charging") in details_of(sim, "low").lines
     assert ("light", "blinks, 2 Hz") in details_of(sim, "lamp").lines
 

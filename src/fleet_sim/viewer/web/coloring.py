@@ -37,7 +37,7 @@ def legend_of(mode: str) -> str:
         return "green: moving, blue: carrying, gray: standing"
     if mode in (OWN, TYPE):
         return ""
-    return "green: full, yellow: half full, red: empty, gray: none"
+    return "green: full, yellow: half full, red: empty, gray: has none"
 
 
 def _has_levels(feature: str) -> bool:
