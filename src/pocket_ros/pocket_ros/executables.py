@@ -25,6 +25,9 @@ BUNDLED = {"tf2_ros": ("static_transform_publisher", "tf2_echo")}
 """Programs that come with pocket_ros, by the package they belong to."""
 _OWN = "pocket_ros."
 
+_NAMED = re.compile(rb"^# EASY-INSTALL-ENTRY-SCRIPT: '([^'=]+)[^']*','console_scripts',", re.MULTILINE)
+"""A script of `setup.py install` names its distribution."""
+
 _LAUNCHER = """#!{python}
 import sys
 from {module} import {function}
@@ -69,10 +72,15 @@ def _bundled_scripts(package_name: str) -> dict[str, str]:
 
 def _console_scripts(package_name: str) -> dict[str, str]:
     try:
-        distribution = metadata.distribution(re.sub(r"[-_.]+", "-", package_name))
+        distribution = metadata.distribution(_normal(package_name))
     except metadata.PackageNotFoundError:
         return {}
     return _scripts(entry for entry in distribution.entry_points if entry.group == "console_scripts")
+
+
+def _normal(name: str) -> str:
+    """The name of a distribution as they are compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _scripts(entries: Iterable[metadata.EntryPoint]) -> dict[str, str]:
@@ -86,8 +94,11 @@ def _path_of(entry: metadata.EntryPoint) -> str | None:
         return None
     with open(script, "rb") as file:
         text = file.read()
-    # Installers write `from module import function`.
+    # Installers write `from module import function`; without `wheel`, the name of the distribution.
     if re.search(rb"^from " + re.escape(entry.module.encode()) + rb" import ", text, re.MULTILINE):
+        return script
+    named = _NAMED.search(text)
+    if named and entry.dist is not None and _normal(named[1].decode()) == _normal(entry.dist.name):
         return script
     with contextlib.suppress(OSError):
         return _launcher(entry, script)
