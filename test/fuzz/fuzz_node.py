@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fleet_sim.ros.node import FleetSimNode
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 """The longest that a node may take between two steps, in s."""
 
 MOST_ENTITIES = 60
