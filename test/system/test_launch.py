@@ -77,6 +77,8 @@ def test_rviz_shows_only_topics_that_are_there(name: str, tmp_path: Path, monkey
     monkeypatch.setenv("AMENT_PREFIX_PATH", os.pathsep.join(filter(None, [str(tmp_path / "ros"), known])))
     log = tmp_path / "launch.log"
     with launched(log, f"{name}.launch.py", "rviz:=true") as client:
+        # The arm in front of bins reads its meshes and compiles code first: a busy machine takes more than a minute.
+        client.patience = 180.0
         # Both: a node that is ended while it is still imported has no handler of the signal yet.
         client.until(lambda: "press Ctrl-C to stop" in log.read_text(), "the node")
         client.until(lambda: re.search(r"RVIZ .*\n", log.read_text()), "RViz")
