@@ -20,6 +20,7 @@ from ...rclpy.executors import ExternalShutdownException
 from ...rclpy.node import Node
 from ...rclpy.qos import QoSProfile
 from ...rclpy.subscription import Subscription
+from ...rclpy.task import Future
 from ..bag_arguments import STORED, add_bag_arguments, set_log_level
 from ..bag_options import OutputBag
 from ..bag_qos import qos_to_bag, read_overrides
@@ -33,6 +34,8 @@ from ..subscribing import absolute_name
 from ..verbs import Verbs, add_verb, nonnegative_int, positive_int, refuse
 
 QUEUE_DEPTH = 1000
+QUIET, LONGEST_END = 0.3, 10.0
+"""In s: without a message at the end, until it is over; and the longest that the end may take."""
 _CHOICES = ("all", "all_topics", "all_services", "topics", "topics_by_position", "services")
 
 
@@ -151,10 +154,22 @@ class Recorder:
         self._node.get_logger().info(f"Subscribed to topic '{topic}'")
 
     def write_rest(self) -> None:
-        """Write what has arrived and was not taken before the end."""
-        for subscription, write in self._subscriptions:
-            while (taken := subscription.handle.take_sample()) is not None:
-                write(*taken)
+        """Write what was published before now, until nothing has arrived for a moment.
+
+        The middleware acknowledges messages before it gives them to their reader.
+        """
+        now, begin = time.time_ns(), time.monotonic()
+        last, open_ones = begin, list(self._subscriptions)
+        while open_ones and time.monotonic() - last < QUIET and time.monotonic() - begin < LONGEST_END:
+            for entry in list(open_ones):
+                subscription, write = entry
+                while (taken := subscription.handle.take_sample()) is not None:
+                    write(*taken)
+                    last = time.monotonic()
+                    if taken[1].source_timestamp > now:
+                        open_ones.remove(entry)
+                        break
+            time.sleep(0.01)
 
 
 def _choice(args: argparse.Namespace) -> OutputBag:
@@ -208,10 +223,12 @@ def _record(args: argparse.Namespace) -> str | int:
         if not args.no_discovery:
             node.create_timer(args.polling_interval / 1000.0, recorder.discover)
         logger.info("Recording...")
-        # KeyboardInterrupt could come between the taking of a message and its writing.
-        signal.signal(signal.SIGINT, lambda *_: rclpy.try_shutdown())
+        # KeyboardInterrupt could come between taking a message and writing it; a shutdown closes the readers.
+        ended: Future[None] = Future()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None if ended.done() else ended.set_result(None))
         with contextlib.suppress(ExternalShutdownException):
-            rclpy.spin(node)
+            rclpy.spin_until_future_complete(node, ended)
         recorder.write_rest()
     print(f"Recording stopped: {output}", flush=True)
     return 0
