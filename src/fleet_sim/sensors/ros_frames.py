@@ -8,12 +8,10 @@ from __future__ import annotations
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.entities.spawn_params import ORIGIN
-from fleet_sim.kinematics.tf_tree import FrameLink, base_frame, link_frame
+from fleet_sim.kinematics.tf_tree import FrameLink, link_frame
 from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.render.optics import OPTICAL_TURN
 from fleet_sim.sensors.sensor import Sensor
-
-NOT_TURNED = (0.0, 0.0, 0.0, 1.0)
 
 
 def topic_of(sensor: Sensor) -> str:
@@ -27,13 +25,7 @@ def frame_of(frames: Frames, sensor: Sensor) -> str:
 
     If the sensor is mounted on that link without an offset, the link's frame is its own.
     """
-    owner = owner_of(sensor)
-    if not owner:
-        return frames.odom(sensor.name).rpartition("/")[0]
-    frame = part_of(frames, owner, sensor.name)
-    if frame not in _frames_of_links(frames, sensor) or (_has_no_offset(sensor) and frame == parent_of(frames, sensor)):
-        return frame
-    return f"{frame}_sensor"
+    return _unless_taken(frames, sensor, sensor.name, fits=True)
 
 
 def optical_frame_of(frames: Frames, sensor: Sensor) -> str:
@@ -42,12 +34,8 @@ def optical_frame_of(frames: Frames, sensor: Sensor) -> str:
     If the link that the camera is mounted on has that name and is such a frame, it is that link's. If another link has
     that name, the frame's name gets `_sensor`.
     """
-    frame = f"{frame_of(frames, sensor)}_optical_frame"
-    if frame not in _frames_of_links(frames, sensor) or (
-        _has_no_offset(sensor) and _is_optical(sensor) and frame == parent_of(frames, sensor)
-    ):
-        return frame
-    return f"{frame}_sensor"
+    own = frame_of(frames, sensor).rpartition("/")[2]
+    return _unless_taken(frames, sensor, f"{own}_optical_frame", fits=not _is_turned(sensor))
 
 
 def frame_links(frames: Frames, sensor: Sensor) -> list[FrameLink]:
@@ -55,8 +43,8 @@ def frame_links(frames: Frames, sensor: Sensor) -> list[FrameLink]:
     parent, own, pose = parent_of(frames, sensor), frame_of(frames, sensor), sensor.params.pose
     found = [FrameLink(parent, own, tuple(pose.position), tuple(pose.orientation))]
     if isinstance(sensor.params, CameraSensorParams):
-        turn = OPTICAL_TURN if sensor.params.frame == "body" else NOT_TURNED
-        found.append(FrameLink(own, optical_frame_of(frames, sensor), orientation=turn))
+        optical = FrameLink(own, optical_frame_of(frames, sensor))
+        found.append(optical._replace(orientation=OPTICAL_TURN) if _is_turned(sensor) else optical)
     return [link for link in found if link.child not in (link.parent, parent)]
 
 
@@ -72,11 +60,6 @@ def reference_of(frames: Frames, sensor: Sensor) -> str:
     return frames.map if sensor.owner is None else frames.odom(owner_of(sensor))
 
 
-def part_of(frames: Frames, owner: str, part: str) -> str:
-    """Return the frame of a part of a robot."""
-    return f"{frames.base(owner).rpartition('/')[0]}/{part}"
-
-
 def owner_of(sensor: Sensor) -> str:
     """Return the name of the robot that carries a sensor; "": none does."""
     return "" if sensor.owner is None else sensor.owner.world.label(sensor.owner.row)
@@ -87,18 +70,22 @@ def _model_of(sensor: Sensor) -> RobotModel | None:
     return None if owner is None else owner.world.model_of(owner.row)
 
 
-def _frames_of_links(frames: Frames, sensor: Sensor) -> set[str]:
-    """Return the frames that the robot of a sensor has already."""
-    if sensor.owner is None:
-        return set()
-    robot, model = owner_of(sensor), _model_of(sensor)
-    names = [] if model is None else [model.base_name, *model.link_names]
-    return {frames.odom(robot), base_frame(frames, robot, model), *(part_of(frames, robot, name) for name in names)}
+def _unless_taken(frames: Frames, sensor: Sensor, name: str, *, fits: bool) -> str:
+    """Return the frame `name` of a sensor, with `_sensor` where its robot has a frame of that name already.
+
+    If the sensor is mounted on that frame without an offset, and `fits` its axes, it is the same frame.
+    """
+    owner, model = owner_of(sensor), _model_of(sensor)
+    if not owner:
+        return frames.odom(name).rpartition("/")[0]
+    frame = frames.link(owner, name)
+    # By name: contact sensors ask for it with each message.
+    taken = name in ("odom", "base_link") or (
+        model is not None and (name == model.base_name or name in model.link_names)
+    )
+    is_there = fits and sensor.params.pose == ORIGIN and frame == parent_of(frames, sensor)
+    return f"{frame}_sensor" if taken and not is_there else frame
 
 
-def _has_no_offset(sensor: Sensor) -> bool:
-    return sensor.params.pose == ORIGIN
-
-
-def _is_optical(sensor: Sensor) -> bool:
-    return isinstance(sensor.params, CameraSensorParams) and sensor.params.frame == "optical"
+def _is_turned(sensor: Sensor) -> bool:
+    return isinstance(sensor.params, CameraSensorParams) and sensor.params.frame == "body"
