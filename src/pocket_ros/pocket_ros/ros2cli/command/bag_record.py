@@ -34,8 +34,6 @@ from ..subscribing import absolute_name
 from ..verbs import Verbs, add_verb, nonnegative_int, positive_int, refuse
 
 QUEUE_DEPTH = 1000
-QUIET, LONGEST_END = 0.3, 10.0
-"""In s: without a message at the end, until it is over; and the longest that the end may take."""
 _CHOICES = ("all", "all_topics", "all_services", "topics", "topics_by_position", "services")
 
 
@@ -154,22 +152,10 @@ class Recorder:
         self._node.get_logger().info(f"Subscribed to topic '{topic}'")
 
     def write_rest(self) -> None:
-        """Write what was published before now, until nothing has arrived for a moment.
-
-        The middleware acknowledges messages before it gives them to their reader.
-        """
-        now, begin = time.time_ns(), time.monotonic()
-        last, open_ones = begin, list(self._subscriptions)
-        while open_ones and time.monotonic() - last < QUIET and time.monotonic() - begin < LONGEST_END:
-            for entry in list(open_ones):
-                subscription, write = entry
-                while (taken := subscription.handle.take_sample()) is not None:
-                    write(*taken)
-                    last = time.monotonic()
-                    if taken[1].source_timestamp > now:
-                        open_ones.remove(entry)
-                        break
-            time.sleep(0.01)
+        """Write what has arrived and was not taken before the end."""
+        for subscription, write in self._subscriptions:
+            while (taken := subscription.handle.take_sample()) is not None:
+                write(*taken)
 
 
 def _choice(args: argparse.Namespace) -> OutputBag:
