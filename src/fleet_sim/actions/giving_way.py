@@ -125,6 +125,7 @@ def step_aside(agent: Agent, poses_left: int) -> SteppedAside | None:
     ring = _ring(world, row)
     if not ring:
         return None
+    # For all of the ring, not only for this robot: every one decides by the same numbers, so just one drives aside.
     ways = {other: _way_aside(world, other) for other in ring}
     able = {other: way for other, way in ways.items() if way is not None}
     if row not in ring:
@@ -136,6 +137,7 @@ def step_aside(agent: Agent, poses_left: int) -> SteppedAside | None:
     if way_aside is None:
         return None
     part = way_aside.part
+    # Back from the place aside, then along the route: nobody may come the other way there.
     back = np.concatenate((part.way.positions[::-1, :2], part.start[None, :2]))
     way = np.concatenate((back, way_ahead(world, row)[1:]))
     radius = footprint_radius(world, row)
@@ -158,6 +160,7 @@ def way_ahead(world: World, row: int) -> Floats:
     if action is not None:
         points.append(action.further())
     way = np.concatenate(points)
+    # Nobody on this storey meets it after a ride to another one.
     far = np.flatnonzero(np.abs(way[:, 2] - here[0, 2]) > STOREY)
     return way[: far[0] if len(far) else None, :2]
 
@@ -173,6 +176,7 @@ def _on_route(world: World, row: int) -> OnRoute | None:
 def _ring(world: World, row: int) -> list[int]:
     """Return the robots that stand before each other in a ring, which the one in `row` is in or behind."""
     chain = [row]
+    # Where the chain ends there is no ring; where a robot comes again there is one.
     while True:
         following = blocker_of(world, chain[-1])
         if following == NO_ROW:
@@ -196,6 +200,7 @@ def _way_aside(world: World, row: int) -> _WayAside | None:
         mask = np.ones(len(places), np.bool_)
         for way, reach in ways:
             mask &= _distances(places, way) >= reach
+        # Doors are looked at one by one, so only for places that are left.
         mask[mask] = ~_under_doors(world, height, places[mask], radius)
         return mask
 
@@ -240,6 +245,7 @@ def _opposite(mine: Floats, theirs: Floats, reach: float) -> bool:
     """Return whether two ways (K, 2) lead the opposite way somewhere, nearer to each other than `reach` m."""
     (places, headings), (others, other_headings) = _sampled(mine), _sampled(theirs)
     apart = trig.hypot(*(places[:, None] - others[None]).transpose(2, 0, 1))
+    # Headings are unit vectors: their products are cosines.
     return bool(((apart < reach) & (headings @ other_headings.T < AGAINST)).any())
 
 
@@ -247,10 +253,12 @@ def _sampled(way: Floats) -> tuple[Floats, Floats]:
     """Return points (K, 2) along a way, and the direction (K, 2) there."""
     steps = np.diff(way, axis=0)
     lengths = trig.hypot(*steps.T)
+    # Steps of no length have no direction.
     steps, lengths = steps[lengths > 0.0], lengths[lengths > 0.0]
     if not len(lengths):
         return np.empty((0, 2)), np.empty((0, 2))
     ends = np.cumsum(lengths)
+    # On long ways points are farther apart, so that two ways make at most SAMPLES * SAMPLES pairs.
     along = np.arange(0.0, ends[-1], max(STEP, ends[-1] / SAMPLES))
     line = np.minimum(np.searchsorted(ends, along, side="right"), len(lengths) - 1)
     headings = (steps / lengths[:, None])[line]
@@ -260,4 +268,5 @@ def _sampled(way: Floats) -> tuple[Floats, Floats]:
 
 def _length(part: RoutedPart) -> float:
     points = np.concatenate((part.start[None, :2], part.way.positions[:, :2]))
+    # Rounded, so that ways of equal length are equal whatever rounding did; then ids decide.
     return round(float(trig.hypot(*np.diff(points, axis=0).T).sum()), 6)

@@ -199,6 +199,7 @@ def _execute(args: argparse.Namespace) -> int:
     outcome = drive_paths(
         site,
         cells,
+        # A plan may be for the first robots of the file only.
         goals[: len(cells)],
         title=f"{Path(args.paths).stem} on {site.name}, {len(cells)} robots",
         seconds=TO_THE_END if args.seconds is None else args.seconds,
@@ -212,6 +213,7 @@ def _execute(args: argparse.Namespace) -> int:
 
 
 def _check_range(name: str, value: float | None, low: float, high: float) -> None:
+    # A dwell of 0 is allowed: robots go on at once.
     if value is not None and not low < value <= high and not (name == "dwell" and value == 0.0):
         raise InvalidValueError(f"--{name}: expected seconds above {low:g}, at most {high:g}, got {value:g}")
 
@@ -253,6 +255,7 @@ def _report(args: argparse.Namespace, outcome: Outcome) -> int:
     from fleet_sim.traffic.figures import write_run
 
     if not args.quiet and sys.stderr.isatty():
+        # Clears the line of progress, which ends with no line break.
         print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     print(outcome.run.title)
     print("\n".join(lines_of([outcome.run])))
@@ -263,4 +266,5 @@ def _report(args: argparse.Namespace, outcome: Outcome) -> int:
         print(f"wrote {args.json}")
     if outcome.stopped:
         print("stopped by Ctrl-C")
+    # 128 + 2, as shells say of a program that Ctrl-C has ended.
     return 130 if outcome.stopped else 0

@@ -44,6 +44,7 @@ def move(chain: Chain, q: Floats, change: Floats, stride: float) -> float:
     largest = 0.0
     for joint in range(len(change)):
         largest = max(largest, abs(change[joint]))
+    # One factor for all joints, so that the direction of the step stays.
     scale = stride / max(largest, stride)
     for joint in range(len(change)):
         value = q[chain.free[joint]] + change[joint] * scale
@@ -62,6 +63,7 @@ def drop_stuck(chain: Chain, q: Floats, change: Floats, work: ChainScratch) -> b
         if work.stuck[joint]:
             found = True
             for row in range(len(work.jacobian)):
+                # Times 0, as on arrays: signs of zeros, and what is no number, come out the same.
                 work.jacobian[row, joint] *= 0.0
     return found
 
@@ -88,15 +90,19 @@ def descend(
             if now < squares:
                 best[robot], reached[robot, 0], reached[robot, 1] = q, near, turned
             waits += 1
+            # Steps that gain too little are counted; after so many in a row the descent ends.
             if now < (1.0 - PROGRESS) * squares:
                 waits = 0
             if now < squares or now != now:
                 squares = now
+            # Asked in this way, an error that is no number ends the descent too.
             if not (near > residual or turned > residual) or waits >= DESCENT_PATIENCE or step == steps:
                 break
             find_jacobian(chain, ARM, work)
+            # The gradient says which joints would leave their limits; the step is made without these.
             multiply_transposed(work.jacobian, work.errors, change)
             drop_stuck(chain, q, change, work)
+            # Far from the target the damping is large and steps are short; near it they are those of Newton's method.
             solve_damped(work.jacobian, DAMPING * now + LEAST_DAMPING, work.products, work.errors)
             multiply_transposed(work.jacobian, work.errors, change)
             move(chain, q, change, DESCENT_STRIDE)
@@ -117,6 +123,7 @@ def distance_to(chain: Chain, q: Floats, goal: Floats, gain: Floats) -> float:
 @compiled
 def project(pull: Floats, change: Floats, work: ChainScratch) -> None:
     """Write J^+ errors + (I - J^+ J) `pull` (F,) into `change` (F,), with J^+ the damped inverse."""
+    # One solve for both terms: J^+ (errors - J pull) + pull.
     left = work.errors.copy()
     for joint in range(len(pull)):
         for row in range(len(left)):
@@ -161,6 +168,7 @@ def rest(
     change, pull = np.empty(free), np.empty(free)
     for robot in range(len(starts)):
         q, waits = starts[robot].copy(), 0
+        # No posture may have larger errors than the first one, unless they are small enough.
         most, most_turned = max(errors[robot, 0], residual), max(errors[robot, 1], residual)
         nearest = distance_to(chain, q, goal, gain)
         wanted = axes[robot] if turns else work.axes
@@ -174,12 +182,14 @@ def rest(
             find_jacobian(chain, ARM, work)
             pull_to_rest(chain, q, goal, gain, pull)
             project(pull, change, work)
+            # Joints at their limits are taken out of the Jacobian and of the pull, and the step is computed again.
             if drop_stuck(chain, q, change, work):
                 for joint in range(free):
                     if work.stuck[joint]:
                         pull[joint] *= 0.0
                 project(pull, change, work)
             size = move(chain, q, change, STRIDE)
+            # Small steps end it, but not where the last of them has lost the target.
             if (size <= SETTLED and kept) or waits >= PATIENCE:
                 break
     return best, reached

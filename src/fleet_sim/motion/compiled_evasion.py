@@ -68,7 +68,11 @@ class Choice(NamedTuple):
 
 
 class DrivableWays(NamedTuple):
-    """The ways that are compared, and what they cost the present robot."""
+    """The ways that are compared, and what they cost the present robot.
+
+    All are (W,). `offsets` are angles in rad from the direction to the waypoint, `shares` parts of the top speed. A
+    cost is infinite for ways that are out of the question.
+    """
 
     kinds: Floats
     offsets: Floats
@@ -86,6 +90,8 @@ def choose_speeds(crowd: Unicycles, boxes: StandingBoxes, choice: Choice, dt: fl
         if not crowd.steered[i]:
             stand(crowd, i, REACTION, own)
         else:
+            # A robot that has not chosen holds the way on which it would brake: that way is left to it by all before
+            # it.
             _brake(crowd, i, dt, own)
         reserved[i] = own
     values, ways = np.empty((most, 5)), _ways()
@@ -93,9 +99,11 @@ def choose_speeds(crowd: Unicycles, boxes: StandingBoxes, choice: Choice, dt: fl
         if not crowd.steered[i]:
             continue
         if choice.settled[i]:
+            # Turning on the spot needs no more room than standing.
             stand(crowd, i, 0.0, reserved[i])
             continue
         near = _neighbours(crowd, i, values)
+        # The waypoint is another one for this choice only.
         goal_x, goal_y = crowd.tx[i], crowd.ty[i]
         choice.held[i] = choice.held[i] or _is_held(crowd, boxes, near, i, dt)
         leaves = choice.leaves[i] and (choice.held[i] or _is_jammed(crowd, choice, near, i))
@@ -192,8 +200,10 @@ def _head_away(crowd: Unicycles, near: NearBodies, i: int, turn: float) -> None:
         dx, dy, keep = near.values[k, 0], near.values[k, 1], crowd.radius[i] + crowd.radius[j]
         square = dx * dx + dy * dy
         if 0.0 < square < _JAM * _JAM * keep * keep:
+            # By 1 / distance: the nearer, the more.
             away_x -= dx / square
             away_y -= dy / square
+    # Never 0, as the next line divides by it.
     size = math.sqrt(away_x * away_x + away_y * away_y) + 1e-9
     crowd.tx[i], crowd.ty[i] = crowd.x[i] + _AWAY * away_x / size, crowd.y[i] + _AWAY * away_y / size
 
@@ -229,6 +239,7 @@ def _choose(
         k = int(np.argmin(costs))
         if costs[k] == math.inf:
             break
+        # Struck off; if it turns out to be clear, the search ends anyway.
         costs[k] = math.inf
         if k == LAW:
             _by_law(crowd, choice, i, dt, own)
@@ -241,6 +252,7 @@ def _choose(
         if is_safe(crowd, boxes, reserved, i, own, k == LAW):
             choice.by_law[i] = k == LAW
             return
+    # Nothing else is clear. Braking is: it was held for this robot from the beginning.
     choice.v[i], choice.w[i] = _brake(crowd, i, dt, own)
     choice.by_law[i] = False
 
@@ -265,4 +277,5 @@ def _by_law(crowd: Unicycles, choice: Choice, i: int, dt: float, own: Floats) ->
         reserve(crowd, i, min(crowd.speed[i], crowd.v[i] + crowd.accel[i] * dt), 0.0, dt, own)
         reach_x, reach_y = own[2] - own[0], own[3] - own[1]
         if reach_x * reach_x + reach_y * reach_y > dx * dx + dy * dy:
+            # It stops at the waypoint, so it sweeps no further.
             own[2], own[3] = crowd.tx[i], crowd.ty[i]

@@ -115,6 +115,7 @@ def _drive_differential(
             steering.turning[row] = False
             _list(lists.ended, lists, _ENDED, row)
         return True
+    # A robot that is not driving forward yet stands, and turns to its waypoint.
     if steering.phase[row] != _FORWARD:
         return bool(_rotate(row, dt, bodies, steering, points))
     state, position, velocity, moves = plan_line(row, dt, bodies, steering, points, limited)
@@ -156,10 +157,12 @@ def _rotate(row: int, dt: float, bodies: BodyArrays, steering: Steering, points:
         if steering.body_linear[row, axis] != 0.0:
             return False
     present = quaternion_of(bodies.orientation, row)
+    # Half the angle, about the vertical axis of the world.
     sine, cosine = sin_cos(0.5 * _heading_error(row, present, bodies, steering, points))
     turned = multiply((0.0, 0.0, sine, cosine), present)
     norm = norm_of(turned)
     if norm != norm:
+        # No number: the law on arrays has to deal with it.
         return False
     goal = (turned[0] / norm, turned[1] / norm, turned[2] / norm, turned[3] / norm)
     state, orientation, spin = _turn(row, goal, dt, bodies, steering)
@@ -180,8 +183,10 @@ def _heading_error(row: int, present: Quaternion, bodies: BodyArrays, steering: 
     z = points.position[headed, 2] - bodies.position[row, 2]
     flat, tolerance = x * x + y * y, steering.tolerance[row]
     last = steering.waypoint[row] == steering.path_length[row] - 1
+    # Above or below the robot, or near enough: there is no direction to turn to.
     if flat <= AHEAD * AHEAD or (tolerance != 0.0 and last and flat + z * z <= tolerance * tolerance):
         return 0.0
+    # The leading end is the rear if it drives backward.
     sign = -1.0 if steering.reverse[row] else 1.0
     sine, cosine = sin_cos(heading(present))
     sine, cosine = sine * sign, cosine * sign

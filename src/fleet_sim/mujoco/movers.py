@@ -61,6 +61,7 @@ class Movers:
         if len(rows):
             before, _, known_mask = self._begun_at(rows)
             travel = world.position[rows] - before
+            # What went farther was put there, and has pushed nothing on the way.
             swept_mask = known_mask & travel.any(1) & ((travel * travel).sum(1) <= SWEEP_LIMIT**2)
             self._bodies.driven.update(world.object_id[rows[swept_mask]].tolist())
 
@@ -84,6 +85,7 @@ class Movers:
         self._velocity = np.concatenate((travel, turn), axis=1) / dt
         changed_mask = travel.any(1) | turn.any(1) | self._misplaced
         sweeping = self._moving[:, None]
+        # Those that move start where they were and get there by their velocities; all others are put in place now.
         starts = np.where(sweeping, before, self._positions), np.where(sweeping, before_turns, self._turns)
         self._write(np.arange(len(before)), *starts)
         self._misplaced = False
@@ -123,6 +125,7 @@ class Movers:
         known_mask &= (start != world.position[rows]).any(1) | (start_turn != world.orientation[rows]).any(1)
         relative = poses.relative(world.position[rows], world.orientation[rows], self._positions, self._turns)
         places, turns = poses.compose(start, start_turn, *relative)
+        # A base is its entity's pose itself, without the rounding of composing.
         based = bound.compiled.pieces[:, 1] == BASE
         places[based], turns[based] = start[based], start_turn[based]
         self._positions = np.where(known_mask[:, None], places, self._positions)
@@ -136,6 +139,7 @@ class Movers:
         if self._begun is not None:
             ids, places, orientations = self._begun
             known_mask = rows < len(ids)
+            # A row may belong to another entity by now.
             known_mask[known_mask] = ids[rows[known_mask]] == world.object_id[rows[known_mask]]
             positions[known_mask] = places[rows[known_mask]]
             turns[known_mask] = orientations[rows[known_mask]]
@@ -148,8 +152,10 @@ class Movers:
         pieces = bound.compiled.pieces
         chosen = self._driven[self._moving[self._driven]]
         at = pieces[chosen, 4][:, None]
+        # MuJoCo's quaternions have w first.
         turns = bound.data.qpos[pieces[chosen, 3][:, None] + np.arange(3, 7)][:, [1, 2, 3, 0]]
         bound.data.qvel[at + np.arange(3)] = self._velocity[chosen, :3]
+        # Free joints take turning speeds in the axes of the body.
         local = quaternions.rotate(quaternions.conjugate(turns), self._velocity[chosen, 3:])
         bound.data.qvel[at + np.arange(3, 6)] = local
 
@@ -179,6 +185,7 @@ class Movers:
         if self._last is not None and not len(rows):
             return False
         now = world.position[rows], world.orientation[rows], world.joints.position[self._slots]
+        # As bytes, which is one comparison; other bits of equal numbers count as moved, which does no harm.
         seen = tuple(values.tobytes() for values in now)
         if (self._last is not None and seen == self._seen) or not world.alive[rows].all():
             return False
@@ -212,6 +219,7 @@ class Movers:
             return mask
         jointed = np.unique(rows[(pieces[:, 1] != BASE) & (world.robots.joint_count[rows] > 0)])
         slots = world.joints.slots(world.robots, jointed)
+        # Faster than joints can be driven, with some room for rounding.
         fast = np.abs(after - before) > 2.0 * world.joints.max_velocity[slots] * dt
         return np.isin(rows, world.joints.robot[slots[fast]])
 
@@ -235,6 +243,7 @@ class Movers:
         bound = self._bound
         assert bound is not None
         data, pieces = bound.data, bound.compiled.pieces
+        # Some pieces are mocap bodies, the others have a free joint.
         mocap = chosen[pieces[chosen, 2] >= 0]
         data.mocap_pos[pieces[mocap, 2]] = positions[mocap]
         data.mocap_quat[pieces[mocap, 2]] = turns[mocap][:, _WXYZ]

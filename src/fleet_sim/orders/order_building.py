@@ -36,6 +36,7 @@ class OrderBuilding(OrderPlaces):
         if len(cells) != 1:
             raise InvalidValueError(f"the storeys of a building have cells of one size, these of {sorted(cells)} m")
         grids = [site.open_grid for site in sites]
+        # Storeys are side by side on one chart, a little apart, so that reports can draw them in one picture.
         widths = np.array([grid.width + BESIDE for grid in grids])
         self._grids, self._begins = grids, np.cumsum(widths) - widths
         free = np.zeros((max(grid.height for grid in grids), int(widths.sum())), bool)

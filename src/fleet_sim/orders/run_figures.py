@@ -108,6 +108,7 @@ class OrderRun:
         self._version = world.version
         rows = self._table.among(world.rows)
         robots = np.array([self._number(entity) for entity in world.object_id[rows].tolist()], np.int64)
+        # By number: the robots keep their order in all figures.
         order = np.argsort(robots, kind="stable")
         self._rows, self._robots = rows[order], robots[order]
         self._radius = max(self._radius, float(self._table.radius[rows].max(initial=0.0)))
@@ -124,6 +125,7 @@ class OrderRun:
         self._speed_max = max(self._speed_max, float(speeds.max(initial=0.0)))
         moves_mask = (speeds >= STANDS) | (np.abs(world.angular_velocity[rows, 2]) >= STANDS)
         codes = _CODES[self._table.state[rows]]
+        # Robots that should drive and stand are told apart: blocked by something, or waiting for their turn.
         stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
         codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
         counts, waiting = self._orders.book.counts, self._orders.released_waiting
@@ -141,6 +143,7 @@ class OrderRun:
         if state is OrderState.DONE:
             book = self._orders.book
             number = book.number(order)
+            # From the release to the end, so with the time it waited.
             self.collector.tasks_ended(np.array([book.table.ended[number] - book.table.release[number]]))
 
     # ---- afterwards --------------------------------------------------------------------------------------------------

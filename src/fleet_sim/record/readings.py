@@ -101,6 +101,7 @@ def _imu(entry: SensorEntry, values: Values, now: int) -> Messages:
 def _odometry(entry: SensorEntry, values: Values, now: int) -> Messages:
     """Return a reading of odometry as an Odometry message, the pose in the frame it is given in."""
     turn = np.asarray(values["origin_orientation"])[None]
+    # From where the sensor was at first to the frame that readings refer to.
     place = values["origin_position"] + quaternions.rotate(turn, np.asarray(values["position"])[None])[0]
     pose = make(
         "geometry_msgs/msg/Pose",

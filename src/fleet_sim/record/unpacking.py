@@ -52,6 +52,7 @@ def read_path(data: bytes) -> tuple[Floats, Floats]:
 
 def read_object_poses(data: bytes, poses: dict[str, Floats]) -> None:
     """Add the pose of the object that a message of /tf is of; those of robots are of many frames, or have a /."""
+    # The number of transforms is read without decoding, as most messages are of all robots.
     if len(data) < 8 or struct.unpack_from("<I", data, 4)[0] != 1:
         return
     (transform,) = deserializer(frames.KIND)(data).transforms
@@ -90,6 +91,7 @@ class FleetReader:
         motion, codes = self._states.read("motion"), self._states.read("codes")
         turns = motion[:, 3:7]
         self._positions[robots], self._orientations[robots] = motion[:, :3], turns
+        # Recorded in the robots' own axes, shown in those of the world.
         self._velocities[robots] = quaternions.rotate(turns, motion[:, 7:10])
         self._turns[robots] = quaternions.rotate(turns, motion[:, 10:13])
         self._modes[robots], self._busy[robots] = codes[:, 0], codes[:, 2]
@@ -111,6 +113,7 @@ class FleetReader:
         """Take the poses (7,) of objects by name."""
         for name, pose in poses.items():
             index = self._index.get(name)
+            # Robots have their poses from the state of the fleet.
             if index is not None and not self.roster.agent_mask[index]:
                 self._positions[index], self._orientations[index] = pose[:3], pose[3:]
 
@@ -125,8 +128,10 @@ class FleetReader:
     def snapshot(self, time: float, tick: int, pairs: Sequence[tuple[str, str]]) -> Snapshot:
         """Return all of it as a snapshot."""
         roster, index, count = self.roster, self._index, len(self.roster.names)
+        # Checked once, here: what is drawn from it would fail somewhere else.
         if not all(np.isfinite(array).all() for array in (self._positions, self._orientations, self._joints)):
             raise InvalidValueError("a pose or a joint is not a number")
+        # -1: carried by nobody, and of no color of its own.
         carriers, colors = np.full(count, -1, np.int64), np.full((count, 4), -1.0)
         for name, carrier in self._details.get("carried", {}).items():
             carriers[index[name]] = index[carrier]
@@ -145,6 +150,7 @@ class FleetReader:
             carriers=_frozen(carriers),
             modes=_frozen(self._modes),
             busy_mask=_frozen(self._busy),
+            # Who is blocked by whom is not recorded.
             blockers=_frozen(np.full(count, -1, np.int64)),
             path_starts=_frozen(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])),
             path_positions=_frozen(np.concatenate([points for points, _ in self._paths] or [NO_PATH[0]])),
@@ -168,6 +174,7 @@ class FleetReader:
 
 
 def _frozen(array: AnyArray) -> AnyArray:
+    # A copy, as the next message goes into the same array; frozen, as readers share snapshots.
     copy = array.copy()
     copy.flags.writeable = False
     return copy

@@ -143,6 +143,7 @@ def lift_settings(building: Building, lift: LiftShaft) -> LiftSettings | None:
         width=lift.width,
         depth=lift.depth,
         initial=lift.initial if lift.initial in lift.levels else None,
+        # Two leaves open at once, so each goes half the way.
         door_time=0.5 * widest / LIFT_DOOR_SPEED + LIFT_DOOR_TIME,
     )
 

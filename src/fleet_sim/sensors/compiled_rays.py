@@ -71,6 +71,7 @@ def cast_beams(
     inner = len(tree.boxes) // 2
     for beam in range(len(ranges)):
         ranges[beam], met[beam], triangles[beam] = math.inf, -1, -1
+        # Planes have no box, so they are not in the tree: every beam tries them.
         for place in range(len(tree.endless)):
             _try(beams, beam, targets, tree.endless[place], ranges, met)
         if not len(tree.order):
@@ -82,6 +83,7 @@ def cast_beams(
         while height > 0:
             height -= 1
             node = scratch.nodes[height]
+            # Something nearer was met since this node was pushed.
             if _is_behind(scratch.ranges[height], ranges[beam]):
                 continue
             if node < inner:
@@ -92,6 +94,7 @@ def cast_beams(
                 if targets.kinds[target] == SURFACE:
                     _try_surface(beams, beam, targets, target, scratch, height, ranges, met, triangles)
                 elif _try(beams, beam, targets, target, ranges, met):
+                    # What is met now has no triangles; a surface that was met before may have left one.
                     triangles[beam] = -1
 
 
@@ -130,9 +133,11 @@ def _pierced(line: Line, boxes: Floats, box: int) -> float:
     for axis in range(3):
         origin, inverse = line[axis], line[3 + axis]
         one, other = (boxes[box, axis] - origin) * inverse, (boxes[box, 3 + axis] - origin) * inverse
+        # 0 times infinity: the line runs in the plane of a side, and this axis excludes nothing.
         # NaN, which is not a number, differs from itself.
         if one == one and other == other:
             enter, leave = max(enter, min(one, other)), min(leave, max(one, other))
+    # Relative to the numbers, so that rounding loses nothing that touches the box.
     slack = NEAR_ZERO * (1.0 + (abs(enter) if abs(enter) < math.inf else 0.0))
     inside = enter <= leave + slack and leave >= -slack and enter <= reach + slack
     return enter if inside else math.inf
@@ -142,6 +147,7 @@ def _pierced(line: Line, boxes: Floats, box: int) -> float:
 def _try(beams: Beams, beam: int, targets: Targets, target: int, ranges: Floats, met: Ints) -> bool:
     """Let a beam meet a convex target or a plane; return whether it is what the beam meets so far."""
     own, kind, size = beams.own[beam], targets.kinds[target], targets.sizes[target]
+    # A sensor does not see its own entity.
     if own >= 0 and own == targets.rows[target]:
         return False
     x, y, z, u, v, w = _local(beams, beam, targets.frames[target])
@@ -167,6 +173,7 @@ def _local(beams: Beams, beam: int, frame: Floats) -> tuple[float, float, float,
     """Return where a beam begins and how it goes in a frame."""
     a, b, c = beams.origins[beam, 0] - frame[9], beams.origins[beam, 1] - frame[10], beams.origins[beam, 2] - frame[11]
     d, e, f = beams.directions[beam, 0], beams.directions[beam, 1], beams.directions[beam, 2]
+    # By columns: the inverse of a rotation is its transpose.
     return (
         frame[0] * a + frame[3] * b + frame[6] * c,
         frame[1] * a + frame[4] * b + frame[7] * c,
@@ -181,6 +188,7 @@ def _local(beams: Beams, beam: int, frame: Floats) -> tuple[float, float, float,
 def _keep(beams: Beams, beam: int, target: int, found: float, ranges: Floats, met: Ints) -> bool:
     if found > beams.reach[beam] or found > ranges[beam] or found == math.inf:
         return False
+    # Of several at one distance the first counts, as on arrays.
     if found == ranges[beam] and met[beam] <= target:
         return False
     ranges[beam], met[beam] = found, target
@@ -218,6 +226,8 @@ def _try_surface(
         begin = part[TRIANGLES] + leaf * (node - inner)
         for place in range(begin, begin + leaf):
             found, number = meet_triangle(x, y, z, u, v, w, targets.triangles[place]), targets.order[place]
+            # Triangles share edges: of two at one distance the lower number counts, in whatever order the tree has
+            # them.
             if _keep(beams, beam, target, found, ranges, met) or (
                 found == ranges[beam] and met[beam] == target and number < triangles[beam]
             ):

@@ -36,7 +36,11 @@ NOTHING = -1
 
 
 class Met:
-    """What R rays met first: `ranges` (R,) in m, infinite for nothing."""
+    """What R rays met first: `ranges` (R,) in m, infinite for nothing.
+
+    Made by `cast_rays`. Rows, links and normals are computed when they are asked for, as most sensors use the ranges
+    alone.
+    """
 
     def __init__(
         self, beams: Beams, targets: Targets, surfaces: tuple[Surface, ...], ranges: Floats, met: Ints, triangles: Ints
@@ -48,6 +52,7 @@ class Met:
     @property
     def rows(self) -> Rows:
         """The rows (R,) of the entities met, -1 for nothing and for the floor."""
+        # -1, for nothing, takes the last one, which is put there for it.
         return np.append(self._targets.rows, NO_ROW)[self._met]
 
     @property
@@ -80,6 +85,7 @@ class Met:
     def _of_triangles(self, rays: Ints) -> Floats:
         """Return the normals (K, 3) of triangles that rays met, on the side from which they came."""
         met, out = self._met[rays], np.empty((len(rays), 3))
+        # Surfaces come after all convex targets.
         convex = len(self._targets.kinds) - len(self._surfaces)
         for target in np.unique(met).tolist():
             some = np.flatnonzero(met == target)
@@ -109,12 +115,14 @@ def cast_rays(
     with `rows` only what is in those. Results are the same to the last bit with compiled code and without.
     """
     with np.errstate(divide="ignore"):
+        # A component of 0 has an infinite inverse, as tests of boxes expect.
         inverse = 1.0 / directions
     beams = Beams(np.ascontiguousarray(origins), directions, inverse, reach, own)
     targets, surfaces = targets_of(world, rows, floor=floor)
     ranges = np.full(len(origins), np.inf)
     met, triangles = np.full(len(origins), NOTHING, np.int64), np.full(len(origins), NOTHING, np.int64)
     if len(origins):
+        # The tree has only what one of the rays could reach.
         longest = reach.max()
         near = sorted_near(targets, origins.min(axis=0) - longest, origins.max(axis=0) + longest)
         if world.compiled:
@@ -142,6 +150,7 @@ def cast_in_frames(kind: SensorKind, batch: Batch, rays: Floats, reach: float) -
 
 def _flat(endless: Ints, tree: BoxTree | None, near: Ints) -> Sorted:
     if tree is None:
+        # Kernels take arrays, also where there is no tree.
         return Sorted(endless, np.zeros((0, 6)), np.zeros(0, np.int64), 1)
     return Sorted(endless, tree.flat, near[tree.order], tree.leaf)
 
@@ -157,11 +166,13 @@ def _cast(
     endless, tree, numbers = near
     ranges, met, triangles = out
     count = len(ranges)
+    # Endless targets go with every ray, those in the tree only with rays that go through their leaf.
     rays, chosen = np.repeat(np.arange(count), len(endless)), np.tile(endless, count)
     if tree is not None:
         pierced, leaves = tree.pierced(beams.origins, beams.inverse, beams.reach)
         rays = np.concatenate((rays, np.repeat(pierced, tree.leaf)))
         chosen = np.concatenate((chosen, numbers[tree.order[tree.places(leaves)]]))
+    # Rays pass through the entity that they belong to.
     others_mask = (beams.own[rays] < 0) | (beams.own[rays] != targets.rows[chosen])
     rays, chosen = rays[others_mask], chosen[others_mask]
     found, on = _ranges(beams, rays, targets, chosen, surfaces)
@@ -250,6 +261,7 @@ def _to_world(targets: Targets, met: Ints, vectors: Floats) -> Floats:
     """Return vectors (3, K) in the frames of targets as vectors (K, 3) in the world."""
     frames = targets.frames[met].T
     out = np.empty((vectors.shape[1], 3))
+    # By lines of the matrix, where `_turned_back` goes by columns: the inverse of a rotation is its transpose.
     for line in range(3):
         a, b, c = frames[3 * line], frames[3 * line + 1], frames[3 * line + 2]
         out[:, line] = a * vectors[0] + b * vectors[1] + c * vectors[2]

@@ -75,6 +75,7 @@ def targets_of(world: World, rows: Rows | None = None, *, floor: bool) -> tuple[
         solids = _with_floor(solids)
     kinds, hulls = _kinds_and_hulls(solids)
     parts = np.zeros((len(kinds), 4), np.int64)
+    # Each hull once. The tuple is the same until shapes come or go, so the packed ones are found in the cache.
     planes, firsts = _packed_hulls(tuple(dict.fromkeys(hulls)))
     for index, hull in zip(np.flatnonzero(kinds == HULL).tolist(), hulls, strict=True):
         parts[index, :2] = firsts[hull]
@@ -116,6 +117,7 @@ def _kinds_and_hulls(solids: Solids) -> tuple[Ints, list[Hull]]:
     kinds = solids.kinds.astype(np.int64)
     unusual = np.flatnonzero(kinds > PLANE)
     found = solids.hulls[unusual].tolist()
+    # Of what has no hull, the box around it is met.
     kinds[unusual] = [BOX if hull is None else HULL for hull in found]
     return kinds, [hull for hull in found if hull is not None]
 
@@ -140,6 +142,7 @@ def _packed_surfaces(surfaces: tuple[Surface, ...]) -> tuple[Floats, Floats, Int
     parts[1:, FIRST] = parts[:-1, LAST]
     parts[1:, TRIANGLES] = np.cumsum([len(tree.order) for tree in trees])[:-1]
     parts[:, PER_LEAF] = [tree.leaf for tree in trees]
+    # Back from trees, each once, to all surfaces.
     parts = parts[[numbers[surface] for surface in surfaces]]
     boxes = np.concatenate([np.zeros((0, 6)), *(tree.boxes for tree in trees)])
     triangles = np.concatenate([np.zeros((0, 9)), *(tree.triangles for tree in trees)])
@@ -150,6 +153,7 @@ def _packed_surfaces(surfaces: tuple[Surface, ...]) -> tuple[Floats, Floats, Int
 def _bounds(kinds: Ints, frames: Floats, half: Floats, centres: Floats) -> tuple[Floats, Floats]:
     """Return the corners (P, 3), (P, 3) of world boxes around boxes with `half` extents, a little larger than those."""
     turns = np.abs(frames[:, :9].reshape(-1, 3, 3))
+    # |R| times the half extents: how far a turned box reaches along each axis of the world.
     sides = turns[:, :, 0] * half[:, 0, None] + turns[:, :, 1] * half[:, 1, None] + turns[:, :, 2] * half[:, 2, None]
     sides += _SLACK * (1.0 + sides + np.abs(centres))
     sides[kinds == PLANE] = np.inf

@@ -130,6 +130,7 @@ def _random_starts(region: Ints, robots: int, seed: int, file: Path) -> Ints:
     """Return `robots` cells of `region`, each once."""
     if robots > len(region):
         raise InvalidValueError(f"{file}: {robots} robots do not fit: the largest free part has {len(region)} cells")
+    # Each cell has a random key, so the first robots get the same cells however many there are.
     order = np.argsort(uniforms(purpose_key(seed, "traffic.starts"), region, 0), kind="stable")
     return region[order[:robots]]
 

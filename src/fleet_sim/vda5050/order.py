@@ -28,7 +28,10 @@ class OrderAction:
 @saved
 @dataclass
 class OrderNode:
-    """A node. `deviation` are the half axes (m) and the angle (rad) of the ellipse in which it counts as reached."""
+    """A node. `deviation` are the half axes (m) and the angle (rad) of the ellipse in which it counts as reached.
+
+    Positions are in m and angles in rad, on the map `map_id`. Without a position `x` is None, and `y` means nothing.
+    """
 
     node_id: str
     sequence: int
@@ -56,7 +59,11 @@ class EdgeTrajectory:
 @saved
 @dataclass
 class OrderEdge:
-    """An edge. What a message does not say is None; `extras` are the other optional fields, by their names."""
+    """An edge. What a message does not say is None; `extras` are the other optional fields, by their names.
+
+    `max_speed` is in m/s, and `orientation` in rad: on the map if `is_global`, else from the direction of the edge.
+    `corridor` has the widths to the left and to the right in m, and whether they are for the contour of the vehicle.
+    """
 
     edge_id: str
     sequence: int
@@ -88,6 +95,7 @@ class VehicleOrder:
 
     def actions(self) -> list[OrderAction]:
         """Return all actions in the order in which they are passed."""
+        # Nodes and edges are counted by one sequence.
         parts: list[OrderNode | OrderEdge] = sorted([*self.nodes, *self.edges], key=lambda part: part.sequence)
         return [action for part in parts for action in part.actions]
 
@@ -120,9 +128,11 @@ def order_of(values: Mapping[str, Any]) -> VehicleOrder:
         [_node(item) for item in values["nodes"]],
         [_edge(item) for item in values["edges"]],
     )
+    # Of what was read, so that the order of keys in the JSON makes no difference.
     order.digest = sha256(repr((order.nodes, order.edges)).encode()).hexdigest()
     _check_chain(order)
     _check_release(order)
+    # States report actions by their ids, so an id must not mean two.
     ids = [action.action_id for action in order.actions()]
     if len(set(ids)) < len(ids):
         twice = next(name for name in ids if ids.count(name) > 1)
@@ -148,6 +158,7 @@ def _node(values: Mapping[str, Any]) -> OrderNode:
 
 
 def _ellipse(value: float | Mapping[str, float]) -> tuple[float, float, float]:
+    # A plain number is the radius of a circle.
     if isinstance(value, Mapping):
         return value["a"], value["b"], value["theta"]
     return value, value, 0.0
@@ -186,11 +197,13 @@ def _trajectory(values: Mapping[str, Any] | None) -> EdgeTrajectory | None:
     degree, knots = values.get("degree", 1), list(values.get("knotVector", ()))
     if not knots:
         # The standard's default: a line through all points.
+        # Clamped: the curve begins and ends at the first and the last point.
         inner = range(1, len(points) - degree)
         share = max(len(points) - degree, 1)
         knots = [0.0] * (degree + 1) + [step / share for step in inner] + [1.0] * (degree + 1)
     if len(knots) != len(points) + degree + 1:
         raise MalformedMessage("trajectory.knotVector", f"expected {len(points) + degree + 1} knots, got {len(knots)}")
+    # The curve lies between these two knots; where they are equal there is none.
     if any(one > other for one, other in itertools.pairwise(knots)) or knots[degree] >= knots[-degree - 1]:
         raise MalformedMessage("trajectory.knotVector", "the knots must rise")
     if sum(weight for _, _, weight in points) <= 0.0 or min(weight for _, _, weight in points) <= 0.0:
@@ -203,6 +216,7 @@ def _check_chain(order: VehicleOrder) -> None:
     nodes, edges = order.nodes, order.edges
     if len(edges) != len(nodes) - 1:
         raise MalformedMessage("edges", f"{len(nodes)} nodes are joined by {len(nodes) - 1} edges, got {len(edges)}")
+    # An update goes on with the numbers of its order, so they need not begin at 0.
     for index, node in enumerate(nodes):
         if node.sequence != nodes[0].sequence + 2 * index:
             raise MalformedMessage(

@@ -42,6 +42,7 @@ class ActionEntry:
     def spend(self, dt: float) -> bool:
         """Let `dt` s of the time that it takes pass; return whether none is left."""
         self.left -= dt
+        # Sums of time steps are off by rounding.
         return self.left <= 1e-9
 
 
@@ -51,6 +52,8 @@ class VehicleLeg:
     """A drive without a stop: `points` (x, y, speed) and after which of them each node, by sequence, is passed.
 
     `phases` are what is still to be done: turns on the spot to a heading, and the drive with the heading at its end.
+
+    Marks and points are indices into `points`; speeds are limits in m/s.
     """
 
     points: list[tuple[float, float, float]]
@@ -175,6 +178,7 @@ class Vehicle:
     def fresh_state(self) -> VehicleState:
         """Return the state of a vehicle that was just switched on."""
         kept = [VehicleMap(item.id, item.version, item.status == "enabled") for item in self.settings.maps]
+        # A map on the server is on the vehicle only after its download.
         kept = [item for item, given in zip(kept, self.settings.maps, strict=True) if given.status != "on_server"]
         enabled = [item.map_id for item in kept if item.enabled]
         return VehicleState(map_id=enabled[0] if enabled else "", maps=kept)
@@ -197,12 +201,14 @@ class Vehicle:
         """Velocity (vx, vy) in m/s in its own frame, and turning speed in rad/s."""
         vx, vy, _ = self.world.velocity[self.row].tolist()
         sin, cos = trig.sin_cos_of(self.heading)
+        # From the axes of the world to its own.
         return vx * cos + vy * sin, vy * cos - vx * sin, float(self.world.angular_velocity[self.row, 2])
 
     @property
     def moves(self) -> bool:
         """Whether it drives or turns."""
         vx, vy, spin = self.velocity
+        # Squared: below 1 mm/s it counts as standing.
         return vx * vx + vy * vy > 1e-6 or abs(spin) > 1e-3
 
     @property
@@ -238,6 +244,7 @@ class Vehicle:
 
     def report(self, fault: VehicleFault) -> None:
         """Report a fault in its states."""
+        # Reporting a known fault again changes no state.
         if fault not in self.state.faults:
             self.changed = True
         report(self.state.faults, fault)

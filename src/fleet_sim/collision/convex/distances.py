@@ -85,6 +85,7 @@ class ExactDistances:
         open_mask = self._place(rows, self._world.position[rows], self._world.orientation[rows])[local].any(axis=1)
         out = np.empty(len(pairs))
         kernels().pairs(self._book.pieces, self._placed, local, limit, within, self._work, out)
+        # Shapes that only the engine knows are measured by it.
         if open_mask.any():
             out[open_mask] = self._unknown(pairs[open_mask], limit)
         return out
@@ -170,6 +171,7 @@ class ExactDistances:
         counts[unknown_mask] = 0
         total = int(counts.sum())
         if len(rows) >= len(self._placed.begins) or total > len(self._placed.numbers):
+            # Twice as much, so that it seldom has to grow.
             self._placed = _room(2 * len(rows), 2 * total)
         self._placed.begins[0] = 0
         np.cumsum(counts, out=self._placed.begins[1 : len(rows) + 1])
@@ -180,6 +182,7 @@ class ExactDistances:
         if frames is not None:
             groups = [(np.array([0]), frames, np.array([0]))]
         elif jointed_mask.any():
+            # Frames of links are computed for all robots of a model at once.
             for number in np.unique(models[jointed_mask]).tolist():
                 chosen = np.flatnonzero(jointed_mask & (models == number))
                 groups.append((chosen, *self._world.links.body_frames(rows[chosen])))

@@ -123,13 +123,17 @@ def _follow_velocity(
         return False
     wheelbase, tightest = cars.wheelbase[row], 1.0 / cars.min_radius[row]
     angle = cars.steering[row]
+    # With no wanted speed the wheels stay as they are.
     if wanted != 0.0:
+        # A car does not turn on the spot: the turning speed becomes a curvature (1/m), as tight as the wheels allow.
         bend = _within(spin / wanted, tightest)
         angle = atan2(wheelbase * bend, 1.0)
     goal, angle = angle, _changed(cars.steering[row], angle, cars.steering_rate[row], dt)
     sine, cosine = sin_cos(angle)
+    # tan(angle) / wheelbase: the curvature that the wheels give by now.
     bend = _within(sine / (cosine * wheelbase), tightest)
     speed, accel = _limits(row, bend, steering, twists)
+    # At rest it waits until the wheels are turned.
     aim = 0.0 if old == 0.0 and angle != goal else wanted
     new = _changed(old, _within(aim, speed), accel, dt)
     way = (old + new) * (0.5 * dt)
@@ -151,12 +155,15 @@ def _follow_curve(row: int, dt: float, limited: bool, arrays: MotionArrays, cars
     """Do what `law.follow_poses` does within a piece; False, with the row as it was, for all else."""
     bodies, steering, twists, points = arrays
     piece = cars.piece[row]
+    # A new path is planned first, and a car that somebody has moved is on no curve.
     if steering.path_fresh[row] or piece >= cars.pieces[row] or _is_moved(row, bodies, cars):
         return False
     length, bend, leaving = cars.lengths[row, piece], cars.curvatures[row, piece], cars.exits[row, piece]
+    # Pieces that are driven backward have negative lengths.
     sign = -1.0 if length < 0.0 else 1.0
     speed = steering.body_linear[row, 0]
     angle = atan2(cars.wheelbase[row] * bend, 1.0)
+    # Wheels with a limited rate are turned at rest, where one piece ends and one of another curvature begins.
     if cars.steering[row] != angle and cars.steering_rate[row] != math.inf:
         if speed != 0.0:
             return False
@@ -178,6 +185,7 @@ def _follow_curve(row: int, dt: float, limited: bool, arrays: MotionArrays, cars
     # The end of a piece, of a curve and of a path are looked at on arrays.
     if stopped or (leaving > 0.0 and way + TOUCH >= left) or done > abs(length):
         return False
+    # From the beginning of the piece, not from the last step: rounding does not add up.
     x, y = cars.start[row, 0], cars.start[row, 1]
     if not _place(row, x, y, cars.start_turn, done * sign, bend, bodies):
         return False
@@ -185,6 +193,7 @@ def _follow_curve(row: int, dt: float, limited: bool, arrays: MotionArrays, cars
     _give_twist(row, new * sign, bend, bodies, steering)
     if way != 0.0:
         touch(bodies, row)
+    # To see in the next step whether somebody else has moved it.
     for axis in range(2):
         cars.left_at[row, axis] = bodies.position[row, axis]
     for axis in range(4):
@@ -194,6 +203,7 @@ def _follow_curve(row: int, dt: float, limited: bool, arrays: MotionArrays, cars
 
 @inlined
 def _is_moved(row: int, bodies: BodyArrays, cars: Cars) -> bool:
+    # By equality: nothing else writes the same bits.
     moved = False
     for axis in range(2):
         moved |= bodies.position[row, axis] != cars.left_at[row, axis]
@@ -208,6 +218,7 @@ def _limits(row: int, bend: float, steering: Steering, twists: Twists) -> tuple[
     speed = min(steering.limits.linear_limit[row], twists.linear_limits[row, 0])
     accel = min(steering.limits.linear_accel[row], twists.linear_accels[row, 0])
     size = abs(bend)
+    # On an arc the limits of turning count too: speed is turning speed / curvature.
     if size > 0.0:
         speed = min(speed, min(steering.limits.angular_limit[row], twists.angular_limits[row, 2]) / size)
         accel = min(accel, min(steering.limits.angular_accel[row], twists.angular_accels[row, 2]) / size)
@@ -248,8 +259,10 @@ def _place(row: int, x: float, y: float, turns: Floats, way: float, bend: float,
     turn = quaternion_of(turns, row)
     half = 0.5 * (way * bend)
     sine, cosine = sin_cos(half)
+    # An arc of angle 2 * half has a chord of sin(half) / half times its length, along the heading half-way.
     chord = way * (sine / half if half != 0.0 else 1.0)
     ahead_sine, ahead_cosine = sin_cos(heading(turn) + half)
+    # About the vertical axis: z and w are the sine and cosine of half the angle.
     turned = multiply((0.0, 0.0, sine, cosine), turn)
     norm = norm_of(turned)
     if norm != norm or not abs(chord) < math.inf:

@@ -72,6 +72,7 @@ class PodCrew:
         """Go on where the robot was sent to."""
         visit = self.visits[courier.row]
         if visit.phase is PodPhase.FETCH:
+            # Somebody else may have moved the pod while the robot was on its way.
             if not self._shelves.is_at(visit.pod, self._places.points[courier.place]):
                 self._forget(visit.pod)
                 self.failed(courier, f"pod {self._shelves.names[visit.pod]!r} is not there any more")
@@ -181,6 +182,7 @@ class PodCrew:
             bench.busy += self._world.clock.time - bench.since
             bench.since = -1.0
         if bench.owner == NOBODY and bench.queue:
+            # Robots that are out of energy do not come; one of them is next only where all are.
             able = [row for row in bench.queue if not self._fleet.couriers[row].out]
             row = self._nearest(bench, able or list(bench.queue))
             bench.queue.pop(row)
@@ -204,6 +206,7 @@ class PodCrew:
         station = self._counter.station_for(visit, self.visits.values())
         if station == NO_PLACE:
             return False
+        # The new station first, as its lines are claimed. The old one is freed last, and its next pod may come.
         left, visit.station = visit.station, station
         self._counter.claim_more(visit)
         self.went_on += 1
@@ -216,10 +219,12 @@ class PodCrew:
         """Take the pod to a storage place; where none is free the robot stays and asks again later."""
         place = self._choose_place(visit)
         if place == NOWHERE:
+            # Counted once for each wait, not for each try.
             self.storage_waits += visit.phase is not PodPhase.LEAVE
             visit.phase = PodPhase.LEAVE
             self._fleet.work(courier, self._retry_after, RobotState.WAITING)
             return
+        # A pod may go back to its own place, which it has kept.
         if self._storage.owner[place] != visit.pod:
             self._storage.leave(visit.pod)
             self._storage.take(place, visit.pod)

@@ -80,8 +80,10 @@ class PodRounds:
     def choose_place(self, visit: PodVisit) -> int:
         """Return where a pod is stored, by its index; NOWHERE where there is no place now."""
         storage = self._storage
+        # A pod keeps its place while it is away, and may go back there.
         places = np.flatnonzero((storage.owner == NO_POD) | (storage.owner == visit.pod))
         lengths = self._floor.lengths_to(visit.row, places)
+        # No way leads to the others now.
         reached_mask = np.isfinite(lengths)
         places, lengths = places[reached_mask], lengths[reached_mask]
         if not len(places):
@@ -95,6 +97,7 @@ class PodRounds:
             held=self._counter.stock.held[visit.pod].copy(),
             now=self._world.clock.time,
         )
+        # The answer is checked within the guard: a wrong one counts as a failure of the policy.
         chosen = self._storing_part.call(lambda: _index(self._storing.choose(request), len(places)))
         return NOWHERE if chosen is None or chosen < 0 else int(places[chosen])
 
@@ -105,6 +108,7 @@ class PodRounds:
         counter = self._counter
         counter.assign()
         self._order_items()
+        # Pods under way take lines that came meanwhile, before robots are sent for these.
         for visit in crew.visits.values():
             if visit.phase not in GONE:
                 counter.claim_more(visit)
@@ -115,6 +119,7 @@ class PodRounds:
             coming = {bench.place: self._count(bench, crew) for bench in asking}
             asking.sort(key=lambda bench: coming[bench.place])
             bench = asking.pop(0)
+            # One pod at the station and one at each place to wait are enough: it asks no more in this round.
             if coming[bench.place] > len(bench.waits):
                 continue
             robot = self._send(bench, idle, crew)
@@ -133,6 +138,7 @@ class PodRounds:
             for sku, count in self._counter.lines_of(self._counter.book.orders[number]):
                 asked[sku] += count
         held = stock.held.sum(axis=0)
+        # Items that were ordered before need room too.
         room = stock.capacity * len(self._standing_or_carried()) - int(held.sum() + stock.coming.sum())
         request = ReplenishRequest(
             held, stock.coming.copy(), stock.target, asked + stock.wanted, max(room, 0), self._world.clock.time
@@ -148,6 +154,7 @@ class PodRounds:
     def _idle(self) -> list[Courier]:
         """Return the robots that may fetch a pod now: strong enough, low enough, and with nothing else to do."""
         able = self._table.max_load >= self._mass
+        # A robot that should charge is not idle, though it has nothing to do.
         wants = self._fleet.charging.wants if self._fleet.charging is not None else lambda row: False
         return [
             courier
@@ -162,17 +169,20 @@ class PodRounds:
         """Send a robot for a pod that a station needs; return it, None where there is none to send."""
         places = np.flatnonzero(self._storage.owner != NO_POD)
         pods = self._storage.owner[places]
+        # A pod is in one visit at a time.
         busy = [visit.pod for visit in crew.visits.values()]
         there_mask = ~np.isin(pods, busy)
         places, pods = places[there_mask], pods[there_mask]
         lengths = self._places.between(self._place_numbers(places), np.full(len(places), bench.place))
         found = self._pod_for(bench, pods, lengths) if bench.picks else None
+        # Picking comes before filling, as orders wait for it.
         fills = found is None and bench.fills
         if fills:
             found = self._pod_to_fill(pods, lengths, crew)
         if found is None:
             return None
         index, coming = found
+        # The pod comes first; then the robot nearest to it.
         place = self._place_numbers(places[[index]])
         rows = [courier.row for courier in idle]
         ways = self._places.lengths_from(self._world.position[rows], place)[:, 0]
@@ -196,6 +206,7 @@ class PodRounds:
         wanted = bench.wanted(len(stock.skus))
         if not wanted.any():
             return None
+        # Of each sku at most as many as are wanted.
         free = stock.free[pods]
         items = np.minimum(free, wanted).sum(axis=1)
         skus = [line.sku for line in bench.lines if line.unclaimed]
@@ -217,6 +228,7 @@ class PodRounds:
     def _pod_to_fill(self, pods: Ints, lengths: Floats, crew: PodCrew) -> tuple[int, Ints] | None:
         """Return the index of the pod with most room, the nearest of these, and the items (S,) that wait for one."""
         stock = self._counter.stock
+        # Without what robots on their way are to fill in.
         coming = stock.coming.copy()
         for visit in crew.visits.values():
             for claim in [*visit.claims, *([visit.serving] if visit.serving else [])] if visit.fills else []:
@@ -224,6 +236,7 @@ class PodRounds:
         rooms = np.where(np.isfinite(lengths), stock.capacity - stock.held[pods].sum(axis=1), 0)
         if not coming.any() or not (rooms > 0).any():
             return None
+        # `lexsort` sorts by its last key first: most room, then the shortest way.
         return int(np.lexsort((lengths, -rooms))[0]), coming
 
 

@@ -41,6 +41,7 @@ def robot_names(text: str) -> list[str]:
     wrong = [name for name in names if not is_ros_name(name)]
     if not names or wrong:
         raise InvalidValueError(f"drive: expected names of robots, such as robot_0,robot_1; got {text!r}")
+    # Each robot once, in the order given.
     return list(dict.fromkeys(names))
 
 
@@ -51,6 +52,7 @@ def nav2_nodes(robots: Sequence[str], radius: float) -> list[Any]:
         raise RuntimeError(MISSING.format(names=", ".join(missing)))
     nodes = []
     for robot in robots:
+        # Not deleted: the nodes read it after this function has returned.
         with tempfile.NamedTemporaryFile("w", prefix=f"nav2_{robot}_", suffix=".yaml", delete=False) as file:
             yaml.safe_dump(parameters(robot, radius), file)
         for name, package in (*SERVERS.items(), ("lifecycle_manager_navigation", MANAGER)):

@@ -71,6 +71,7 @@ def _building_of(content: Mapping[str, Any], path: Path) -> Building:
         points = frame.to_metres(np.array([vertex.place for vertex in vertices]).reshape(-1, 2))
         elevation = _number(entry, "elevation", path, where, 0.0)
         lanes, walls = (_lines(entry, kind, path, where) for kind in ("lanes", "walls"))
+        # Lanes that name no graph are of graph 0.
         graphs = tuple(
             _graph(str(number), vertices, points, [lane for lane in lanes if lane[2].get("graph_idx", 0) == number])
             for number in GRAPHS
@@ -93,6 +94,7 @@ def _graph(
     name: str, vertices: Sequence[Vertex], points: Floats, edges: Sequence[tuple[int, int, Mapping[str, Any]]]
 ) -> LevelGraph:
     """Return the graph of `edges`, with the vertices that they use in the order in which they name them."""
+    # Vertices are numbered in the order in which edges name them; dicts keep it.
     number: dict[int, int] = {}
     for edge in edges:
         for end in edge[:2]:
@@ -168,6 +170,7 @@ def _lift(name: str, entry: Any, content: Mapping[str, Any], levels: Sequence[st
     for level in (reference, *map(str, stops)):
         if level not in levels:
             fail(path, f"there is no level {level!r}; there are {', '.join(levels)}", where)
+    # A lift is drawn on one level, in the coordinates of that drawing.
     raw = np.array([[_number(entry, "x", path, where), _number(entry, "y", path, where)]])
     ((x, y),) = frame_of(content, reference, path).to_metres(raw).tolist()
     ways = tuple(_lift_door(str(key), door, path, f"{where}.doors.{key}") for key, door in doors.items())

@@ -56,15 +56,18 @@ def give_way(
         if then[robot] == NOBODY:
             _hold_next(arrays, now, then, allow_rotations, robot)
         if then[robot] == NOBODY:
+            # Nothing is left to try: it stays, and the one that asked it has to go elsewhere.
             alone = _stay(now, then, holding, own, robot)
             depth, answer = depth - 1, FAILED
             if depth == 0:
                 return alone
             continue
         other = NOBODY
+        # Where moves claim nothing else, only a robot on the next node can be in the way.
         if len(ids) or (standing[then[robot]] >= 0 and then[robot] != now[robot]):
             other = _next_in_the_way(links, begins, ids, then, standing, own, robot)
         if other != NOBODY:
+            # This robot stays on the stack, and goes on here when the other one has its answer.
             _sort_choices(arrays, now, then, wishes, key, swaps, other)
             stack[depth] = other
             depth += 1
@@ -79,6 +82,8 @@ def give_way(
 def _stay(now: Ints, then: Ints, holding: Links, own: Links, robot: int) -> bool:
     """Let `robot` wait where it is, though another one may hold that; returns whether nobody does."""
     alone = holding[now[robot]] == NOBODY
+    # Taken from the one that holds it: that one learns that this robot failed, and lets go of no more than it still
+    # has.
     then[robot] = now[robot]
     holding[now[robot]] = robot
     own[len(own) - KEPT + ON_STACK] = 0
@@ -102,6 +107,7 @@ def _sort_choices(
     steps, rows, guides = wishes
     width = links.shape[1] + 1
     own, begin = choices[robot], now[robot]
+    # Column K, after the neighbors, is staying.
     count, crowded = 0, False
     for column in range(width):
         node = begin if column == width - 1 else links[begin, column]
@@ -110,8 +116,10 @@ def _sort_choices(
         taken = standing[node] >= 0 and node != begin
         crowded = crowded or taken
         rank = _rank(np.int64(remaining[robot, column]), taken and not swaps, _chance_bits(key, robot, node))
+        # A guide goes before all distances, whoever stands there.
         if len(guides) and guides[robot, begin] == column:
             rank = np.int64(-1)
+        # Insertion sort: the moves are few.
         at = count
         while at > 0 and ranks[at - 1] > rank:
             ranks[at], own[at] = ranks[at - 1], own[at - 1]
@@ -123,9 +131,11 @@ def _sort_choices(
     own[width + TRIED], own[width + ASKED], own[width + PLACE], own[width + ON_STACK] = 0, 0, begin, 1
     own[width + PARTNER] = NOBODY
     if swaps and crowded:
+        # Asked only where somebody stands beside this robot, as nobody else can swap with it.
         first = begin if own[0] == width - 1 else links[begin, own[0]]
         own[width + PARTNER] = find_partner(links, now, then, standing, steps, rows, robot, first)
         if own[width + PARTNER] != NOBODY:
+            # In reverse: to swap, this robot first backs away, and the partner follows into its place.
             for at in range(count // 2):
                 own[at], own[count - 1 - at] = own[count - 1 - at], own[at]
 
@@ -136,6 +146,8 @@ def _rank(away: np.int64, avoided: bool, chance_bits: np.int64) -> np.int64:
 
     Swapping needs to meet those in the way, so nobody is avoided then.
     """
+    # Chance has bits 0 to 18, bit 19 says that somebody stands there, the distance is above: the first that differs
+    # decides.
     return (NO_WAY if away < 0 else away << 20) + (1 << 19 if avoided else 0) + chance_bits
 
 
@@ -145,6 +157,7 @@ def _pull(
 ) -> None:
     """Let the partner of `robot` follow to the place that it leaves, if it goes the way that was meant for this."""
     partner, place = own[links.shape[1] + 1 + PARTNER], now[robot]
+    # After any but the first choice the robot has not backed away as meant, and the two would not swap.
     if own[links.shape[1] + 1 + TRIED] > 0 or then[partner] != NOBODY or holding[place] != NOBODY:
         return
     if is_shut(bars, passes, partner, place):
@@ -188,7 +201,11 @@ def _hold_next(arrays: StepArrays, now: Ints, then: Ints, allow_rotations: bool,
 
 @compiled_step
 def is_shut(bars: Bytes, passes: Ints, robot: int, node: int) -> bool:
-    """Return whether `robot` must not enter `node`."""
+    """Return whether `robot` must not enter `node`.
+
+    A blocked node is shut for all. One with a bar is open for robots that may go everywhere, and for the robot whose
+    pass names it.
+    """
     if bars[node] == OPEN:
         return False
     return bars[node] == BLOCKED or (passes[robot] != EVERYWHERE and passes[robot] != node)
@@ -209,8 +226,10 @@ def _may_take(
     other = standing[node]
     if other < 0 or other == robot or then[other] == NOBODY:
         return True
+    # The other one comes to where this one stands: they would meet half-way.
     if holding[begin] == other:
         return False
+    # One on the stack waits for this robot: following it closes a ring, in which all move at once.
     return allow_rotations or choices[other, choices.shape[1] - KEPT + ON_STACK] == 0
 
 
@@ -221,6 +240,7 @@ def _next_in_the_way(links: Links, begins: Ints, ids: Ints, then: Ints, standing
     column = own[own[width + TRIED]]
     if column == width - 1:
         return NOBODY
+    # First who stands on the node, then who stands on what the move claims; ASKED counts through both.
     if own[width + ASKED] == 0:
         own[width + ASKED] = 1
         other = standing[then[robot]]
@@ -256,14 +276,20 @@ def let_go(links: Links, begins: Ints, ids: Ints, begin: int, end: int, holding:
 @compiled_step
 def _chance_bits(key: np.uint64, robot: int, node: int) -> np.int64:
     """Return 19 bits that depend on all three, evenly spread."""
+    # Multipliers and shifts are those of SplitMix64.
     word = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(robot) * np.uint64(0xBF58476D1CE4E5B9)
     word += np.uint64(node) * np.uint64(0x94D049BB133111EB)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    # The upper bits are the best mixed ones: 64 - 45 = 19 of them are kept.
     return np.int64(word >> np.uint64(45))
 
 
 @compiled_step
 def chance(key: np.uint64, robot: int, node: int) -> float:
-    """Return a number from 0 to 1."""
+    """Return a number from 0 to 1.
+
+    It depends on the three arguments alone, so runs can be repeated, and robots be planned in any order.
+    """
+    # 2 ** 19, so the number is below 1.
     return _chance_bits(key, robot, node) / 524288.0

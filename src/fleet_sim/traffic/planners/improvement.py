@@ -65,18 +65,21 @@ def improve(
         group = np.empty(_size(gains, most, chances), np.int64)
         choose_group(board.reserved.links, board.reserved.held, steps, rows, paths, costs, chances, group)
         before = 0
+        # The paths of the group are given back first, so that it can be planned through them.
         for number in range(len(group)):
             robot = group[number]
             old_paths[number], old_costs[number] = paths[robot], costs[robot]
             before += costs[robot]
             hold(board, paths, robot, rotate, NOBODY)
         planned, left = _plan(board, robots, group, before, rotate, chances)
+        # Old gains count less, as what pays off changes with the plan.
         gains *= FADING
         gains[1, len(group)] += planned + 1
         if planned == len(group):
             gains[0, len(group)] += left
             saved += left
             continue
+        # It costs more, or somebody has no path: give back what was planned, and hold the old paths again.
         for number in range(planned):
             hold(board, paths, group[number], rotate, NOBODY)
         _put_back(board, paths, costs, group, old_paths, old_costs, rotate)
@@ -101,6 +104,7 @@ def _size(gains: Floats, most: int, chances: Words) -> int:
         return 1 + below(chances, most)
     best = 1
     for size in range(2, most + 1):
+        # Compares gain per search, without dividing by 0.
         if gains[0, size] * gains[1, best] > gains[0, best] * gains[1, size]:
             best = size
     return best
@@ -114,11 +118,13 @@ def _plan(
     is left of the cost."""
     steps, rows, goals, paths, costs = robots
     least, planned = 0, 0
+    # The least that all of them can cost together.
     for robot in group:
         least += steps[rows[robot], paths[robot, 0]]
     for robot in group:
         own = steps[rows[robot]]
         least -= own[paths[robot, 0]]
+        # What those after it need at least is kept for them.
         most = min(left - least, paths.shape[1] - 1)
         cost = _search(board, own, paths[robot, 0], goals[robot], most, rotate, chances, paths[robot])
         if cost < 0:

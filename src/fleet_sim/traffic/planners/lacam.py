@@ -113,6 +113,7 @@ class Lacam(Planner):
         if problem.window:
             length = problem.window + 1
             paths = paths[:, :length]
+            # Robots that are there stay there.
             missing = np.repeat(paths[:, -1:], length - paths.shape[1], axis=1)
             return np.concatenate((paths, missing), axis=1)
         return paths
@@ -163,6 +164,7 @@ class PlaceSearch:
             if seen is None:
                 seen = known[places.tobytes()] = self._visited(places, here, here.waited)
                 self._check_limits(len(known))
+            # Also places that were seen before: the search goes on from there, with what is untried.
             stack.append(seen)
         raise PlanError("there is no plan: all places that the robots can get to were tried")
 
@@ -219,4 +221,5 @@ class PlaceSearch:
             columns.append(at.places)
             at = at.before
         columns.reverse()
+        # A plan has two columns at least, also where all are at their goals.
         return np.stack(columns if len(columns) > 1 else columns * 2, axis=1)
