@@ -83,11 +83,13 @@ def _legs_of(agent: Agent, start: Floats, way: RoutedPath) -> list[Leg] | Failur
         parts = passages.parts_of(passage)
         if not is_on_floor(world, float(start[2]), parts):
             continue
+        # Even when it is open the leaf may stand in the way.
         if passages.reach(parts, 1.0, points, radius - ROOM).any():
             reason = f"the open leaf of door {world.label(passage)!r} is in the way"
             return Failure(f"{reason}; drive farther from its hinge, or let it slide", ActionCause.UNREACHABLE)
         near = np.flatnonzero(swept(world, passages, parts, points, radius))
         if len(near):
+            # One step earlier: between two points the leaf may be nearer.
             reaches.append(_Reach(max(along[near[0]] - STEP, 0.0), along[near[-1]], passage))
     return _cut(start, way, sorted(reaches))
 
@@ -132,6 +134,7 @@ def is_on_floor(world: World, height: float, parts: Rows) -> bool:
 def swept(world: World, passages: Passages, parts: Rows, points: Floats, radius: float) -> Bools:
     """Return at which points (K,) a robot is in reach of parts that are closed, or move."""
     longest = 2.0 * float(world.half_extents[parts, 0].max())
+    # So many positions of a leaf that no robot between two of them is missed.
     count = max(4, math.ceil(math.pi * longest / max(radius, 0.1)))
     near: Bools = np.zeros(len(points), np.bool_)
     for number in range(count):
@@ -169,8 +172,10 @@ def _piece(start: Floats, way: RoutedPath, begin: float, end: float) -> RoutedPa
     positions, turns, limits = way.positions[stops], way.orientations[stops], way.speed_limits[stops]
     ends = np.flatnonzero(np.isin(stops, way.ends))
     if not last:
+        # Where the robot would have stopped at this point, it still does.
         if (np.abs(reached[1:][way.ends] - end) <= 1e-9).any():
             ends = np.append(ends, len(stops))
+        # Within a line: the piece ends with its heading and its limit.
         line = int(np.searchsorted(reached[1:], end, side="left"))
         stop = np.array([np.interp(end, reached, corners[:, axis]) for axis in range(3)])
         positions = np.concatenate((positions, stop[None]))

@@ -45,6 +45,7 @@ def upright_contacts(
         upright = _is_upright(kinds[one], orientations, one) and _is_upright(kinds[other], orientations, other)
         if upright and centred_mask[one] and centred_mask[other]:
             distance = _distance(shapes, one, shapes, other, margin)
+        # NaN, which differs from itself, stands for all that is measured elsewhere.
         if distance != distance:
             left[open_count, 0], left[open_count, 1] = one, other
             open_count += 1
@@ -75,6 +76,7 @@ def upright_distances(a: ShapeArrays, b: ShapeArrays, reach: float, distances: F
 def _is_upright(kind: int, orientations: Floats, row: int) -> bool:
     x, y, z, w = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
     solid = kind in (_BOX, _SPHERE, _CYLINDER, _CAPSULE)
+    # 0 for a turn about the vertical axis, and where it is upside down.
     return solid and ((x * x + y * y) * (z * z + w * w) < _UPRIGHT or kind == _SPHERE)
 
 
@@ -86,6 +88,7 @@ def _distance(a: ShapeArrays, one: int, b: ShapeArrays, other: int, reach: float
     gap = abs(b.positions[other, 2] - a.positions[one, 2])
     ball = a.radii[one] if kind in (_SPHERE, _CAPSULE) else 0.0
     other_ball = b.radii[other] if other_kind in (_SPHERE, _CAPSULE) else 0.0
+    # What is round above and below is a shape without that height here, and its radius is taken off at the end.
     rounds = ball + other_ball
     gap -= a.half_extents[one, 2] - ball
     gap -= b.half_extents[other, 2] - other_ball
@@ -112,12 +115,14 @@ def _rectangle(kind: int, orientations: Floats, half_extents: Floats, row: int) 
 def _signed(first: float, second: float) -> float:
     """Return the signed distance to a product of two intervals, given those of a point to each."""
     a, b = max(first, 0.0), max(second, 0.0)
+    # Outside, the length of what is missing on the two; inside, how far it is to the nearer end, negative.
     return math.sqrt(a * a + b * b) + min(max(first, second), 0.0)
 
 
 @compiled_step
 def _rectangle_distance(a: Rectangle, b: Rectangle, dx: float, dy: float, reach: float) -> float:
     """Return what `distances._rectangle_distances` does for one pair."""
+    # Not `>=`: false of what is no number, too.
     if not abs(dx) + abs(dy) < np.inf:
         return math.nan
     half_a, half_b = (a[0], a[1]), (b[0], b[1])
@@ -126,10 +131,12 @@ def _rectangle_distance(a: Rectangle, b: Rectangle, dx: float, dy: float, reach:
     a_in_b = (-(cos_b * dx + sin_b * dy), sin_b * dx - cos_b * dy)
     cosine, sine = cos_a * cos_b + sin_a * sin_b, cos_a * sin_b - sin_a * cos_b
     turn_x, turn_y = abs(cosine), abs(sine)
+    # The sides of both are the axes that may separate them.
     distance = abs(b_in_a[0]) - half_a[0] - (turn_x * half_b[0] + turn_y * half_b[1])
     distance = max(distance, abs(b_in_a[1]) - half_a[1] - (turn_y * half_b[0] + turn_x * half_b[1]))
     distance = max(distance, abs(a_in_b[0]) - half_b[0] - (turn_x * half_a[0] + turn_y * half_a[1]))
     distance = max(distance, abs(a_in_b[1]) - half_b[1] - (turn_y * half_a[0] + turn_x * half_a[1]))
+    # Where they are apart, an axis may give less than the distance, as of two corners.
     if 0.0 < distance <= reach:
         mine = _corner_distance(half_a, half_b, b_in_a, cosine, sine)
         yours = _corner_distance(half_b, half_a, a_in_b, cosine, -sine)

@@ -105,6 +105,7 @@ def _take_bodies(world: World) -> EntityBodies:
     """Return what the bodies of all entities look like, in the order of `world.rows`."""
     rows, shapes = world.rows, world.shapes
     first = int(rows[0]) if len(rows) else 0
+    # Rows without a gap are a slice of columns, which is no copy.
     together = np.array_equal(rows, np.arange(first, first + len(rows)))
     return EntityBodies(
         span=slice(first, first + len(rows)) if together else None,
@@ -212,6 +213,7 @@ def _paths(world: World, roster: EntityRoster) -> EntityPaths:
     driving = np.flatnonzero(lengths)
     some = lengths[driving]
     places: Ints = motion.path_start[own][driving]
+    # Some have several waypoints: all numbers from the start of a path on.
     if len(driving) != int(some.sum()):
         before = np.cumsum(some) - some
         places = np.arange(int(some.sum())) + np.repeat(places - before, some)

@@ -52,6 +52,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
         worlds, robots = self._shape
         if not 1 <= processes <= worlds:
             raise InvalidValueError(f"processes: expected 1 to {worlds}, the number of worlds, got {processes}")
+        # Parts differ by one world at most.
         limits = [worlds * part // processes for part in range(processes + 1)]
         self._worlds = [slice(begin, end) for begin, end in pairwise(limits)]
         self._rows = [slice(part.start * robots, part.stop * robots) for part in self._worlds]
@@ -72,6 +73,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
         try:
             self._hosts = local_hosts(begins) if address is None else ray_hosts(begins, address)
         finally:
+            # They did not start: nobody else gives the memory back.
             if not self._hosts:
                 self.close()
 
@@ -101,6 +103,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
         board.actions[:] = np.asarray(actions, np.float64).reshape(self.num_envs, 2)
         self._send(
             {
+                # Processes of this machine find the actions in shared memory.
                 part: ("step", None if self._block is not None else board.actions[rows])
                 for part, rows in enumerate(self._rows)
             }
@@ -115,6 +118,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
             raise StateError("no step is under way; begin one with step_async")
         self._receive()
         board = self._board
+        # The board is written over by the next step.
         terminated, truncated = board.terminated.copy(), board.truncated.copy()
         self._ended = terminated | truncated
         same_step = self.autoreset_mode is AutoresetMode.SAME_STEP and bool(self._ended.any())
@@ -166,6 +170,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
 
     def _receive(self) -> list[Any]:
         """Return the answers of the parts that were asked, when all of them are there."""
+        # Forgotten first: nothing is under way any more, whatever goes wrong.
         parts, self._asked = self._asked, []
         answers = []
         try:

@@ -140,6 +140,7 @@ class Population:
             raise
         world.kind[row] = handle.kind
         world.mass[row] = self._mirror.bodies.table.mass[row] if kilograms is None else kilograms
+        # All others are moved by their columns only.
         world.dynamic[row] = world.physics and world.mass[row] > 0.0
         centre, half_extents = self._queries.body_bounds(row)
         world.shape_kind[row] = ShapeKind.COMPOUND
@@ -203,6 +204,7 @@ class Population:
         if len(carried):
             raise StateError(f"{world.label(int(carried[0]))!r} is attached and follows its carrier; detach it first")
         world.place(rows, points, turns, preserve_velocity=preserve_velocity)
+        # Inside a step it follows when the poses are written.
         if not world.in_step:
             attachments.follow_rows(world, rows)
 

@@ -76,6 +76,7 @@ def find_places(model: RobotModel, radius: float = 0.0, separation: float = 0.0)
     wheels, steering = _find_wheels(model, structure, axes, radius)
     joints = np.array([wheel.joint for wheel in wheels], np.int64)
     at = positions[joints, :2].reshape(-1, 2)
+    # Wheels on the middle line stay on it.
     if separation:
         at[:, 1] = np.sign(at[:, 1]) * 0.5 * separation
     return WheelPlaces(
@@ -108,6 +109,7 @@ def _find_wheels(
     unknown: list[str] = []
     steering: list[int] = []
     for joint in np.flatnonzero(structure.wheel_mask).tolist():
+        # The moving joints between it and the base.
         above = [link for link in list(model.chain(joint))[1:] if model.joint_types[link] != FIXED]
         level = math.sqrt(axes[joint, 0] * axes[joint, 0] + axes[joint, 1] * axes[joint, 1])
         if level < LEVEL or len(above) > 1 or any(not _steers(model, axes, link) for link in above):
@@ -151,6 +153,7 @@ def _radius_of(shape: Geometry, axis: Floats) -> float:
         return shape.radius
     if shape.kind != ShapeKind.MESH:
         return 0.0
+    # The axis in the frame of the mesh, which has to be as wide as high across it.
     inside = quaternions.rotate(quaternions.conjugate(np.array([shape.orientation])), axis[None])[0]
     along = int(np.argmax(np.abs(inside)))
     if abs(inside[along]) < LEVEL:

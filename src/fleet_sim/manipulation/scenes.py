@@ -148,6 +148,7 @@ class BinScene(BaseScene):
     def load_arms(self) -> None:
         """Create the arms in the order of their numbers; their workspace is the bin to pick from."""
         assert self.pick_bin is not None
+        # By number: arm_10 is after arm_2.
         for name in sorted(self.config.arms, key=lambda name: (arm_number(name), name)):
             arm = self.config.arms[name]
             orientation = quaternions.from_eulers(np.radians([arm.orientation]))[0]

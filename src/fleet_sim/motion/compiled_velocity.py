@@ -115,6 +115,7 @@ def _next_twist(
     change = (goal[0] - old[0], goal[1] - old[1], goal[2] - old[2])
     x, y, z = vector_of(axis_accels, row)
     allowed = _clipped(change, norm_accels[row] * dt, (x * dt, y * dt, z * dt))
+    # Where nothing was cut, the goal itself: old + (goal - old) may be another number.
     return (
         goal[0] if allowed[0] == change[0] else old[0] + allowed[0],
         goal[1] if allowed[1] == change[1] else old[1] + allowed[1],
@@ -147,6 +148,7 @@ def _helix(turns: Vector, shifts: Vector) -> Vector:
     """Return what `velocity._helix` does for one body."""
     square = dot(turns, turns)
     angle = math.sqrt(square)
+    # By series where the formulas below lose their digits.
     if angle < 1e-2:
         first = 0.5 - square * (1.0 / 24.0 - square / 720.0)
         second = 1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)

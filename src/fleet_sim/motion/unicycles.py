@@ -57,10 +57,12 @@ def unicycle_speeds(
     tx, ty = np.where(steered, targets[:, 0], scene.x), np.where(steered, targets[:, 1], scene.y)
     yaw = quaternions.yaws(world.orientation[rows])
     rear_mask = _rear_leads(world, rows, yaw, tx - scene.x, ty - scene.y) & steered
+    # What drives backward is a robot that looks the other way, with speeds of the other sign.
     yaw = np.where(rear_mask, yaw + np.pi, yaw)
     sign = np.where(rear_mask, -1.0, 1.0)
     v, w = sign * motion.body_linear[rows, 0], np.array(motion.body_angular[rows, 2])
     block_mask = scene.block_mask[pairs[0]] | scene.block_mask[pairs[1]]
+    # Boxes are no discs: their pairs are looked at apart.
     neighbors = _lists(len(rows), pairs[0][~block_mask], pairs[1][~block_mask])
     crowd = _crowd(world, scene, steered, (yaw, v, w), (tx, ty), neighbors)
     choice, draws = _choice(world, rows, crowd)
@@ -88,6 +90,7 @@ def _crowd(
         *movement,
         np.array(world.velocity[rows, 0]),
         np.array(world.velocity[rows, 1]),
+        # As large as they are, without the clearance that discs have.
         scene.radii / CLEARANCE,
         np.minimum(speed, _FASTEST),
         np.minimum(accel, _QUICKEST),

@@ -62,6 +62,7 @@ class MujocoCheckpoints:
         world, bodies = self._world, self._bodies
         if not (world.physics and world.dynamic.any()):
             return None
+        # What was changed from outside is written before the state is read.
         bound = bodies.refresh()
         bodies.write_changed()
         self._movers.settle(bound)
@@ -98,6 +99,7 @@ class MujocoCheckpoints:
         if not np.array_equal(stored.ids, bound.ids):
             raise StateFileError("the engine's state is one of other bodies")
         check_state(bound, stored.state)
+        # With other numbers MuJoCo would read beyond its arrays.
         geoms = stored.resting.geoms
         if len(geoms) and not 0 <= int(geoms.min()) <= int(geoms.max()) < bound.model.ngeom:
             raise StateFileError("the engine's state has contacts of other bodies")

@@ -94,6 +94,7 @@ class Attempts:
         """Return the next one, begun now; None where there is none left."""
         attempt = self._again.popleft() if self._again else next((Attempt(job, 0, 0.0) for job in self._jobs), None)
         if attempt is not None:
+            # Waiting for a worker does not count.
             attempt.since = time.monotonic()
         return attempt
 

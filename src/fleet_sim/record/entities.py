@@ -48,6 +48,7 @@ def read_roster(text: str, folders: Sequence[str | Path] = ()) -> RecordedRoster
     entries, notes = _list(content, "entities"), dict[str, None]()
     if len(entries) > MOST_ENTITIES:
         raise InvalidValueError(f"{len(entries)} entities; at most {MOST_ENTITIES} are read")
+    # The JSON may be of somebody else: it must not name other files of this machine.
     with remote_input([*model_folders(), cache_folder(), *folders]):
         shapes = [_shape(entry, notes) for entry in _list(content, "shapes")]
         paths = [text_of(path) for path in _list(content, "models")]
@@ -89,6 +90,7 @@ def _entity(
     model = _model(path, notes)
     if model is not None and shape is not None and shape.scale != 1.0:
         model = scaled_model(model, shape.scale)
+    # Joint values are by their order, so they fit a model with the same joints only.
     if model is not None and len(model.movable) != len(_list(entry, "joints")):
         notes[f"{path} has other joints now than in the recording: its robots are shown as boxes"] = None
         model = None

@@ -143,6 +143,7 @@ class Chargers:
                 charger.enter(ChargerState.IDLE)
         elif charger.state is ChargerState.RELEASED and over:
             charger.enter(ChargerState.IDLE)
+        # Who stands at a charger with nothing to do is charged, but after a charge that was cancelled.
         if not charger.is_busy and not charger.refuses and standing:
             charger.enter(ChargerState.IDLE)
             charger.enter(ChargerState.CHARGING, next(iter(standing)))

@@ -64,6 +64,7 @@ def _near(stations: Stations, sensor: int, reach: float, around: InGrid) -> int:
             one = grid.order[place]
             across, along, limit = circles.x[one] - x, circles.y[one] - y, circles.radii[one] + reach
             if across * across + along * along < limit * limit and circles.lower[one] <= z <= circles.upper[one]:
+                # Written in any case, and counted if it is not the sensor's own: that needs no branch.
                 near[found] = one
                 found += own != circles.rows[one]
     return found
@@ -95,12 +96,14 @@ def draw_discs(
             # As in `raster`: nothing is seen from inside, nor of a ball that the plane misses.
             found += (distance > square) & (square > 0.0)
         for disc in range(found):
+            # The sine of half the angle. (1 - s) * (1 + s) loses fewer digits than 1 - s * s.
             sine = math.sqrt(squares[disc] / views.by[disc])
             half = atan2(sine, math.sqrt((1.0 - sine) * (1.0 + sine)))
             views.begins[disc], views.widths[disc] = atan2(ys[disc], xs[disc]) - half, 2.0 * half
         _find_rays(fan, found, views)
         for disc in range(found):
             begin, end, again = int(views.begins[disc]), int(views.widths[disc]), int(views.again[disc])
+            # The second time with the rays from 0 on, where the angle goes on beyond a full turn.
             for _ in range(2):
                 _draw_disc(sensor * fan.rays, begin, end, xs[disc], ys[disc], squares[disc], directions, ranges)
                 begin, end = 0, again
@@ -145,6 +148,7 @@ def draw_polygons(
                 bx, by = corners[0, at], corners[1, at]
                 to_x, to_y = _local(stations, sensor, bx - x, by - y)
                 normal_x, normal_y = by - ay, ax - bx
+                # Above 0 if the sensor is on the outer side.
                 side = x * normal_x + y * normal_y - (normal_x * ax + normal_y * ay)
                 views.ax[found], views.ay[found], views.bx[found], views.by[found] = from_x, from_y, to_x, to_y
                 found += side > EDGE_ON
@@ -240,6 +244,7 @@ def _draw_edges(fan: Fan, sensor: int, count: int, views: LaneViews, directions:
         views.widths[edge] = atan2(views.by[edge], views.bx[edge])
     for edge in range(count):
         sweep = views.widths[edge] - views.begins[edge]
+        # The shorter way round: no edge is wider than half a turn.
         sweep -= TURN * np.rint(sweep / TURN)
         views.begins[edge] = views.widths[edge] if sweep < 0.0 else views.begins[edge]
         views.widths[edge] = abs(sweep)

@@ -18,12 +18,14 @@ def enter_box(x: float, y: float, z: float, u: float, v: float, w: float, half: 
     """As `enter_boxes`, for a box with the half extents `half` (3,)."""
     into, out = -math.inf, math.inf
     for origin, way, size in ((x, u, half[0]), (y, v, half[1]), (z, w, half[2])):
+        # Along two sides the ray crosses neither: it is between them all the time, or never.
         if way == 0.0:
             if abs(origin) > size:
                 return math.inf
             continue
         side = size if way > 0.0 else -size
         into, out = max(into, (-side - origin) / way), min(out, (side - origin) / way)
+    # From inside nothing is met. Adding 0 makes 0 of -0.
     return math.inf if into > out or into < 0.0 else into + 0.0
 
 
@@ -42,6 +44,7 @@ def enter_sphere(x: float, y: float, z: float, u: float, v: float, w: float, rad
 def _side(x: float, y: float, u: float, v: float, radius: float) -> tuple[float, float]:
     """Return where a ray enters and leaves the infinite cylinder about z; inf and -inf for a miss."""
     square, along, beyond = u * u + v * v, x * u + y * v, x * x + y * y - radius * radius
+    # Upright, a ray is in the cylinder all the way, or never.
     if square < UPRIGHT:
         return (math.inf, -math.inf) if beyond > 0.0 else (-math.inf, math.inf)
     root = along * along - square * beyond
@@ -69,11 +72,13 @@ def enter_cylinder(
 @compiled_step
 def enter_capsule(x: float, y: float, z: float, u: float, v: float, w: float, radius: float, reach: float) -> float:
     """As `enter_capsules`, for an axis from -`reach` to `reach`."""
+    # The nearest point of the axis: from inside nothing is met.
     axis = z - min(max(z, -reach), reach)
     if x * x + y * y + axis * axis <= radius * radius:
         return math.inf
     into, _ = _side(x, y, u, v, radius)
     found = math.inf
+    # On its side between the two ends; all else is on the balls at these.
     if 0.0 <= into < math.inf and abs(z + into * w) <= reach:
         found = into + 0.0
     found = min(found, enter_sphere(x, y, z + reach, u, v, w, radius))
@@ -97,6 +102,7 @@ def enter_hull(
     into, out = -math.inf, math.inf
     for side in range(first, last):
         a, b, c = planes[side, 0], planes[side, 1], planes[side, 2]
+        # Above the plane of the side, and how fast the ray comes nearer to that, or goes away.
         height, closing = x * a + y * b + z * c - planes[side, 3], u * a + v * b + w * c
         if closing < 0.0:
             into = max(into, -height / closing)
@@ -113,6 +119,7 @@ def enter_hull(
 def meet_triangle(x: float, y: float, z: float, u: float, v: float, w: float, triangle: Floats) -> float:
     """As `TriangleTree.cast`, for one of its triangles (9,): apex and two sides."""
     a, b, c, d, e, f = triangle[3], triangle[4], triangle[5], triangle[6], triangle[7], triangle[8]
+    # As Möller and Trumbore do it: Cramer's rule gives the shares of both sides, and the distance.
     across_x, across_y, across_z = v * f - w * e, w * d - u * f, u * e - v * d
     area = a * across_x + b * across_y + c * across_z
     if abs(area) < PARALLEL:

@@ -178,6 +178,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Compute `left operator right` of numbers, or put two texts or lists together."""
+        # Sums of texts and lists grow, so they are measured; all else is for numbers.
         if operator == "+" and isinstance(left, str) and isinstance(right, str):
             return _measure(left + right)
         if operator == "+" and isinstance(left, list) and isinstance(right, list):
@@ -200,6 +201,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 def _measure(value: Any) -> Any:
     """Return `value`; raises InvalidValueError where it has too many items, those of inner lists counted each time."""
+    # Without recursion, as lists may be nested deeply.
     left, waiting = LONGEST_VALUE, [value]
     while waiting:
         item = waiting.pop()
@@ -224,10 +226,12 @@ def _join(items: Iterable[Any], between: str = "") -> str:
     parts: list[Any] = []
     for item in items:
         parts += [between, item]
+    # Without the text before the first item.
     return _joined(*_measure(parts)[1:])
 
 
 def _range(*limits: int) -> range:
+    # A range is small, but not what a template makes of it.
     items: range = _measure(range(*limits))
     return items
 

@@ -52,11 +52,14 @@ def seen_in_views(group: Group, views: Views, team: int) -> Bools | None:
     world, columns, swarm = group.world, group.columns, group.swarm
     others, hit_mask = world.everyone.rows, np.empty(len(group.rows), np.bool_)
     seen = Seen(columns.position, columns.orientation, swarm.agent_radius, swarm.team, team)
+    # Few others are looked at one by one. So are those of several squares, as cells are for one of them.
     if len(others) <= FEW * world.squares or world.squares > 1 or len(group.rows) == 1:
         _look_at_all(group.rows, others, world.squares, views, seen, hit_mask)
         return hit_mask
+    # Of others the edge is seen, so the largest radius counts too.
     reach = float(views.reach.max()) + float(swarm.agent_radius.take(others).max())
     cells = cells_of(columns.position.take(others, axis=0)[:, :2], reach)
+    # In crowded cells there are too many to look at one by one.
     if cells is None or 9 * len(others) > MOST * int(cells.size[0]) * int(cells.size[1]):
         return None
     _look_near(group.rows, others, cells, views, seen, hit_mask)
@@ -68,17 +71,22 @@ def _sees(ahead: float, aside: float, radius: float, agent: int, views: Views) -
     """Do what `Sector.sees_disc` does."""
     reach = views.reach[agent]
     inner = reach + radius
+    # Not `>`, which is false of what is no number.
     if not ahead * ahead + aside * aside <= inner * inner:
         return False
+    # All around there are no edges to be outside of.
     if views.half_angle[agent] >= math.pi:
         return True
     sine, cosine, off = views.sine[agent], views.cosine[agent], abs(aside)
+    # How far its middle is outside of the nearer edge of the sector.
     outside = off * cosine - ahead * sine
     if not outside <= radius:
         return False
     along = ahead * cosine + off * sine
+    # Its middle is between the two edges.
     if outside <= 0.0 and (along >= 0.0 or views.half_angle[agent] > 0.5 * math.pi):
         return True
+    # Else it is seen if it reaches the edge: from the nearest point of that, it is within its radius.
     foot = min(max(along, 0.0), reach)
     miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
     return miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius

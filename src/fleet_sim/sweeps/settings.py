@@ -134,6 +134,7 @@ class Distribution:
 
     def draw(self, seed: int, name: str, count: int) -> list[float]:
         """Return `count` values; the same for the same seed and name, and the first ones whatever the count."""
+        # A stream for each name, so that values do not depend on other parameters.
         random = np.random.Generator(np.random.PCG64(purpose_key(seed, f"sweep {name}")))
         if self.kind == "normal":
             return random.normal(self.first, self.second, count).tolist()

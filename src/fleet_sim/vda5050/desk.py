@@ -81,6 +81,7 @@ class VehicleDesk:
         present: dict[int, VehiclePilot] = {}
         for agent in sorted(world_agents(world), key=lambda agent: agent.object_id):
             known = self.pilots.get(agent.row)
+            # The row may be of another robot by now.
             if known is not None and known.vehicle.agent == agent:
                 present[agent.row] = known
             elif (fleet := self._fleet_of(agent)) is not None:

@@ -60,6 +60,7 @@ def reverses(vehicle: Vehicle, edge: OrderEdge, way: float) -> bool | None:
     if edge.orientation is None or drives_sideways(vehicle):
         return None
     off = turned(edge.orientation - (way if edge.is_global else 0.0))
+    # It drives ahead or back: what is nearer to the orientation that the edge wants.
     return abs(off) > 0.5 * math.pi
 
 
@@ -75,6 +76,7 @@ def is_at(vehicle: Vehicle, node: OrderNode) -> bool:
     dx, dy = x - (node.x or 0.0), y - node.y
     least = vehicle.settings.node_tolerance
     a, b, angle = node.deviation
+    # Without an ellipse the tolerance of the vehicle counts, and within that any node is reached.
     if dx * dx + dy * dy <= least * least or not (a > 0.0 and b > 0.0):
         return dx * dx + dy * dy <= least * least
     sine, cosine = trig.sin_cos_of(angle)
@@ -135,6 +137,7 @@ class LegBuilder:
         given_up, index = self._state.resume
         if given_up != edge.sequence:
             return way, 0
+        # Zones may have changed since, and with them the number of points.
         index = min(index, len(way.points) - 1)
         gates = {place - index: names for place, names in way.gates.items() if place >= index}
         return ZonedWay(way.points[index:], way.limits[index:], gates), index
@@ -151,6 +154,7 @@ class LegBuilder:
         if not self._points:
             self._reverse, self._held = reverse, held
             return True
+        # Such actions need a vehicle at rest, and so does a change of direction.
         if any(action.blocking in BLOCKING for action in edge.actions) or reverse != self._reverse:
             return False
         return (held is None) == (self._held is None) and (

@@ -152,6 +152,7 @@ def _loads(vehicle: Vehicle) -> list[dict[str, Any]]:
     for load in vehicle.agent.get_attached_objects():
         length, width, height = load_size(vehicle.world, load.row)
         dx, dy = load.position[0] - x, load.position[1] - y
+        # From the axes of the map to those of the vehicle.
         sin, cos = trig.sin_cos_of(vehicle.heading)
         loads.append(
             {
@@ -160,6 +161,7 @@ def _loads(vehicle: Vehicle) -> list[dict[str, Any]]:
                 "boundingBoxReference": {
                     "x": dx * cos + dy * sin,
                     "y": dy * cos - dx * sin,
+                    # The middle of the lower side of the box.
                     "z": load.position[2] - 0.5 * height - z,
                 },
                 "loadDimensions": {"length": length, "width": width, "height": height},

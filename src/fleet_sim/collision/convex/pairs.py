@@ -101,6 +101,7 @@ def _are_near(box: Floats, other: Floats, limit: float) -> bool:
         gap = max(box[axis] - other[3 + axis], other[axis] - box[3 + axis])
         if gap > 0.0:
             square += gap * gap
+            # Rounding is relative to the coordinates.
             size = max(size, abs(box[axis]), abs(other[axis]))
     reach = max(limit, 0.0) + _SLACK * size
     return bool(square <= reach * reach)
@@ -119,9 +120,11 @@ def _distance(
     if kind >= PLANE and other >= PLANE:
         return np.inf
     if kind != SURFACE:
+        # The surface goes first: its triangles are taken one by one.
         mine, yours, first, second = yours, mine, second, first
     place_second(placed.poses[mine], placed.poses[yours], scratch.relative)
     distance = _surface_distance(pieces, first, second, limit, touch, scratch)
+    # Found in the frame of the surface, as if that were the first.
     if kind != SURFACE and not touch:
         place_second(placed.poses[yours], placed.poses[mine], scratch.relative)
         _exchange(scratch)
@@ -138,6 +141,7 @@ def _exchange(scratch: Scratch) -> None:
         x, y, z = kept[1 + 3 * part], kept[2 + 3 * part], kept[3 + 3 * part]
         for line in range(3):
             turned = r[3 * line] * x + r[3 * line + 1] * y + r[3 * line + 2] * z
+            # It points from the second to the first, so it turns round.
             if part == 2:
                 found[7 + line] = -turned
             else:
@@ -174,6 +178,7 @@ def _surface_distance(pieces: Pieces, surface: int, other: int, limit: float, to
             if distance <= limit and touch:
                 return distance
             if distance < best:
+                # Only what is nearer is looked at from now on.
                 best = limit = distance
                 for column in range(1, 10):
                     scratch.kept[column] = scratch.found[column]

@@ -43,6 +43,7 @@ def _check_column(array: Any, spec: Column, count: int, what: str) -> None:
     shape = (count, *spec.shape)
     if not isinstance(array, np.ndarray) or array.dtype != spec.dtype or array.shape != shape:
         raise StateFileError(f"{what}: expected an array of {spec.dtype} {shape}")
+    # Some columns begin with it; in all others it would spread.
     if array.dtype.kind == "f" and not np.isnan(spec.default).any() and np.isnan(array).any():
         raise StateFileError(f"{what}: numbers that are none")
     if spec.reference:
@@ -126,6 +127,7 @@ def _check_waypoints(motion: Mapping[str, AnyArray], saved: Any, alive: AnyArray
     lengths = motion["path_length"][alive]
     _check_spans(motion["path_start"][alive], lengths, used, "paths")
     on_path = lengths > 0
+    # Relative to the lengths, as each path has its own.
     check_range(motion["waypoint"][alive][on_path] - lengths[on_path], -used - 1, 1, "motion.waypoint")
     if int(saved["live"]) != int(lengths.sum()):
         raise StateFileError("the number of waypoints in use is not that of all paths")

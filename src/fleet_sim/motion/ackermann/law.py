@@ -66,6 +66,7 @@ def follow_velocities(world: World, rows: Rows, dt: float) -> None:
     wanted, spins = motion.command_linear[rows, 0], motion.command_angular[rows, 2]
     wheelbases, tightest = table.wheelbase[rows], 1.0 / table.min_radius[rows]
     driving_mask = wanted != 0.0
+    # Tiny speeds give infinite curvatures, which the next line limits.
     with np.errstate(over="ignore"):
         bends = spins / np.where(driving_mask, wanted, 1.0)
     bends = np.minimum(np.maximum(bends, -tightest), tightest)
@@ -142,6 +143,7 @@ def _end(world: World, table: AckermannColumns, rows: Rows) -> Rows:
     last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
     exact_mask = table.exact[rows]
     exact = rows[exact_mask]
+    # Curves that lead to the goal itself end with its numbers, without the rounding of the drive.
     world.position[exact, :2] = pool.position[headed[exact_mask], :2]
     aligned_mask = last_mask & motion.align_final[rows] & exact_mask
     aligned = rows[aligned_mask]

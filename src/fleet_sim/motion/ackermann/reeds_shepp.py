@@ -54,8 +54,10 @@ def reeds_shepp(x: Floats, y: Floats, heading: Floats) -> Curves:
     """
     sine, cosine = trig.sin_cos(heading)
     words: list[Word] = []
+    # The curve driven back, mirrored, and both: formulas are for one of the four.
     for back in (1.0, -1.0):
         for mirror in (1.0, -1.0):
+            # Each of the two turns a heading the other way.
             side = back * mirror
             goal = _Goal(x * back, y * mirror, half_round(heading * side), sine * side, cosine)
             words += [_turned(formula(goal), back, mirror) for formula in _FORMULAS]
@@ -75,6 +77,7 @@ def _reversed(word: Word) -> Word:
 
 
 def _positive(*values: Floats) -> Bools:
+    # Lengths of 0 count, whatever rounding has made of them.
     mask = values[0] >= -ROUNDING
     for value in values[1:]:
         mask = mask & (value >= -ROUNDING)
@@ -89,6 +92,7 @@ def _left_straight_left(goal: _Goal) -> Word:
 
 def _left_straight_right(goal: _Goal) -> Word:
     distance, angle = polar(*goal.other_side())
+    # A line that crosses between two circles: their centres are 2 radii apart, or more.
     u = np.sqrt(np.maximum(distance * distance - 4.0, 0.0))
     t = half_round(angle + trig.arctan2(np.full(len(u), 2.0), u))
     v = half_round(t - goal.heading)
@@ -97,6 +101,7 @@ def _left_straight_right(goal: _Goal) -> Word:
 
 def _left_right_left(goal: _Goal) -> Word:
     distance, angle = polar(*goal.same_side())
+    # The circle in the middle touches the two others: their centres are 4 radii apart, or less.
     u = -2.0 * trig.arcsin(np.minimum(0.25 * distance, 1.0))
     t = half_round(angle + 0.5 * u + np.pi)
     v = half_round(goal.heading - t + u)
@@ -111,6 +116,7 @@ def _ends(goal: _Goal, first: Floats, second: Floats) -> tuple[Floats, Floats]:
     other_sine, other_cosine = trig.sin_cos(delta)
     a, b = sine - other_sine, cosine - other_cosine - 1.0
     angle = trig.arctan2(y * a - x * b, x * a + y * b)
+    # The angle is known but for half a turn, which the sign of this sum decides.
     turned_mask = 2.0 * (other_cosine - trig.cos(second) - cosine) + 3.0 < 0.0
     t = half_round(np.where(turned_mask, angle + np.pi, angle))
     return t, half_round(t - first + second - goal.heading)

@@ -92,6 +92,7 @@ class Arrivals:
             return None
         while True:
             self.drawn += 1
+            # Gaps of a Poisson process: -log(1 - u) / rate. Not log(u), as u may be 0.
             self._time += float(-trig.log(np.array([1.0 - self._uniform(_GAP)]))[0]) / most
             if self._time >= self._settings.end:
                 return None
@@ -133,6 +134,7 @@ class Arrivals:
     def _choice(self, places: Sequence[int], weights: Floats, lane: int) -> int:
         bounds = np.cumsum(weights)
         at = int(np.searchsorted(bounds, self._uniform(lane) * bounds[-1], side="right"))
+        # Rounding may lead behind the last one with a weight.
         return places[min(at, int(np.flatnonzero(weights)[-1]))]
 
     def _rate(self, time: float) -> float:
@@ -140,6 +142,7 @@ class Arrivals:
         return float(self._rates[hour if len(self._rates) == HOURS else 0])
 
     def _uniform(self, lane: int) -> float:
+        # A number for each order and purpose: one draw more or less changes no other one.
         counts = np.array([_PER_ORDER * self.drawn + lane])
         return float(random.uniforms(self._key, np.zeros(1, np.int64), counts)[0])
 

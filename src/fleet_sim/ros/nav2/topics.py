@@ -60,6 +60,7 @@ class LocalizationTopics:
         """Return the command that moves the robot, at its own height."""
         pose = self._bridge.transforms.pose_to_map(message.header.frame_id, pose_from_msg(message.pose.pose))
         world = self._bridge.sim.world
+        # Poses of Nav2 are flat.
         height = float(world.position[world.index.row_named(name), 2])
         return SetPoses(
             names=(name,),
@@ -103,6 +104,7 @@ class MapTopics:
         for (topic, raw), endpoints in self._costmaps.items():
             scope = Scopes[topic.startswith("local")]
             for name, publisher in zip(endpoints.names, endpoints.items, strict=True):
+                # Local costmaps move with their robots.
                 if publisher.get_subscription_count() and (scope == "local" or self._is_new(name, topic)):
                     write = to_costmap if raw else to_occupancy
                     publisher.publish(write(*self._maps.costs(name, scope), frame, now))

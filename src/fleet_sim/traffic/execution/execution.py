@@ -56,6 +56,7 @@ class Execution:
         """Return the robots that are not where they were left in the last step."""
         rows, world = self.rows, self._world
         position, place = world.position, self._table.place
+        # By equality: whoever left it there wrote these numbers.
         moved_mask = position[rows, 0] != place[rows, 0]
         moved_mask |= position[rows, 1] != place[rows, 1]
         moved_mask |= world.parent[rows] >= 0
@@ -89,6 +90,7 @@ class Execution:
         """Put robots in `rows` exactly on `nodes` (N,), which nobody holds, at rest."""
         world, table = self._world, self._table
         table.place[rows] = self._tracks.positions[nodes]
+        # What stands there already has not moved.
         if not np.array_equal(world.position[rows, :2], table.place[rows]):
             world.position[rows, :2] = table.place[rows]
             world.touch(rows)

@@ -39,12 +39,14 @@ def start_rounds(
         stands = at == marks.granted[row] and at + 1 < marks.length[row]
         number = ways.rounds[row, at + 1] if stands else 0
         if number and rounds.sizes[number] and _is_ready(row, open_mask, barred, tracks, marks, ways, drivers):
+            # The lowest row leads, which is the same one in each step.
             rounds.leaders[number] = min(rounds.leaders[number], row) if rounds.ready[number] else row
             rounds.ready[number] += 1
     for row in rows:
         at = marks.at[row]
         stands = at == marks.granted[row] and at + 1 < marks.length[row]
         number = ways.rounds[row, at + 1] if stands else 0
+        # All of the circle are ready; numbers of no circle have a size of 0.
         if number and rounds.ready[number] == rounds.sizes[number] > 0:
             marks.granted[row] += 1
             drivers.round[row] = rounds.leaders[number]
@@ -95,9 +97,11 @@ def drive_rounds(
             held = held or drivers.held[row] != 0
             held = held or (drivers.halted[row] and not (open_mask[begin] and open_mask[end]))
         speed, left = drivers.speed[leader], length - drivers.progress[leader]
+        # If one is held all brake; else they speed up as the slowest of them can.
         after = max(speed - accel * dt, 0.0) if held else min(limit, speed + accel * dt)
         after = max(min(after, next_speed(speed, left, 0.0, limit, accel, dt)), speed - accel * dt)
         way = min(0.5 * dt * (speed + after), left)
+        # Exactly to the end, which sums of small steps would miss.
         if not held and can_stop(left, speed, limit, accel, dt):
             way = left
         for index in range(len(rows)):

@@ -46,6 +46,7 @@ def guides_of(problem: Problem, goals: Ints) -> Columns:
     guides = np.full((robots, len(network)), UNGUIDED, np.int8)
     paths = np.full((robots, length + 1), UNGUIDED, np.int64)
     crowd = Traces(network, length)
+    # In another order in each turn, as those that choose first have more to choose from.
     order = np.random.default_rng((problem.seed, 2)).permutation(np.tile(np.arange(robots), (TURNS, 1)), axis=1)
     # Row after row for one robot as for many: another layout would be compiled anew, while the time limit runs.
     order = np.ascontiguousarray(order)
@@ -86,6 +87,7 @@ def find_guides(
     """Write `guides` (R, N): each robot in turn, as `order` (turns, R) has them, takes the way that meets fewest."""
     for turn in range(len(order)):
         for robot in order[turn]:
+            # Its own way of the last turn is not in its way.
             if paths[robot, 0] != UNGUIDED:
                 _count(links, here, moving, paths[robot], -1)
             own = steps[rows[robot]]
@@ -122,8 +124,10 @@ def _meet(
                 continue
             for column in range(links.shape[1]):
                 end = links[node, column]
+                # Ways that are too long by now are left out.
                 if end < 0 or blocked[end] or steps[end] < 0 or step + 1 + steps[end] > length:
                     continue
+                # Met are those at the node at that time, and those that come the other way on the edge.
                 more = met[step, node] + here[step + 1, end]
                 for back in range(links.shape[1]):
                     if links[end, back] == node:
@@ -139,6 +143,7 @@ def _meet(
 
 @compiled
 def _trace_back(links: Links, goal: int, last: int, came: Links, path: Ints) -> None:
+    # It stays at its goal until the end.
     path[last:] = goal
     for step in range(last, 0, -1):
         path[step - 1] = came[step, path[step]]

@@ -76,6 +76,8 @@ def run_steps(
         if to_end and np.array_equal(now, goals):
             return number
         for robot in range(robots):
+            # Who has waited longest goes first. Among equals the same chance decides in each step, or nobody would get
+            # ahead.
             urgency[robot] = -waited[robot] + 0.5 * chance(np.uint64(0), robot, 0)
             # Places beside shelves are dead ends to wide robots only: narrow ones can always make room there.
             if passes[robot] != EVERYWHERE and now[robot] != goals[robot]:
@@ -84,10 +86,12 @@ def run_steps(
             standing[now[robot]] = robot
         order = np.argsort(urgency)
         look_ahead(links, now, wishes.steps, wishes.rows, remaining)
+        # In each step other chances.
         key = seed + np.uint64(number)
         for robot in order:
             if then[robot] == NOBODY:
                 give_way(arrays, now, then, wishes, key, allow_rotations, swaps, robot)
+        # Empty again for the next step, as the arrays are kept.
         for robot in range(robots):
             let_go(links, begins, ids, now[robot], then[robot], holding, robot)
             standing[now[robot]] = NOBODY
@@ -151,6 +155,7 @@ def _fix(arrays: StepArrays, now: Ints, then: Ints, fixed: Ints) -> bool:
         for at in range(begins[move], begins[move + 1]):
             if holding[ids[at]] != NOBODY:
                 return False
+        # Held only now: a move that cannot be made leaves nothing.
         for at in range(begins[move], begins[move + 1]):
             holding[ids[at]] = robot
     holding[node] = robot

@@ -76,12 +76,14 @@ class Prioritized(Planner):
         Raises PlanError where a plan to the end is asked for and no order tried gives one.
         """
         problem.require_ways()
+        # In a window robots need not stand at their goals, so several may have one.
         goals = problem.goals if problem.window else apart(problem)
         length = problem.window or self.settings.most_steps
         reservations = self._empty(length)
         tables = self.network.tables
         tables.block(problem.blocked)
         rows = tables.rows_of(goals)
+        # Other chances in each call, so that it is not always the same ones that wait.
         chance = np.random.default_rng((problem.seed, self._patience.calls)).random(len(problem))
         order = np.argsort(-(self._patience.waited(problem) + chance), kind="stable")
         paths = np.empty((len(problem), length + 1), np.int64)
@@ -102,6 +104,7 @@ class Prioritized(Planner):
             )
         if problem.window:
             return paths
+        # Without the steps at the end in which all stand at their goals.
         away = np.flatnonzero((paths != goals[:, None]).any(axis=0))
         return paths[:, : max(int(away.max(initial=-1)) + 2, 2)]
 

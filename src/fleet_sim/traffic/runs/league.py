@@ -30,6 +30,7 @@ class LeagueRecorder:
         self._sim, self._traffic, self._grid = fleet.sim, fleet.traffic, fleet.site.grid
         self._crew = Crew(fleet.sim.world, fleet.traffic)
         cells = speed * fleet.sim.clock.dt / self._grid.cell
+        # In a tick a robot passes one part of a cell at most: slow ones have many parts, fast ones many ticks.
         self._ticks_per_step = max(1, math.ceil(cells - 1e-9))
         self._units = max(1, math.floor(self._ticks_per_step / cells + 1e-9))
         self._at = np.rint(self._places() * self._units).astype(np.int64)
@@ -105,6 +106,7 @@ class LeagueRecorder:
     def _places(self) -> AnyArray:
         """Return where the robots are (K, 2), in rows and columns; whole numbers are middles of cells."""
         own = self._grid.to_own(self._sim.world.position[self._crew.rows, :2]) / self._grid.cell
+        # The League counts rows from the top.
         return np.stack((self._grid.height - own[:, 1] - 0.5, own[:, 0] - 0.5), axis=1)
 
     def _next_moves(self, rows: Ints) -> Bytes:
@@ -155,6 +157,7 @@ class LeagueRecorder:
 def _towards(at: Ints, target: Ints, units: int) -> Bytes:
     """Return the moves (R,) from `at` towards `target` (R, 2), along the line between two cells that a robot is on."""
     off = target - at
+    # A robot is on a line between two middles of cells, and goes on along it.
     down, right = off[:, 0], off[:, 1]
     between = at % units != 0
     along_column = between[:, 0] | (~between[:, 1] & (np.abs(down) >= np.abs(right))) | (right == 0)
