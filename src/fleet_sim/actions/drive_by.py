@@ -153,6 +153,7 @@ class DriveByAction(_Relative):
     def _made(self, agent: Agent) -> float:
         assert self._begin is not None
         away = agent.world.position[agent.row] - self._begin[:3]
+        # The straight distance: a robot that is pushed aside has come farther.
         return float(np.sqrt((away * away).sum()))
 
     def _limits(self, agent: Agent) -> tuple[float, float]:

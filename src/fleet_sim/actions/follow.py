@@ -138,9 +138,11 @@ class FollowAction(DeclaredAction):
         """Read the path, from where the robot is."""
         here = agent.world.position[agent.row, :2]
         points = np.array([(pose.x, pose.y) for pose in self.path])
+        # From where it is, unless the first pose is near.
         if trig.hypot_of(*(points[0] - here).tolist()) > AHEAD:
             points = np.concatenate((here[None], points))
         lengths = trig.hypot(*np.diff(points, axis=0).T)
+        # Poses at one place have no direction between them.
         kept_mask = np.concatenate(([True], lengths > 1e-6))
         self._points = points[kept_mask]
         steps = np.diff(self._points, axis=0)
@@ -156,6 +158,7 @@ class FollowAction(DeclaredAction):
     def _look(self, agent: Agent) -> None:
         """Look how far along the path the robot is: at the nearest point of the next piece of it."""
         first = max(int(np.searchsorted(self._ways, self._way, "right")) - 1, 0)
+        # Not beyond the next corner: it is passed at rest.
         last = int(np.searchsorted(self._ways, min(self._way + 1.0, self._corners[0]), "left"))
         begin, end = self._points[first:last], self._points[first + 1 : last + 1]
         if not len(begin):
@@ -183,6 +186,7 @@ class FollowAction(DeclaredAction):
         target = np.array([np.interp(at, self._ways, self._points[:, axis]) for axis in (0, 1)])
         x, y = (target - world.position[row, :2]).tolist()
         sine, cosine = trig.sin_cos_of(quaternions.yaw_of(world.orientation, row))
+        # In the frame of the robot.
         ahead, aside = cosine * x + sine * y, cosine * y - sine * x
         error = trig.atan2_of(aside, ahead)
         self._turning = abs(error) > (ALIGNED if self._turning else SHARP)
@@ -190,6 +194,7 @@ class FollowAction(DeclaredAction):
             turn = math.copysign(min(spin, abs(error) / dt, math.sqrt(2.0 * turns * abs(error))), error)
             speed = 0.0
         else:
+            # The circle through the robot, along its heading, and the target: 2 y / (x^2 + y^2).
             bend = 2.0 * aside / (ahead * ahead + aside * aside)
             speed = min(speed, spin / abs(bend)) if bend else speed
             turn = speed * bend

@@ -33,6 +33,7 @@ class EngineState:
     """A state in the engine's memory, kept as long as this object lives."""
 
     def __init__(self, client: BulletClient, version: int) -> None:
+        # What PyBullet counts of bodies, as those made elsewhere have no version here.
         self.epoch = client.epoch
         self.version = version
         self.bodies = int(client.getNumBodies())
@@ -79,6 +80,7 @@ class BulletCheckpoints:
 
     def _prepare(self) -> None:
         mirror, rows = self._mirror, self._mirror.world.rows
+        # The engine has to have what the columns say before it is saved.
         mirror.bodies.refresh_masses(rows)
         mirror.bodies.refresh_materials(rows)
         mirror.filters.refresh()
@@ -101,8 +103,10 @@ class BulletCheckpoints:
                 "done there is in no file"
             )
         if mirror.forces:
+            # A file has no forces: the next step would be another one.
             raise StateFileError("forces wait for the next step; save the state before they are applied")
         rows = world.rows
+        # Bodies are made in this order when the state is read.
         rows = rows[np.argsort(mirror.bodies.table.body[rows], kind="stable")]
         with TemporaryDirectory() as folder:
             file = Path(folder, "state.bullet")
@@ -135,6 +139,7 @@ class BulletCheckpoints:
         mirror = self._mirror
         mirror.reconcile()
         if saved is None:
+            # Emptied at times only, as making all bodies anew takes long.
             if mirror.bodies.removed > max(MOST_REMOVED, mirror.bodies.count) and not mirror.known_to_user:
                 mirror.reset()
             return
@@ -159,6 +164,7 @@ class BulletCheckpoints:
         rows = np.flatnonzero(world.dynamic & world.alive)
         world.bullet_behind[rows] = False
         world.robots.joints_behind[rows] = False
+        # Motors are no part of the engine's states.
         world.joints.motor_behind[: world.joints.used] = True
 
     def _go_to(self, place: dict[str, Any]) -> None:
@@ -187,6 +193,7 @@ class BulletCheckpoints:
         mirror, world = self._mirror, self._mirror.world
         client, table = mirror.client, mirror.bodies.table
         rows = world.rows
+        # Enough to part all pairs: two of the others never collide.
         bodies = table.body[rows[(table.mass[rows] > 0.0) | table.model[rows]]].tolist()
         pairs = PAIRS_PER_BODY * len(bodies)
         for turn in range(int(20.0 + 10.0 * math.log(1.0 + pairs))):

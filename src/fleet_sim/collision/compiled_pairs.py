@@ -36,6 +36,7 @@ class CompiledPairs:
 
         Each has a row of `moving_mask` (N,), the other one is in it, too, or in `fixed_mask` (N,).
         """
+        # Only moving boxes, as of robots alone: one table of small ones is enough.
         movers = np.flatnonzero(moving_mask)
         if fixed_mask is None:
             found = self._among_small(lower, upper, margin, movers, cell)
@@ -49,6 +50,7 @@ class CompiledPairs:
             if not self._file_fixed(lower, upper, margin, fixed_mask, cell):
                 return None
             fixed_rows = self._fixed_rows
+        # Where there is no room for all pairs they are counted, and looked for again.
         while True:
             count = int(near_pairs(lower, upper, margin, movers, self._moving, fixed_rows, self._fixed, self._out))
             if count == NOT_FOR_IT:
@@ -76,6 +78,7 @@ class CompiledPairs:
         unchanged = are_filed(lower, upper, fixed_mask, self._fixed_rows, self._fixed_corners)
         if unchanged and self._fixed_key == (margin, cell):
             return True
+        # Invalid until all of it is filed: the work may end half-way.
         self._fixed_key = (-1.0, -1.0)
         rows = np.flatnonzero(fixed_mask)
         self._fixed = roomy(self._fixed, len(rows))
@@ -102,6 +105,7 @@ def near_pairs(
     Rows `movers` are in the table `moving`, `fixed_rows` in `fixed`.
     """
     large, large_fixed = moving.size[2], fixed.size[2] if len(fixed_rows) else 0
+    # Large boxes are compared with all others, one by one.
     if large * (len(movers) + len(fixed_rows)) + large_fixed * len(movers) > _MOST_COMPARISONS:
         return NOT_FOR_IT
     count = _in_cells(lower, upper, margin, movers, moving, moving, True, out, 0)
@@ -120,6 +124,7 @@ def near_pairs(
 @inlined
 def _touch(lower: Floats, upper: Floats, margin: float, one: int, other: int) -> bool:
     for axis in range(3):
+        # Not `>`: a box with no number touches nothing.
         if not (lower[one, axis] <= upper[other, axis] + margin and lower[other, axis] <= upper[one, axis] + margin):
             return False
     return True
@@ -143,6 +148,7 @@ def _in_cells(
     begins, entries = others.begins, others.entries
     passed = 0
     for row in movers:
+        # Large ones come later, each with all others.
         if passed < moving.size[2] and moving.large[passed] == row:
             passed += 1
             continue
@@ -153,6 +159,7 @@ def _in_cells(
                 cell = strip * columns + column
                 for place in range(begins[cell], begins[cell + 1]):
                     other = entries[place]
+                    # Of the own table each pair comes up twice: the larger row is the other one.
                     if (own and other <= row) or not _touch(lower, upper, margin, row, other):
                         continue
                     # Two that share several cells are a pair in the first of these.
@@ -170,6 +177,7 @@ def _with_all(
     """Add the pairs of `row` with those `others` that are not among `passed`, both ascending; return the new count."""
     skipped = 0
     for other in others:
+        # Both lists ascend, so one place in the second one is enough.
         if skipped < len(passed) and passed[skipped] == other:
             skipped += 1
         elif other != row and _touch(lower, upper, margin, row, other):

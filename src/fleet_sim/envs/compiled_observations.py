@@ -79,12 +79,14 @@ def write_observations(
             seen = out[world, robot]
             ahead, aside = _in_body(goals[world, robot, 0] - x, goals[world, robot, 1] - y, cosine, sine)
             distance = math.sqrt(ahead * ahead + aside * aside)
+            # At the goal there is no direction; a number that is none stays so.
             safe = distance if distance > 1e-9 or distance != distance else 1e-9
             seen[0], seen[1] = _limited(distance / scales.length), _limited(ahead / safe)
             seen[2], seen[3] = _limited(aside / safe), _limited(moving.body_linear[row, 0] / scales.speed)
             seen[4] = _limited(moving.body_angular[row, 2] / scales.turn)
             first = 5 + skipped
             count = _find_near(squares, moving, world, robot, x, y, radii, scales.reach, near)
+            # Nearest first; what is left of the row is 0.
             for place in range(count):
                 number = near.numbers[place]
                 is_robot = number < robots
@@ -97,6 +99,7 @@ def write_observations(
                 faster_y = (moving.velocity[other, 1] if is_robot else 0.0) - moving.velocity[row, 1]
                 ahead, aside = _in_body(faster_x, faster_y, cosine, sine)
                 seen[first + 2], seen[first + 3] = _limited(ahead / scales.closing), _limited(aside / scales.closing)
+                # 1 at a touch, 0 at the reach: what is not there looks like what is far away.
                 seen[first + 4] = _limited(1.0 - near.gaps[place] / scales.reach)
                 first += 5
 
@@ -127,10 +130,12 @@ def _find_near(
         across = moving.position[other, 0] - squares.origins[world, 0] - x
         along = moving.position[other, 1] - squares.origins[world, 1] - y
         gap = math.sqrt(across * across + along * along) - radius
+        # Not `>=`: a gap that is no number is none.
         if not gap < reach or (found == most and (most == 0 or not gap < near.gaps[most - 1])):
             continue
         place = min(found, most - 1)
         found = min(found + 1, most)
+        # Insertion sort: few are kept.
         while place > 0 and gap < near.gaps[place - 1]:
             near.gaps[place], near.numbers[place] = near.gaps[place - 1], near.numbers[place - 1]
             place -= 1

@@ -49,6 +49,7 @@ def build_lift(sim: MultiRobotSimulationCore, settings: LiftSettings) -> LiftHan
         lifts.building = False
     table = lifts.table
     assert isinstance(table, LiftColumns)
+    # Walls follow their cabin.
     table.cabin[[wall.row for wall in walls]] = cabin.row
     table.half[cabin.row] = (0.5 * settings.width, 0.5 * settings.depth, 0.5 * settings.height)
     inner = {door.name: _door(sim, settings, door, float(heights[floor]), None) for door in settings.doors}
@@ -100,10 +101,12 @@ def _wall_pieces(settings: LiftSettings) -> Iterator[Side]:
                 for door in settings.doors
                 if _side(settings, door) == (along_x, sign)
             )
+            # From gap to gap; the last gap, of no width, is the end of the side.
             begin = -length
             for low, high in (*gaps, (length, length)):
                 if low - begin > WALL:
                     middle, half = 0.5 * (begin + low), 0.5 * (low - begin)
+                    # Within the outline of the cabin, not on it.
                     across = sign * (edge - 0.5 * WALL)
                     yield (middle, across, half, 0.5 * WALL) if along_x else (across, middle, 0.5 * WALL, half)
                 begin = max(begin, high)

@@ -82,6 +82,7 @@ class Lifts(FeatureRows[LiftColumns]):
         doors = self._doors.table
         living = doors.among(leaves[self._world.alive[leaves]])
         leaders = np.where(doors.leader[living] == NO_ROW, living, doors.leader[living])
+        # The second leaf of a double door belongs to the lift of the first one.
         return np.asarray(living[doors.lift[leaders] == row])
 
     # ---- commands ----------------------------------------------------------------------------------------------------
@@ -102,6 +103,7 @@ class Lifts(FeatureRows[LiftColumns]):
         """
         own, table = self._sessions[row], self._table
         asked = (int(table.goal[row]), own.kind, own.name)
+        # The same request comes again and again, as fleet managers repeat them.
         if (floor, kind, session) == asked:
             return
         if row in self.riders:
@@ -110,6 +112,7 @@ class Lifts(FeatureRows[LiftColumns]):
             goal = self._plans[row].names[int(table.goal[row])]
             raise InvalidValueError(f"it is busy going to {goal!r} for {own.name!r}")
         own.name, own.kind = "" if end else session, kind
+        # A session has the lift to itself: who called before has to call again.
         own.calls.clear()
         self.send(row, floor, is_open)
 
@@ -148,6 +151,7 @@ class Lifts(FeatureRows[LiftColumns]):
     def step(self, dt: float) -> None:
         """Move all lifts by one step."""
         for row in self.rows.tolist():
+            # Calls wait while somebody has the lift to himself.
             if not self._table.busy[row] and self._sessions[row].calls and row not in self.riders:
                 self._next_call(row)
             if self._table.busy[row]:
@@ -192,9 +196,11 @@ class Lifts(FeatureRows[LiftColumns]):
         table.floor[row] = plan.nearest(float(heights[0]))
         shift = float(heights[0]) - before
         parts = table.among(world.rows)
+        # The cabin, its walls, and who stands in it, all by the same shift.
         body = np.concatenate((one, parts[table.cabin[parts] == row], riders))
         self._shift(body, shift)
         leaves = self.leaves(row, plan.inner)
+        # Doors know where they are closed, and that place goes along.
         self._doors.table.closed_position[leaves, 2] += shift
         self._shift(leaves, shift)
 
@@ -215,6 +221,7 @@ class Lifts(FeatureRows[LiftColumns]):
         offsets = places - world.position[row]
         sine, cosine = trig.sin_cos_of(float(quaternions.yaws(world.orientation[row : row + 1])[0]))
         x, y = offsets[:, 0] * cosine + offsets[:, 1] * sine, offsets[:, 1] * cosine - offsets[:, 0] * sine
+        # From the floor of the cabin, which is not its middle.
         above = places[:, 2] - self._table.height[row]
         return np.asarray((np.abs(x) <= half[0]) & (np.abs(y) <= half[1]) & (above >= -STEP) & (above <= 2.0 * half[2]))
 

@@ -60,6 +60,7 @@ class Pattern:
         """Return whether some part of `name` matches; raises InvalidValueError where that is too much work."""
         now = self._begin
         for char in name:
+            # Something before matched already.
             if self._end in now:
                 return True
             key = (now, char)
@@ -68,12 +69,14 @@ class Pattern:
             if then is None:
                 then = self._known[key] = self._next(now, char)
             now = then
+        # At the end of the name `$` leads on, too.
         return self._end in now or self._end in self._closure(sorted(now), begin=not name, end=True)
 
     # ---- matching ----------------------------------------------------------------------------------------------------
 
     def _next(self, now: frozenset[int], char: str) -> frozenset[int]:
         self._count(len(now))
+        # Only states with a test take a character.
         taken = [state for index in now if (state := self._states[index]).test and state.test(char)]
         reached = [way for state in taken for way in state.ways]
         # A match may begin at any character, so the first states are added each time.
@@ -109,6 +112,7 @@ class Pattern:
 
     def _sequence(self) -> Callable[[int], int]:
         """Read atoms up to a bar, a bracket or the end; return what makes their states, given the state after them."""
+        # Made from the back, as each state has to know where it leads.
         parts: list[Callable[[int], int]] = []
         while self._at < len(self._text) and self._text[self._at] not in "|)":
             parts.append(self._repeated(self._atom()))
@@ -134,6 +138,7 @@ class Pattern:
         def make(then: int) -> int:
             """Return the state that begins with the repeated atoms and goes on with state `then`."""
             if high is None:
+                # The state to which each round comes back, and from which it can leave.
                 loop = self._add(ways=[then])
                 self._states[loop].ways.append(atom(loop))
                 first = loop

@@ -68,9 +68,11 @@ def make_tree(model: RobotModel, joints: Iterable[int]) -> Tree:
     turning = (model.joint_types[bodies_joints] == REVOLUTE).astype(float)
     sliding = (model.joint_types[bodies_joints] == PRISMATIC).astype(float)
     axes = model.axes[bodies_joints] * (turning + sliding)[:, None]
+    # a a^T, the projection on the axis.
     matrices, along = quaternions.to_matrices(frames.turn), axes[:, :, None] * axes[:, None, :]
     spun = turning[:, None, None]
     slide = np.zeros((len(order), 3, 4))
+    # Sliding joints move the origin along the axis, in the frame of the parent.
     slide[:, :, 3] = quaternions.rotate(frames.turn, axes * sliding[:, None])
     # Rodrigues' formula with axis a: R(q) = a a^T + sin(q) [a]x + cos(q) (I - a a^T), times the fixed frame before it.
     still = _framed(_product(matrices, np.where(spun > 0.0, along, np.eye(3))), frames.offset)
@@ -135,6 +137,7 @@ def _frames(model: RobotModel, order: list[int]) -> _Frames:
 
 def _by_component(array: Floats) -> Floats:
     """Return `array` (B, ...) as (..., B, 1)."""
+    # The last axis is for robots: it broadcasts over all of them.
     return np.ascontiguousarray(np.moveaxis(array, 0, -1))[..., None]
 
 
@@ -172,6 +175,7 @@ def _levels(parents: Ints) -> tuple[slice, ...]:
     depth = np.zeros(len(parents), np.int64)
     for body, above in enumerate(parents.tolist()):
         depth[body] = 0 if above == BASE else depth[above] + 1
+    # Sorted by depth, so levels are slices.
     edges = np.searchsorted(depth, np.arange(depth.max(initial=-1) + 2)).tolist()
     return tuple(slice(start, stop) for start, stop in pairwise(edges))
 

@@ -35,6 +35,7 @@ class Structure:
     @cached_property
     def frames(self) -> tuple[Floats, Floats]:
         """Positions (J, 3) and orientations (J, 4) of all joints in the base frame, all joint values 0."""
+        # Models list parents before their children.
         model = self.model
         positions, orientations = model.joint_positions.copy(), model.joint_orientations.copy()
         for joint, parent in enumerate(model.parents.tolist()):
@@ -71,9 +72,11 @@ class Structure:
         """
         model, wheels = self.model, np.zeros(self.model.num_joints, bool)
         for joint in np.flatnonzero((model.joint_types == REVOLUTE) & ~model.limited_mask).tolist():
+            # Something moves behind it: it is no wheel, but carries one.
             if self.depths[joint] > 1:
                 continue
             called = _WHEEL.search(model.joint_names[joint]) or _WHEEL.search(model.link_names[joint])
+            # Movable joints between it and the base, without itself.
             before = sum(model.joint_types[above] != FIXED for above in model.chain(joint)) - 1
             axis = quaternions.rotate(self.frames[1][[joint]], model.axes[[joint]])[0]
             wheels[joint] = bool(called) or (before == 0 and abs(axis[2]) < 0.5 and not self._pendulum(joint))
@@ -123,6 +126,7 @@ class Structure:
         for place, joint in enumerate(chain):
             if place + 1 < ARM_JOINTS:
                 continue
+            # Two or more short ends: fingers.
             split = [int(self.depths[child]) for child in self._moving_below(joint)]
             if len(split) > 1 and max(split) < ARM_JOINTS:
                 return chain[: place + 1]
@@ -156,6 +160,7 @@ class Structure:
             return None
         last = self.limbs[0][-1] if self.limbs else self._deepest()
         rigid = [last, *self._rigid_below(last)]
+        # Where several joints go on, the fingers begin.
         for link in rigid:
             if len([child for child in self.children[link] if self.model.joint_types[child] != FIXED]) > 1:
                 return link

@@ -102,6 +102,7 @@ class AvoidanceSystem:
             obstacles=obstacles,
             push_apart=False,
         )
+        # Only those whose way is not free are steered; all others move to the bit as without avoidance.
         places = np.flatnonzero(mask & ((vx != wanted[0]) | (vy != wanted[1])))
         sines, cosines = trig.sin_cos(quaternions.yaws(world.orientation[scene.rows[places]]))
         ahead = vx[places] * cosines + vy[places] * sines
@@ -114,6 +115,7 @@ class AvoidanceSystem:
         farthest = float(scene.horizons.max())
         velocity = world.velocity[rows]
         speeds = np.sqrt(velocity[:, 0] ** 2 + velocity[:, 1] ** 2)
+        # As far as a body may come within the horizon.
         reach = scene.radii + np.where(scene.yields, scene.speeds * scene.horizons, speeds * farthest)
         heights = world.half_extents[rows, 2]
         low, high = np.empty((len(rows), 3)), np.empty((len(rows), 3))
@@ -124,6 +126,7 @@ class AvoidanceSystem:
         first, second = pairs[:, 0], pairs[:, 1]
         x, y = scene.x.take(second) - scene.x.take(first), scene.y.take(second) - scene.y.take(first)
         bound = reach.take(first) + reach.take(second)
+        # The boxes that were searched are squares; discs are smaller.
         near = np.flatnonzero(x * x + y * y <= bound * bound)
         near = near[world.collision_rules.may_collide(rows[pairs[near]])]
         return first.take(near), second.take(near)
@@ -152,6 +155,7 @@ def _scene(world: World, movers: Bools) -> AvoidanceScene:
     rows = np.flatnonzero(movers | solid)
     extents, offsets = world.half_extents[rows], world.shape_position[rows]
     round_mask = np.isin(kinds[rows], ROUND_KINDS)
+    # What is not round is a disc through its corners.
     radii = np.where(round_mask, world.radius[rows], np.sqrt(extents[:, 0] ** 2 + extents[:, 1] ** 2))
     radii += np.sqrt(offsets[:, 0] ** 2 + offsets[:, 1] ** 2)
     yields = movers[rows]

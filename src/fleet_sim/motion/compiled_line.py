@@ -71,6 +71,7 @@ def approach_one(
     cx, cy, cz = wx - velocity[0], wy - velocity[1], wz - velocity[2]
     size = cx * cx + cy * cy + cz * cz
     most = accel * dt
+    # Cut to what the acceleration permits; a little more is rounding.
     if size > most * most * SLACK:
         share = most / math.sqrt(size)
         wx, wy, wz = velocity[0] + cx * share, velocity[1] + cy * share, velocity[2] + cz * share
@@ -89,6 +90,7 @@ def _can_stop(delta: Vector, velocity: Vector, distance: float, limit: float, ac
     square = most * most
     rates = dot(velocity, velocity) / (square if square > TINY else TINY)
     half = 0.5 * dt
+    # Where it would be after half a step at this speed: what is left has to be made by the change.
     offset = (delta[0] - velocity[0] * half, delta[1] - velocity[1] * half, delta[2] - velocity[2] * half)
     rest = 1.0 - rates
     spare = 0.25 * dt * most * (rest if rest > 0.0 else 0.0) + ROUNDING * dt * (most if most < 1.0 else 1.0)
@@ -163,6 +165,7 @@ def plan_turn(
     present: Quaternion, spin: Vector, goal: Quaternion, limit: float, accel: float, dt: float
 ) -> tuple[int, Quaternion, Vector]:
     """Return what becomes of a robot that turns as `turn.turn_to` says: LEFT, GOING or THERE, orientation and spin."""
+    # The turn that is left, as a vector along its axis.
     delta = to_rotation_vector(multiply(goal, (-present[0], -present[1], -present[2], present[3])))
     angle = math.sqrt(dot(delta, delta))
     least = angle if angle > TINY else TINY

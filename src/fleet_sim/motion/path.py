@@ -31,6 +31,7 @@ def prepare_paths(world: World, rows: Rows, dt: float, *, cut_corners: bool) -> 
     """
     motion = world.motion
     motion.path_fresh[rows] = False
+    # A path of one waypoint has no corners.
     many = rows[motion.path_length[rows] > 1]
     if not len(many):
         return
@@ -80,6 +81,7 @@ def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corner
         if pool.limited:
             # Slow enough for the line that ends here and for the one that begins.
             caps = np.minimum(caps, np.minimum(pool.speed_limit[at], pool.speed_limit[at + 1]))
+        # Half of the acceleration is for the corner, the other half for braking before it.
         share = np.where(corner_mask, 0.5, braking[:count])
         # Not faster than the robot can brake on the segment that follows: v^2 = v_next^2 + 2 a s.
         reachable = squares[:count] + 2.0 * accels[:count] * share * ahead_length[:count]
@@ -110,6 +112,7 @@ def _corner_speeds(chords: Floats, shortest: Floats, accels: Floats, dt: float) 
     `chords` (N,) are the distances between the unit directions before and after, `shortest` the shorter segments.
     Where several corners may fall into one step, they share the change of velocity that a single one may use.
     """
+    # The change of velocity in one step is speed times chord.
     single = accels * (0.5 * dt) / np.maximum(chords, STRAIGHT)
     shared = np.minimum(0.5 * single, np.sqrt(0.5 * single * shortest / dt))
     return np.where(shortest < (single + accels * dt) * dt, shared, single)
@@ -123,6 +126,7 @@ def aligned_exits(world: World, rows: Rows, exits: Floats, directions: Floats, v
     """
     along = dot(velocities, directions)
     squares = dot(velocities, velocities)
+    # Off its segment by more than a thousandth, or on the way back.
     astray_mask = (squares - along * along > 1e-6 * squares) | (along < 0.0)
     astray_mask &= exits > 0.0
     if not astray_mask.any():

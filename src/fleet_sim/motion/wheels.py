@@ -57,6 +57,7 @@ class WheelLaw:
         twist[arrived_mask] = 0.0
         motion.body_linear[rows, 0], motion.body_angular[rows, 2] = twist[:, 0], twist[:, 1]
         turn_wheels(world, rows, twist)
+        # A command of no speed has been carried out once the robot plans to stand.
         resting = rows[commanded_mask & ~wanted.any(axis=1) & ~twist.any(axis=1)]
         motion.control[resting] = IDLE
         motion.command_expiry[resting] = -1
@@ -107,15 +108,18 @@ def _guide(world: World, rows: Rows) -> tuple[Floats, Bools]:
     speeds, accels = _limits(world, rows)
     # Not faster than the robot can brake within the distance: v^2 = 2 a s.
     ahead = np.minimum(speeds[:, 0], np.sqrt(2.0 * MARGIN * accels[:, 0] * distance))
+    # Slower the more it points elsewhere, and not at all where it should turn first.
     ahead = np.where(np.abs(error) > AHEAD, 0.0, ahead * trig.cos(error))
     twist = np.stack([np.where(reverse_mask, -ahead, ahead), GAIN * error], axis=1)
 
     last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
     there_mask = last_mask & (distance <= np.maximum(motion.tolerance[rows], NEAR))
+    # Once it is there it only turns, though turning may move it a little.
     turning_mask = last_mask & (motion.turning[rows] | there_mask)
     motion.turning[rows] = turning_mask
     ends = motion.path_start[rows] + motion.path_length[rows] - 1
     final = quaternions.wrapped(quaternions.yaws(world.waypoints.orientation[ends]) - yaw)
+    # Without a wanted heading any one will do.
     final = np.where(motion.align_final[rows], final, 0.0)
     twist[turning_mask] = np.stack([np.zeros(len(rows)), GAIN * final], axis=1)[turning_mask]
     spin = np.abs(world.angular_velocity[rows, 2])
@@ -127,6 +131,7 @@ def _next_waypoints(world: World, rows: Rows) -> tuple[Floats, Floats]:
     motion = world.motion
     fresh = rows[motion.path_fresh[rows]]
     motion.path_fresh[fresh] = motion.turning[fresh] = False
+    # Several may be near at once.
     while True:
         at: Ints = motion.path_start[rows] + motion.waypoint[rows]
         offset = world.waypoints.position[at, :2] - world.position[rows, :2]
@@ -141,5 +146,6 @@ def _choose_direction(world: World, rows: Rows, bearing: Floats) -> None:
     """Choose forward or backward: as commanded or, with AUTO, the smaller turn, with hysteresis around 90 degrees."""
     motion = world.motion
     direction = motion.direction[rows]
+    # Where it drives already counts in its favor: between the limits nothing changes.
     limit = np.where(motion.reverse[rows], 0.4 * np.pi, 0.6 * np.pi)
     motion.reverse[rows] = (direction == BACKWARD) | ((direction == AUTO) & (np.abs(bearing) > limit))

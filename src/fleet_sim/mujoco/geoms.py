@@ -48,6 +48,7 @@ class GeomMaker:
         elif kind == ShapeKind.SPHERE:
             sized = {"type": kinds.mjGEOM_SPHERE, "size": [geometry.radius, 0.0, 0.0]}
         elif kind == ShapeKind.CYLINDER:
+            # MuJoCo has half heights.
             sized = {"type": kinds.mjGEOM_CYLINDER, "size": [geometry.radius, 0.5 * geometry.height, 0.0]}
         elif kind == ShapeKind.CAPSULE:
             sized = {"type": kinds.mjGEOM_CAPSULE, "size": [geometry.radius, 0.5 * geometry.height, 0.0]}
@@ -65,6 +66,7 @@ class GeomMaker:
         file = geometry.mesh_path, tuple(geometry.mesh_scale), version_of(geometry.mesh_path)
         names = self._meshes.get((*file, geometry.concave))
         if names is None:
+            # A convex mesh is one part.
             parts = plates(*file) if geometry.concave else (hull_points(*file),)
             names = [f"mesh{len(self._meshes)}.{number}" for number in range(len(parts))]
             kinds = self._mujoco.mjtMeshInertia
@@ -84,6 +86,7 @@ def hull_points(path: str, scale: tuple[float, float, float], _changed: int) -> 
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(name="hull", uservert=points.ravel().tolist())
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+    # MuJoCo makes the hull of a mesh when it compiles a model.
     mesh.maxhullvert = MOST_HULL_POINTS
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="hull")
     try:
@@ -127,6 +130,7 @@ def extents(geometry: Geometry) -> tuple[Floats, Floats]:
         points = np.concatenate(plates(*file)) if geometry.concave else hull_points(*file)
         lower, upper = points.min(axis=0), points.max(axis=0)
         centre, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    # |R| times the half extents: how far a turned box reaches along each axis.
     turn = np.array([geometry.orientation], np.float64)
     axes = quaternions.to_matrices(turn)[0]
     return np.array(geometry.position) + axes @ centre, np.abs(axes) @ half
@@ -142,6 +146,7 @@ def inertia_of(geometries: Sequence[Geometry], mass: float, centre: Floats, turn
         if own is not None:
             return own
     lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
+    # Into the frame of the principal axes.
     axes = quaternions.to_matrices(turn[None])[0].T
     for geometry in geometries:
         middle, half = extents(geometry)
@@ -162,6 +167,7 @@ def _own_inertia(geometry: Geometry, mass: float) -> Floats | None:
     if geometry.kind == ShapeKind.SPHERE:
         return np.full(3, 0.4 * mass * radius**2)
     if geometry.kind == ShapeKind.CYLINDER:
+        # Solid bodies of even density, as in any table of moments of inertia.
         across = mass * (3.0 * radius**2 + height**2) / 12.0
         return np.array([across, across, 0.5 * mass * radius**2])
     return None

@@ -41,6 +41,7 @@ def plates(path: str, scale: tuple[float, float, float], _changed: int) -> tuple
     points, triangles = _welded(path, np.array(scale))
     edges = points[triangles[:, 1]] - points[triangles[:, 0]], points[triangles[:, 2]] - points[triangles[:, 0]]
     normals = np.cross(*edges)
+    # The length of the cross product is twice the area.
     doubled = np.linalg.norm(normals, axis=1)
     broad_mask = doubled > 1e-12
     triangles, doubled = triangles[broad_mask], doubled[broad_mask]
@@ -53,6 +54,7 @@ def plates(path: str, scale: tuple[float, float, float], _changed: int) -> tuple
             f"the concave mesh {path!r} has {len(found)} flat parts, and MuJoCo takes {MOST_PLATES}; use a coarser "
             "mesh, or engine: bullet"
         )
+    # Thin plates to both sides of the surface: MuJoCo has no surfaces.
     shift = HALF_THICKNESS * normals
     return tuple(
         np.concatenate((points[list(polygon.corners)] + shift[first], points[list(polygon.corners)] - shift[first]))
@@ -67,6 +69,7 @@ def _welded(path: str, scale: Floats) -> tuple[Floats, Ints]:
         triangles.append(part.triangles + first)
         first += len(part.positions)
     points = np.concatenate([part.positions for part in parts]) * scale
+    # Corners of a share of the mesh's size are one, as files store them triangle by triangle.
     grid = _WELD * max(float(np.ptp(points, axis=0).max()), 1e-9)
     _, at, numbers = np.unique(np.round(points / grid), axis=0, return_index=True, return_inverse=True)
     return points[at], numbers.reshape(-1)[np.concatenate(triangles)]
@@ -82,6 +85,7 @@ def _merged(points: Floats, triangles: Ints, normals: Floats, areas: Floats) -> 
 
     def owner(number: int) -> int:
         while into[number] != number:
+            # Paths are shortened on the way, so that the next search is short.
             into[number] = into[into[number]]
             number = into[number]
         return number
@@ -112,6 +116,7 @@ def _flat_neighbours(triangles: Ints, normals: Floats) -> list[tuple[int, int]]:
     sides: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for number, (a, b, c) in enumerate(triangles.tolist()):
         for one, other in ((a, b), (b, c), (c, a)):
+            # By its ends, the smaller number first: both triangles name the same edge.
             sides[min(one, other), max(one, other)].append(number)
     # Where three meet, none of them is the one that goes on.
     pairs = np.array([found for found in sides.values() if len(found) == 2], np.int64).reshape(-1, 2)
@@ -123,6 +128,7 @@ def _flat_neighbours(triangles: Ints, normals: Floats) -> list[tuple[int, int]]:
 def _union(points: Floats, normal: Floats, one: _Polygon, other: _Polygon) -> _Polygon | None:
     """Return both as one polygon, or None where they are not convex together."""
     corners = list(dict.fromkeys((*one.corners, *other.corners)))
+    # The axis that is least along the normal is never parallel to it.
     across = np.eye(3)[np.abs(normal).argmin()]
     u = np.cross(normal, across)
     u /= np.linalg.norm(u)
@@ -145,6 +151,7 @@ def _hull(flat: Floats) -> list[int]:
     def half(numbers: list[int]) -> list[int]:
         chain: list[int] = []
         for number in numbers:
+            # A turn to the right, or none: the one before is no corner.
             while len(chain) > 1 and _turn(values[chain[-2]], values[chain[-1]], values[number]) <= 0.0:
                 chain.pop()
             chain.append(number)

@@ -48,6 +48,7 @@ def moments_of_run(sim: MultiRobotSimulationCore, times: list[float], *, paths: 
     """Run `sim` from time to time; `paths` says whether paths ahead are shown."""
     floor = marks_of_plans(floor_plans_of(sim))
     for time in times:
+        # By ticks: sums of time steps are off by rounding.
         while sim.clock.tick < sim.clock.ticks(time):
             sim.step_once()
         yield Moment(sim, floor, paths_ahead(sim.world) if paths else PathsAhead())
@@ -70,6 +71,7 @@ def times_of(start: float, seconds: float, speed: float, fps: float) -> list[flo
     pictures = seconds / speed * fps
     if pictures > MOST_PICTURES:
         raise InvalidValueError(f"the film would have {pictures:.3g} pictures, of {MOST_PICTURES:,} at most")
+    # A picture at the beginning, also of a film of no length.
     count = max(int(pictures + 1e-9), 1)
     return [start + number * speed / fps for number in range(count)]
 
@@ -116,6 +118,7 @@ def _turned(view: CameraView, degrees: float) -> CameraView:
 def _following(sim: MultiRobotSimulationCore, name: str) -> CameraView:
     entity = sim.get_object(name)
     lower, upper = sim.get_aabbs()[entity.object_id]
+    # So far away that a robot of any size fills as much of the picture.
     distance = max(FOLLOW_DISTANCE * math.dist(lower, upper), LEAST_DISTANCE)
     x, y, z = (0.5 * (low + high) for low, high in zip(lower, upper, strict=True))
     return CameraView(distance, 30.0, FOLLOW_PITCH, (float(x), float(y), float(z)))

@@ -86,6 +86,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         own, table = self.tasks(row), self._table
         own.task = task
         first, place = path[0], self._world.position[row]
+        # A path that begins more than 1 m away is for another place.
         too_far = trig.hypot_of(first.x - float(place[0]), first.y - float(place[1])) > 1.0
         table.error[row] = too_far
         table.has_path[row], table.rotating[row] = True, False
@@ -137,6 +138,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
             return
         self._find_levels(rows)
         self._take_modes(rows, still, at_charger)
+        # Carried robots are moved by their carrier.
         rows = rows[table.has_path[rows] & (self._world.parent[rows] == NO_ROW)]
         if len(rows):
             self._drive(rows, dt)
@@ -181,6 +183,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         paused = now_mask | (
             (table.pause[rows] == Pause.AT_CHECKPOINT) & (table.checkpoint[rows] <= table.next_index[rows])
         )
+        # It may only turn at its waypoint until the pause ends.
         waits = close & paused
         table.rotating[rows] = waits
         for row in rows[close & ~paused].tolist():
@@ -191,11 +194,13 @@ class Slotcars(FeatureRows[SlotcarColumns]):
         turns, ahead = turns_to(yaws, ways, table.reversible[rows])
         stands = waits | table.at_end[rows]
         turns = np.where(stands, quaternions.wrapped(table.target_yaw[rows] - yaws), turns)
+        # First it turns, then it drives.
         drives = ~stands & (np.abs(turns) < TURN_FIRST)
         lengths = np.where(drives, ahead * trig.hypot(ways[:, 0], ways[:, 1]), 0.0)
         blocked = drives & ~now_mask & self._in_the_way(rows, yaws)
         table.mode[rows[waits | now_mask]] = int(SlotcarMode.PAUSED)
         table.mode[rows[blocked]] = int(SlotcarMode.WAITING)
+        # At once: no way is left in this step.
         lengths[now_mask | blocked] = 0.0
         linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
         # State feedback: from how fast it really is, which is 0 before a closed door.
@@ -209,6 +214,7 @@ class Slotcars(FeatureRows[SlotcarColumns]):
 
     def _in_the_way(self, rows: Rows, yaws: Floats) -> Bools:
         """Return which of `rows` have something that can move in the area before them."""
+        # Fixed things are on the map of the fleet manager: only what can move is looked out for.
         world, table = self._world, self._table
         free = (world.collision_mode[world.rows] != STATIC) & (world.parent[world.rows] == NO_ROW)
         others = world.rows[free & ~fittings_mask(world)[world.rows]]

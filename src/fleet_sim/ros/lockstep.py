@@ -73,6 +73,7 @@ class Lockstep:
         clients = {**{f"{name}/sim/pause": client for name, client in self._pausers.items()}}
         clients |= {f"{name}/sim/step": client for name, client in self._steppers.items()}
         self._wait(lambda: [name for name, client in clients.items() if not client.service_is_ready()])
+        # Pausing twice changes nothing, so the question may be repeated.
         self._ask(self._pausers, dict.fromkeys(self._names, Trigger.Request()), again=True)
         # No steps: it is refused, and the answer has the time.
         answers = self._ask(self._steppers, dict.fromkeys(self._names, Step.Request(steps=0)), again=True)
@@ -91,6 +92,7 @@ class Lockstep:
     def _count_steps(self) -> Mapping[str, int]:
         """Make the first period, of which one step tells how long the steps of each node are."""
         before, target = self.time, self.time + self._period
+        # Never repeated: the second one would be another step.
         answers = self._ask(self._steppers, dict.fromkeys(self._names, Step.Request(steps=1)), again=False)
         counts = {}
         for name, answer in self._accepted(answers).items():
@@ -105,6 +107,7 @@ class Lockstep:
 
     def _step(self, counts: Mapping[str, int], target: int) -> None:
         """Make so many steps in each node, all at the same time; all must have the time `target` then."""
+        # Nodes without steps left are where they should be already.
         requests = {name: Step.Request(steps=count) for name, count in counts.items() if count}
         answers = self._accepted(self._ask(self._steppers, requests, again=False))
         stamps = {name: nanoseconds(answer.stamp) for name, answer in answers.items()}
@@ -129,6 +132,7 @@ class Lockstep:
 
     def _ask(self, clients: Mapping[str, Any], requests: Mapping[str, Any], *, again: bool) -> dict[str, Any]:
         """Send all requests, then wait for all answers; those that change nothing may be sent `again`."""
+        # All are asked before any answer is awaited: the nodes step at the same time.
         sent = {name: [clients[name].call_async(request)] for name, request in requests.items()}
         next_time = time.monotonic() + AGAIN
 

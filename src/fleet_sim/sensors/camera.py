@@ -136,6 +136,7 @@ class CameraSensor(SensorKind):
         renderer, lens = self.renderer(params.renderer), params.lens()
         channels = check_channels(params.channels)
         orientations = batch.orientations
+        # Rays go along z of the optical frame, where a body looks along x.
         if params.frame == "body":
             orientations = optical_orientations(orientations)
         frames = [

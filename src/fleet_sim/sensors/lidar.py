@@ -105,6 +105,7 @@ class Lidar(SensorKind):
         ranges = measured(batch, hits.ranges, params)
         values: dict[str, Any] = {"ranges": ranges, "intensities": [None] * len(batch), "labels": [None] * len(batch)}
         if params.intensities and hits.cosines is not None:
+            # Nothing was hit: no intensity.
             values["intensities"] = np.where(np.isfinite(ranges), hits.cosines, 0.0)
         if params.labels and hits.rows is not None:
             values["labels"] = _labels(self, hits.rows, ranges)

@@ -99,6 +99,7 @@ class TriangleTree:
         across = _cross(directions, second)
         area = _dot(first, across)
         parallel_mask = np.abs(area) < PARALLEL
+        # Any number, as these are left out below.
         area = np.where(parallel_mask, 1.0, area)
         away = origins - self._apex[places]
         u = _dot(away, across) / area
@@ -125,6 +126,7 @@ class TriangleTree:
         count = len(points)
         asked, boxes, limits = np.arange(count), np.zeros(count, np.int64), reach * reach
         for level in range(self._tree.depth + 1):
+            # Each box has two below it.
             if level:
                 asked, boxes = np.repeat(asked, 2), (2 * boxes[:, None] + np.arange(2)).reshape(-1)
             lower, upper, at = self._tree.lower[level][boxes], self._tree.upper[level][boxes], points[asked]
@@ -142,6 +144,7 @@ class TriangleTree:
         squares, triangles = _dot(away, away), self._order[places]
         order = np.lexsort((triangles, squares, asked))
         firsts = order[np.flatnonzero(np.diff(asked[order], prepend=-1))]
+        # Limits of boxes are rounded up, so the reach is looked at again.
         firsts = firsts[squares[firsts] <= reach[asked[firsts]] ** 2]
         distances, nearest = np.full(count, np.inf), np.full((count, 3), np.nan)
         numbers = np.full(count, -1, np.int64)
@@ -152,6 +155,7 @@ class TriangleTree:
 
 def nearest_on(a: Floats, b: Floats, c: Floats, points: Floats) -> Floats:
     """Return the point (K, 3) of the triangle with corners a[k], b[k], c[k] that is nearest to points[k]."""
+    # The nearest point is inside the triangle, or on one of its sides.
     inner = _projected(a, b - a, c - a, points)
     candidates = [inner, *(_on_segment(start, end, points) for start, end in ((a, b), (b, c), (c, a)))]
     best, least = candidates[0], np.full(len(points), np.inf)
@@ -179,6 +183,7 @@ def _projected(a: Floats, first: Floats, second: Floats, points: Floats) -> Floa
 
 def _on_segment(start: Floats, end: Floats, points: Floats) -> Floats:
     side = end - start
+    # A side without length is its start.
     share = _dot(points - start, side) / np.maximum(_dot(side, side), PARALLEL)
     return np.asarray(start + np.clip(share, 0.0, 1.0)[:, None] * side)
 

@@ -49,6 +49,7 @@ class SweepJournal:
         self._plan = plan
         # Where the line of each run is: eight bytes, however much was measured in it.
         self._file: BinaryIO | None = None
+        # An array of numbers: a sweep may have millions of runs.
         self._places = array("q", [MISSING]) * len(plan)
         self.known = 0
         self.failed = 0
@@ -67,6 +68,7 @@ class SweepJournal:
 
     def _open(self, *, resume: bool) -> None:
         """Open the journal, cut off behind its last whole line; raises ConfigError where it must not be resumed."""
+        # What the sweep varies and measures: another one must not go on here.
         head = json.dumps({"sweep": self._plan.fingerprint()})
         if self.path.exists() and self.path.stat().st_size and not resume:
             raise ConfigError(
@@ -75,6 +77,7 @@ class SweepJournal:
         with refusals(self.path):
             file = self._file = self.path.open("ab+")
             end = self._read(file, head) if resume else 0
+            # A line that was cut off is written again.
             file.truncate(end)
             file.seek(end)
             if not end:
@@ -89,6 +92,7 @@ class SweepJournal:
                 break
             try:
                 content = json.loads(line)
+                # The first line has no seal: it is compared with what it should be.
                 if index:
                     _check_seal(line)
                     self._count(content, end)
@@ -127,6 +131,7 @@ class SweepJournal:
             raise IndexError(f"there is no run {number!r}")
         if not isinstance(content.get("values", {}), dict):
             raise TypeError("values by name are missing")
+        # A run that was begun twice may have two lines; the first one counts.
         if self._places[number] == MISSING:
             self.known += 1
             self.failed += "error" in content

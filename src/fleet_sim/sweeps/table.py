@@ -57,6 +57,7 @@ def _columns(plan: SweepPlan, journal: SweepJournal) -> dict[str, type]:
 def _common(values: Sequence[Any]) -> type:
     kind: type | None = None
     for value in values:
+        # True and False are counted as 1 and 0.
         own = int if isinstance(value, bool) else type(value)
         kind = own if kind is None else _wider(kind, own)
     return kind or str
@@ -129,6 +130,7 @@ class SweepTable:
     @property
     def measures(self) -> list[str]:
         """The names of columns with what was measured, if it is numbers."""
+        # Columns of texts cannot be drawn.
         left_out = {*OWN, *self.parameters}
         return [
             name
@@ -150,6 +152,7 @@ def read_table(path: str | Path) -> SweepTable:
     if not set(OWN) <= set(columns):
         raise ConfigError("is not the table of a sweep", source=str(path))
     names = list(columns)
+    # As they were written: parameters are between these two.
     parameters = names[names.index("seed") + 1 : names.index("status")]
     scenario, duration = about.get("scenario"), about.get("duration")
     return SweepTable(

@@ -35,6 +35,7 @@ class OrderAcceptance:
         """Return whether to take over `order`; False for one that came before. Raises Refused."""
         state = self._vehicle.state
         about = {"orderId": order.order_id, "orderUpdateId": order.update_id}
+        # Before the first order there is nothing to update, whatever its id is.
         is_update = order.order_id == state.order_id and state.latest != ""
         if is_update:
             if not self._continues(order, about):
@@ -46,6 +47,7 @@ class OrderAcceptance:
         self._place_nodes(order, about)
         self._check_fields(order, about)
         self._check_actions(order, about)
+        # Checked after the actions: refusing those needs no vehicle at its place.
         if not is_update and not is_at(self._vehicle, order.nodes[0]):
             raise Refused("start", f"the vehicle is not at node {order.nodes[0].node_id!r}", **about)
         self._check_route(order, about)
@@ -73,6 +75,7 @@ class OrderAcceptance:
 
     def _check_length(self, order: VehicleOrder, about: dict[str, object]) -> None:
         """Check that a vehicle keeps no more of an order that goes on and on than one message may have."""
+        # What is not released does not count: an update replaces it.
         state = self._vehicle.state
         ahead = sum(node.released for node in state.nodes) + len(order.nodes) - 1
         left = sum(entry.status not in ENDED for entry in state.actions) + len(order.actions())
@@ -118,6 +121,7 @@ class OrderAcceptance:
         self._check_zones(order, about)
 
     def _check_curve(self, edge: OrderEdge, begin: OrderNode, end: OrderNode, about: dict[str, object]) -> None:
+        # Coarse points are enough for the two ends.
         curve = curve_points(edge.trajectory, 0.1) if edge.trajectory is not None else None
         assert curve is not None
         for point, node in ((curve[0], begin), (curve[-1], end)):
@@ -238,6 +242,7 @@ class OrderAcceptance:
                     if reason:
                         raise Refused("action", reason, **about, actionId=action.action_id)
         state = self._vehicle.state
+        # States tell actions by id, so each is used once as long as it is told.
         known = {entry.action.action_id for entry in state.instants}
         if order.order_id == state.order_id:
             first = order.nodes[0].sequence

@@ -56,6 +56,7 @@ class VehicleDriver:
             self.give_up()
         elif leg.phases[0][0] == "drive":
             at = int(motion.waypoint[row])
+            # Waypoints before the current one are passed.
             while leg.marks and leg.marks[0][0] < at:
                 index, sequence = leg.marks.pop(0)
                 leg.begin = index + 1
@@ -139,6 +140,7 @@ class VehicleDriver:
 
     def _extend(self, leg: VehicleLeg) -> None:
         """Go on from the present place with all that was released since, without a stop where none is needed."""
+        # Turns are not made longer: the drive after them begins anew.
         state = self._vehicle.state
         if leg.phases[0][0] != "drive":
             return
@@ -147,6 +149,7 @@ class VehicleDriver:
         builder = LegBuilder(self._vehicle)
         longer = builder.build()
         self.ask_for(builder.gates)
+        # It could not be driven without a stop: the next leg will be that.
         if longer is None or longer.phases[0][0] != "drive" or longer.reverse != leg.reverse:
             state.resume = before
             return
@@ -160,6 +163,7 @@ class VehicleDriver:
         kind, theta = leg.phases[0]
         world, row = self._world, self._vehicle.row
         z = float(world.position[row, 2])
+        # A turn is a path of one point, where the vehicle stands.
         points = [(*self._vehicle.place, math.inf)] if kind == "turn" else leg.points
         array = np.array(points)
         heading = self._vehicle.heading if theta is None else theta
@@ -187,6 +191,7 @@ class VehicleDriver:
             state.stuck = str(error)
             vehicle.report(VehicleFault("unreachable", str(error), {"nodeId": node.node_id}))
             return
+        # The traffic drives node by node, so a leg is one node long.
         state.leg = VehicleLeg(leg.points[:1], leg.marks[:1], [("drive", node.theta)], node=place)
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
@@ -219,6 +224,7 @@ class VehicleDriver:
         if traffic is not None:
             traffic.stop(vehicle.agent)
         elif state.leg is not None:
+            # Without a traffic it brakes by a velocity command of 0.
             self.give_up()
             rest = np.zeros((1, 3))
             drive.start_velocities(self._world, self._rows, rest, rest, 0.0)

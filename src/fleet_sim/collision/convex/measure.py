@@ -19,6 +19,7 @@ _SLACK = 1e-12
 @compiled
 def place_second(p: Floats, q: Floats, relative: Floats) -> None:
     """Set `relative` to the pose q (12,), seen from the pose p."""
+    # The inverse of a pose is its transpose: columns of `p` by columns of `q`.
     x, y, z = q[9] - p[9], q[10] - p[10], q[11] - p[11]
     for line in range(3):
         a, b, c = p[line], p[3 + line], p[6 + line]
@@ -36,6 +37,7 @@ def boxes_apart(boxes: Floats, one: int, two: int, limit: float, r: Floats) -> b
     y = r[3] * bx + r[4] * by + r[5] * bz + r[10] - ay
     z = r[6] * bx + r[7] * by + r[8] * bz + r[11] - az
     reach = max(limit, 0.0) + _SLACK * (abs(x) + abs(y) + abs(z) + hx + hy + hz + gx + gy + gz)
+    # The three axes of the first box, then those of the second.
     if abs(x) - hx - (abs(r[0]) * gx + abs(r[1]) * gy + abs(r[2]) * gz) > reach:
         return True
     if abs(y) - hy - (abs(r[3]) * gx + abs(r[4]) * gy + abs(r[5]) * gz) > reach:
@@ -62,6 +64,7 @@ def piece_distance(pieces: Pieces, one: int, two: int, limit: float, touch: bool
         return _plane_distance(codes, sizes, pieces.corners, one, two, limit, scratch.relative, scratch.found)
     if boxes_apart(pieces.boxes, one, two, limit, scratch.relative):
         return np.inf
+    # Cores are measured, and the margins around them taken off.
     margin, other = sizes[one, INNER] + sizes[one, OUTER], sizes[two, INNER] + sizes[two, OUTER]
     reach = limit + (margin + other)
     enough = reach if touch else 0.0
@@ -89,6 +92,7 @@ def _note_apart(s: Floats, found: Floats, distance: float, margin: float, other:
         point, away = 0.0, 0.0
         for corner in range(4):
             if s[corner, SHARE] > 0.0:
+                # Shares of corners give the point; what is left is the way to the other one.
                 point += s[corner, SHARE] * s[corner, 3 + axis]
                 away += s[corner, SHARE] * s[corner, axis]
         normal = away / distance

@@ -58,6 +58,7 @@ def roll(
     speeds, accels = limits_of(world, table, rows, bends, None)
     old = motion.body_linear[rows, 0]
     if steer_first:
+        # At rest and not steered yet: it waits.
         wanted = np.where((old == 0.0) & (angles != goals), 0.0, wanted)
     new = changed(old, np.minimum(np.maximum(wanted, -speeds), speeds), accels, dt)
     ways = (old + new) * (0.5 * dt)
@@ -77,6 +78,7 @@ def place(world: World, rows: Rows, start: Floats, turn: Floats, ways: Floats, b
     world.position[rows, 0] = start[:, 0] + chords * ahead_cosine
     world.position[rows, 1] = start[:, 1] + chords * ahead_sine
     zero = np.zeros(len(rows))
+    # The turn of an arc is its length times its curvature, `half` is half of that.
     turned = quaternions.multiply(quaternions.stack(zero, zero, sines, cosines), turn)
     world.orientation[rows] = quaternions.normalized(turned)
 
@@ -109,6 +111,7 @@ def drive_curves(world: World, table: AckermannColumns, rows: Rows, dt: float) -
     speeds, accels = limits_of(world, table, rows, bends, headed)
     along = motion.body_linear[rows, 0] * sign
     left = np.abs(lengths) - table.done[rows]
+    # Not below 0: on a curve a car does not go back.
     new = np.maximum(next_speeds(along, left, exits, speeds, accels, dt), 0.0)
     stopped_mask = (exits == 0.0) & _can_stop(left, along, speeds, accels, dt)
     new = np.where(stopped_mask, 0.0, new)
@@ -122,6 +125,7 @@ def drive_curves(world: World, table: AckermannColumns, rows: Rows, dt: float) -
         lengths, bends = table.lengths[rows, piece], table.curvatures[rows, piece]
         table.steering[rows] = steering_angles(table.wheelbase[rows], bends)
     table.done[rows] = done
+    # Beyond the end of a piece that it has to stop at: from there it plans again.
     beyond_mask = (done > np.abs(lengths)) & (table.exits[rows, piece] == 0.0)
     motion.path_fresh[rows] = beyond_mask
     place(world, rows, table.start[rows], table.start_turn[rows], done * sign, bends)
@@ -149,6 +153,7 @@ def _pass_pieces(
     Their new piece begins where the one before ends. They leave each piece not faster than it may be left.
     """
     begun = np.zeros(len(rows))
+    # From where it is on its piece: the part that it has driven is behind the start.
     begun -= table.done[rows]
     new = np.full(len(rows), np.inf)
     going = np.arange(len(rows))

@@ -37,6 +37,7 @@ def plan_curves(world: World, table: AckermannColumns, rows: Rows) -> None:
     turn = np.where(np.abs(turn) < SHORTEST, 0.0, turn)
     delta = pool.position[headed, :2] - world.position[rows, :2]
     sine, cosine = trig.sin_cos(heading)
+    # In the frame of the car, in radii: curves are computed for a radius of 1.
     x = (cosine * delta[:, 0] + sine * delta[:, 1]) / radii
     y = (cosine * delta[:, 1] - sine * delta[:, 0]) / radii
     curves = _curves(x, y, turn, aligned_mask, motion.direction[rows])
@@ -109,6 +110,7 @@ def _curves(x: Floats, y: Floats, turn: Floats, aligned_mask: Bools, directions:
 
 def _packed(lengths: Floats, curvatures: Floats) -> tuple[Floats, Floats, Ints]:
     """Return pieces (N, 5) without empty ones between, and how many there are."""
+    # Empty pieces go to the end, the others keep their order.
     order = np.argsort(lengths == 0.0, axis=1, kind="stable")
     packed = np.take_along_axis(lengths, order, axis=1)
     return packed, np.take_along_axis(curvatures, order, axis=1), np.count_nonzero(packed, axis=1)
@@ -128,6 +130,7 @@ def _stop_short(
     tolerant_mask = last_mask & (tolerances > 0.0)
     if not np.count_nonzero(tolerant_mask):
         return exact_mask
+    # Near enough already, and with any heading: no curve.
     counts[tolerant_mask & ~aligned_mask & (distance <= tolerances)] = 0
     ends = np.maximum(counts - 1, 0)
     at = np.arange(len(lengths))
@@ -146,6 +149,7 @@ def _exits(world: World, table: AckermannColumns, rows: Rows, headed: Ints) -> F
     exits = np.zeros((len(rows), PIECES))
     lengths, curvatures = table.lengths[rows], table.curvatures[rows]
     at_once_mask = np.isinf(table.steering_rate[rows])
+    # From the last piece back: each may be left as fast as the next one allows.
     for piece in range(PIECES - 2, -1, -1):
         onward = piece + 1
         same_way_mask = lengths[:, piece] * lengths[:, onward] > 0.0

@@ -35,6 +35,7 @@ class Rounds:
         if not len(orders):
             return 0
         request = self._request(couriers, orders)
+        # Before the allocator is asked: it may leave them out without a word.
         self._explain(request)
         answer = self._part.call(self._answer, request) or []
         for robot, order, position in answer:
@@ -52,6 +53,7 @@ class Rounds:
         if courier.task is Task.NONE and self._world.actions.queued(courier.row):
             # Somebody else has it do something.
             return 0
+        # Orders on its plan, and the one it is at.
         return self._settings.queue - len(courier.plan) - (courier.task is Task.ORDER)
 
     def _open_orders(self) -> Ints:
@@ -63,8 +65,10 @@ class Rounds:
             held = {order: closed.intersection(book.stops[order]) for order in urgent.tolist()}
             for order, stations in held.items():
                 if stations:
+                    # Any of them will do; the smallest is the same one in each run.
                     book.reasons[order] = f"station {names[min(stations)]} is closed"
             urgent = np.array([order for order, stations in held.items() if not stations], np.int64)
+        # The most urgent ones only: an allocator's time grows with their number.
         return urgent[: self._settings.consider]
 
     def _request(self, couriers: list[Courier], orders: Ints) -> Request:
@@ -78,6 +82,7 @@ class Rounds:
         costs = self._until_pick(couriers, busy, begins)
         # The longer an order waits the cheaper it gets, so that none far from all robots waits for ever.
         costs -= self._settings.waiting_weight * (now - book.table.release[orders])
+        # Too heavy: no pair.
         costs[book.table.load[orders] > self._table.max_load[rows][:, None]] = np.inf
         return Request(
             rows=rows,
@@ -101,6 +106,7 @@ class Rounds:
         """Return how many m (R, O) each robot drives until it is at `begins`; what it has to do already comes first."""
         rows = np.array([courier.row for courier in couriers], np.int64)
         lengths = self._places.lengths_from(self._world.position[rows], begins)
+        # What it has to do comes before: from its last stop it goes on.
         for index, (courier, (place, left)) in enumerate(zip(couriers, busy, strict=True)):
             for order in courier.plan:
                 stops = self._book.stops[order]

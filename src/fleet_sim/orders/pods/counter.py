@@ -66,6 +66,7 @@ class PodCounter:
         available, stock = self.stock.available, self.stock
         for number in self._by_urgency():
             lines = self.lines_of(self.book.orders[number])
+            # An order begins only when all of it is there, so that no workstation waits for stock.
             missing = [sku for sku, count in lines if available[sku] < count]
             if missing:
                 self.short.add(number)
@@ -86,6 +87,7 @@ class PodCounter:
     def _by_urgency(self) -> list[int]:
         numbers = np.fromiter(self.waiting, np.int64, len(self.waiting))
         table = self.book.table
+        # Of one priority the one released first, of those the one submitted first.
         urgent: list[int] = numbers[np.lexsort((numbers, table.release[numbers], -table.priority[numbers]))].tolist()
         return urgent
 
@@ -109,6 +111,7 @@ class PodCounter:
         self.short.discard(number)
         for bench in self.benches.values():
             for line in bench.drop(number):
+                # What no pod has been asked for is not wanted any more.
                 self.stock.wanted[line.sku] -= line.unclaimed
         for visit in visits.values():
             for claim in [*visit.claims, *([visit.serving] if visit.serving else [])]:
@@ -137,6 +140,7 @@ class PodCounter:
         coming = Counter(other.station for other in visits if other.phase not in GONE)
         free, best, station = self.stock.free[visit.pod], (0, 0.0), NO_PLACE
         for place, bench in self.benches.items():
+            # As many pods may come as have a place to wait there, and one more.
             if place in (visit.station, *self._stations.closed) or coming[place] > len(bench.waits):
                 continue
             items = int(np.minimum(free, bench.wanted(len(free))).sum())
@@ -161,6 +165,7 @@ class PodCounter:
         for claim in [*([visit.serving] if visit.serving else []), *visit.claims]:
             if claim.order != NO_ORDER:
                 self.stock.break_promise(visit.pod, claim.sku, claim.items, wanted=True)
+                # Another pod may bring it.
                 self.benches[visit.station].line_of(claim).unclaimed += claim.items
         visit.claims, visit.serving = [], None
 
@@ -177,6 +182,7 @@ class PodCounter:
             return
         self.stock.pick(visit.pod, claim.sku, claim.items)
         book, now, bench = self.book, self._world.clock.time, self.benches[visit.station]
+        # An order that was assigned begins with the first item picked for it.
         if book.state(claim.order) is OrderState.ASSIGNED:
             book.change(claim.order, "begin_lines", now, robot=self._world.label(visit.row))
             book.table.picked[claim.order] = now

@@ -71,6 +71,7 @@ class PodFloor:
         """Find the traffic, and see whether pods can be carried in it."""
         traffic = self._found()
         reach = self._shelves.reach
+        # A robot with a pod needs the room of the pod, also where it turns.
         if traffic.bars.radius < reach * (1.0 - 1e-9):
             raise InvalidValueError(
                 f"a robot with a pod has a radius of {reach:.4g} m, the traffic is for {traffic.bars.radius:.4g} m;"
@@ -93,16 +94,19 @@ class PodFloor:
         network = traffic.network
         all_barred: Bools = np.zeros(len(network), bool)
         all_barred[self._nodes] = True
+        # Tables of its own, in which the places of all pods are taken: the worst case that can come.
         tables = DistanceTables(network.sources())
         tables.block(np.zeros(len(network), bool), all_barred)
         nodes = network.node_at(np.array(stations))
         usable = ~all_barred
+        # No pod waits on a station.
         usable[network.node_at(np.array([(place.x, place.y) for place in traffic.site.stations]))] = False
         chosen = []
         for node, (x, y) in zip(nodes.tolist(), stations, strict=True):
             if node < 0:
                 raise InvalidValueError(f"the station at ({x:g}, {y:g}) has no room for a robot with a pod")
             steps = tables.steps[tables.rows_of(np.array([node]), np.ones(1, bool))[0]]
+            # Found out now, and not when the last place is taken.
             shut = np.flatnonzero(steps[self._nodes] < 0)
             if len(shut):
                 at = self._storage.points[shut[0]].tolist()
@@ -140,6 +144,7 @@ class PodFloor:
         """Let robots that are higher than the legs of pods drive around them."""
         traffic, table = self.traffic, self._table
         for agent in traffic.robots:
+            # Bars are changed for robots that are new only.
             if table.present[agent.row] and self._is_high(agent.row) and not traffic.bars.is_wide(agent):
                 traffic.bars.set_wide(agent)
 
@@ -160,6 +165,7 @@ class PodFloor:
         """Return the lengths (K,) in m of the ways of a robot with a pod to storage places by index; inf for none."""
         network = self.traffic.network
         rows = network.tables.rows_of(self._nodes[places], np.ones(len(places), bool))
+        # Counted from the places to the robot: ways are as long in both directions.
         steps = network.tables.steps[rows, self.traffic.nodes(np.array([row]))[0]]
         return np.where(steps < 0, np.inf, steps * self.traffic.site.grid.cell)
 

@@ -52,6 +52,7 @@ class SmootherServer(LookingServers):
         begin = time.perf_counter()
         try:
             points, orientations, is_free = await gateway.wait(gateway.between_steps(partial(self._read, goal)))
+            # The time of the goal begins when its path was read.
             end = time.perf_counter() + duration_from_msg(goal.max_smoothing_duration)
             found = await gateway.wait(self._pool.submit(_smooth, points, is_free, end))
             # Also a path that is not completed is better than none.
@@ -118,6 +119,7 @@ class SmootherServer(LookingServers):
         first, last = quaternions.yaws(orientations[[0, -1]]).tolist()
         turns = quaternions.from_yaws(headings(points, first, last))
         turns[-1] = orientations[-1]
+        # Heights by shares of the way, as the smooth one is shorter.
         heights = np.interp(_shares(points), _shares(given[:, :2]), given[:, 2])
         message.poses = [
             PoseStamped(header=message.header, pose=row_to_pose_msg((x, y, z), turn))
@@ -140,11 +142,13 @@ def _shares(points: Floats) -> Floats:
 def _free(grid: OccupancyGrid, costs: Costs, radius: float, zones: Sequence[Zone], points: Floats) -> Bools:
     """Return at which `points` (N, 2) the robot touches no obstacle and no zone; beyond the map nothing is known."""
     cells = grid.cells_at(points)
+    # Beyond the map nothing is known to be in the way.
     inside_mask = grid.inside_mask(cells)
     free_mask = np.ones(len(points), bool)
     columns, lines = cells[inside_mask].T
     free_mask[inside_mask] = costs[lines, columns] < INSCRIBED
     for zone in zones:
+        # A disc touches a zone where its middle or a point of its rim is in it.
         ring = (points[:, None] + radius * _RING).reshape(-1, 2)
         free_mask &= ~(zone.contains(points) | zone.contains(ring).reshape(-1, len(_RING)).any(axis=1))
     return free_mask

@@ -80,12 +80,14 @@ class TeleopTopics:
             else:
                 # The goal may have been accepted just now, and begins in one of the next steps.
                 self._early[name] = (self._bridge.sim.clock.time, twist)
+        # After the velocities: an end wins over those that came with it.
         for index, _ in self._ends.take():
             name = self._ends.names[index]
             if self._is_teleoperated(name):
                 make = partial(FinishActions, names=(name,), source="preempt_teleop")
                 self._bridge.gateway.take(f"{name}/preempt_teleop", make)
         if self._times.poll() is not None:
+            # Robots whose action has ended are forgotten.
             self._wanted = {name: wanted for name, wanted in self._wanted.items() if self._is_teleoperated(name)}
             for name, wanted in self._wanted.items():
                 self._bridge.gateway.take(f"{name}/cmd_vel_teleop", partial(self._driving, name, wanted))
@@ -127,6 +129,7 @@ class TeleopTopics:
             linear[1:] = 0.0
         fastest, brakes = drive.limits_ahead(world, row)
         brakes *= BRAKING
+        # v^2 = 2 a s: it looks FASTEST m ahead at most, and must be able to stop in that.
         fastest = min(fastest, FASTEST, math.sqrt(2.0 * brakes * FASTEST))
         speed = math.sqrt(float((linear[:2] ** 2).sum()))
         share = min(1.0, fastest / speed) if speed > 0.0 else 1.0
@@ -144,10 +147,12 @@ class TeleopTopics:
         world = self._bridge.sim.world
         reach = speed * max(LOOK_AHEAD, speed / (2.0 * brakes))
         radius = footprint_radius(world, row)
+        # The map around it, with room for the disc at the end of the way.
         grid = self._maps.occupied_around(row, 2.0 * (reach + radius + 1.0))
         steps = max(2, math.ceil(2.0 * reach / grid.resolution))
         way = projected(world.position[row, :2], quaternions.yaw_of(world.orientation, row), linear, turn, reach, steps)
         free = free_length(grid, way, radius, reach / steps)
+        # Nothing ahead, or nothing free at all.
         if free >= reach or free <= 0.0:
             return float(free > 0.0)
         return min(1.0, free / (speed * LOOK_AHEAD), math.sqrt(2.0 * brakes * free) / speed)

@@ -30,6 +30,7 @@ def first_fault(
     search = np.empty((3, robots), np.int64)
     for robot in range(robots):
         if paths[robot, 0] != ends[robot]:
+            # The plan has to begin where the robot will be.
             return START, robot, -1, 0
     for step in range(1, paths.shape[1]):
         for robot in range(robots):
@@ -39,6 +40,7 @@ def first_fault(
             if lanes[robot] == ASTRAY:
                 return NO_LANE, robot, -1, step
         for robot in range(robots):
+            # Taken in the order of robots: who is second is at fault.
             other = _take(robot, paths[robot, step], lanes[robot], tracks, taken)
             if other >= 0:
                 return TAKEN, robot, other, step
@@ -75,6 +77,7 @@ def _take(robot: int, node: int, lane: int, tracks: Tracks, taken: Ints) -> int:
     """Let the robot use a node, and what the lane to it claims; return who uses some of it already, -1 for nobody."""
     if taken[node] >= 0:
         return taken[node]
+    # Its place, then what its lane crosses.
     taken[node] = robot
     if lane >= 0:
         for at in range(tracks.begins[lane], tracks.begins[lane + 1]):
@@ -105,6 +108,7 @@ def append(
                 _plan_move(rows[robot], paths[robot, step], lane, rounds[robot, step], tracks, marks, ways, uses)
     for row in holders:
         mixed = 0
+        # With the prime of FNV-1a: one number that stands for the whole way ahead.
         for place in range(marks.at[row], marks.length[row]):
             mixed = (mixed ^ (ways.nodes[row, place] + 1)) * 1099511628211
             mixed = (mixed ^ ways.rounds[row, place]) * 1099511628211
@@ -177,6 +181,7 @@ def _count(row: int, resource: int, uses: Uses) -> int:
 @compiled
 def withdraw(holders: Rows, row: int, tracks: Tracks, marks: Marks, ways: Ways, uses: Uses) -> None:
     """End all that the robot in `row` holds, and let no other wait for what was only planned for it."""
+    # What it held is free now.
     for place in range(marks.behind[row], marks.granted[row] + 1):
         uses.left[ways.nodes[row, place]] += 1
     for place in range(marks.at[row] + 1, marks.length[row]):
@@ -199,6 +204,7 @@ def _waive(holders: Rows, gone: int, resource: int, need: int, tracks: Tracks, m
         if row == gone:
             continue
         for place in range(marks.granted[row] + 1, marks.length[row]):
+            # Only those that come after it waited for it.
             if ways.nodes[row, place] == resource and ways.needs[row, place, 0] > need:
                 ways.needs[row, place, 0] -= 1
             lane = ways.lanes[row, place]

@@ -65,6 +65,7 @@ class ActionDependencyGraph:
 
         Plans that were made without them could lead over these nodes.
         """
+        # A way of one node: nothing ahead of it.
         self._reserve(table.capacity, 1)
         self.ways.nodes[rows, 0] = nodes
         table.behind[rows] = table.at[rows] = table.granted[rows] = 0
@@ -83,6 +84,7 @@ class ActionDependencyGraph:
         node or crossing in a step, and robots that move round in a circle at once, each to the place of the next.
         """
         given = np.ascontiguousarray(paths, np.int64)
+        # What is held of a way stays, and the new path comes after it.
         longest = int((table.granted[holders] - table.behind[holders]).max(initial=0)) + 2 + given.shape[1]
         self._reserve(table.capacity, longest)
         rounds = np.zeros(given.shape, np.int32)
@@ -159,6 +161,7 @@ class ActionDependencyGraph:
         """Make room for `capacity` rows with ways of `width` nodes."""
         rows, columns = self.ways.nodes.shape
         if capacity > rows or width > columns:
+            # Twice as long, so that a way that grows seldom moves.
             larger = self._allocated(max(capacity, rows), columns if width <= columns else 2 * width)
             pairs: Iterable[tuple[AnyArray, AnyArray]] = zip(self.ways, larger, strict=True)
             for old, new in pairs:

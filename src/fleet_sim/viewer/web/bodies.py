@@ -94,6 +94,7 @@ class ShownBodies:
         for group in self.table.batches:
             own = slice(group.start, group.stop)
             vertices = np.concatenate([piece.vertices for piece in self.mesh(group.key)])
+            # Boxes of meshes as they are drawn, which may be coarser than the bodies.
             ends = np.stack((vertices.min(axis=0), vertices.max(axis=0))).astype(np.float64)
             box = ends[_CORNERS, np.arange(3)] * self.table.scales[own, None, :]
             turns = np.repeat(self.orientations[own], 8, axis=0)
@@ -103,6 +104,7 @@ class ShownBodies:
     def show(self, snapshot: Snapshot, coloring: Callable[[Snapshot, ShownBodies], Bytes]) -> None:
         """Show `snapshot`, in the colors (M, 3) that `coloring` gives to all instances."""
         before, self._shown = self._shown, snapshot
+        # Names, shapes and colors are told once.
         new = before is None or not looks_alike(before, snapshot)
         if new:
             self.appearance = appearance_in(snapshot)
@@ -113,6 +115,7 @@ class ShownBodies:
         if self.between is not None:
             low, high = self.between
             self.shown_mask = (heights >= low) & (heights < high)
+        # Scales are sent only while something is hidden, or has to come back.
         sized = hid or not self.shown_mask.all()
         colors = coloring(snapshot, self)
         if self._find_movers(before, snapshot) or new:
@@ -141,6 +144,7 @@ class ShownBodies:
     def _find_movers(self, before: Snapshot | None, snapshot: Snapshot) -> bool:
         """Note what moves; return whether there is anything new among it."""
         moved_mask = snapshot.agent_mask.copy()
+        # Between two snapshots of other entities nothing can be compared.
         if before is not None and np.array_equal(before.object_ids, snapshot.object_ids):
             moved_mask |= (before.positions != snapshot.positions).any(axis=1)
             moved_mask |= (before.orientations != snapshot.orientations).any(axis=1)
@@ -152,6 +156,7 @@ class ShownBodies:
 
     def _rebuild(self, colors: Bytes) -> None:
         wanted = self._wanted()
+        # Batches of another size are made anew, as their number cannot change.
         for key in [key for key, batch in self._batches.items() if not _same_size(batch, wanted.get(key))]:
             self._batches.pop(key).handle.remove()
         for key, members in wanted.items():
@@ -171,6 +176,7 @@ class ShownBodies:
             own = np.arange(group.start, group.stop)
             for number, piece in enumerate(self.mesh(group.key)):
                 opacities = np.round(table.colors[own, 3] * piece.opacity).astype(np.int64)
+                # A batch is drawn with one opacity.
                 for opacity in np.unique(opacities).tolist():
                     for movable in (False, True):
                         members = own[(opacities == opacity) & (movable_mask[own] == movable)]
@@ -195,6 +201,7 @@ class ShownBodies:
         # A new name each time: the page must not take it for one that it has.
         self._made += 1
         name, turns = f"/bodies/{self._made}", _wxyz(self.orientations[members])
+        # The page has 32 bits.
         places, scales = self.positions[members].astype(np.float32), self.table.scales[members]
         lod: Literal["off", "auto"] = "off" if len(piece.faces) < FEW_TRIANGLES else "auto"
         handle: viser.BatchedMeshHandle | viser.BatchedGlbHandle
