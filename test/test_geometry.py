@@ -128,6 +128,10 @@ def test_a_path_is_a_sequence() -> None:
     assert path[0].orientation == (0.0, 0.0, 1.0, 0.0)
     path.append(path)
     assert len(path) == 6
+    with pytest.raises(InvalidValueError, match="expected a Path, got 3"):
+        Path.from_paths([path, 3])  # type: ignore[list-item]
+    with pytest.raises(InvalidValueError, match="expected a Path, got"):
+        path.append(path.waypoints)  # type: ignore[arg-type]
     assert Path([]).get_total_distance() == 0.0
 
 

@@ -170,6 +170,26 @@ def test_wrong_arrivals_are_errors_with_the_key(tmp_path: Path, stream: dict[str
         depot(tmp_path, {"arrivals": [stream]})
 
 
+@pytest.mark.parametrize("stopped", ["dock", "shelf_a"])
+def test_a_weight_of_zero_takes_a_station_out(tmp_path: Path, stopped: str) -> None:
+    # The only place to go is also one to come from: its load is taken from elsewhere, and from no place of weight 0.
+    ends = {"shelf_a": 1.0, "shelf_b": 1.0, stopped: 0.0}
+    stream = {"per_hour": [600.0], "pick": ends, "drop": {stopped: 0.0, "shelf_b": 1.0}}
+    if stopped == "shelf_a":
+        stream["pick"] = {"pick": 1.0, "dock": 1.0, stopped: 0.0}
+    with depot(tmp_path, {"arrivals": [stream]}, at=[], timestep=10.0) as sim:
+        came = [stops for _, stops, _ in released(sim, 600.0)]
+    assert len(came) > 50
+    assert {stops[1] for stops in came} == {"shelf_b"}
+    assert not {stops[0] for stops in came} & {stopped, "shelf_b"}
+
+
+def test_arrivals_between_one_station_with_a_weight_are_refused(tmp_path: Path) -> None:
+    stream = {"per_hour": [1.0], "pick": {"dock": 1.0, "shelf_a": 0.0}, "drop": {"dock": 1.0, "shelf_b": 0.0}}
+    with pytest.raises(fs.ConfigError, match="pick and drop: orders lead from one station to another, these are one"):
+        depot(tmp_path, {"arrivals": [stream]})
+
+
 def test_arrivals_that_no_robot_takes_are_counted(tmp_path: Path) -> None:
     stream = {"per_hour": [360.0], "load": [500.0, 600.0]}
     with depot(tmp_path, {"arrivals": [stream]}) as sim:

@@ -123,6 +123,37 @@ def test_nothing_follows_a_chunk_that_did_not_fit(monkeypatch: pytest.MonkeyPatc
     assert streams[0].getvalue()[:whole] == streams[1].getvalue()[:whole]
 
 
+def test_a_topic_of_two_types_is_refused(tmp_path: Path) -> None:
+    # The second type's messages would be read as if they were of the first.
+    path = tmp_path / "two.mcap"
+    with path.open("wb") as stream:
+        file = McapChunks(stream, "ros2", "test")
+        for kind in ("std_msgs/msg/String", "std_msgs/msg/Bool"):
+            channel = file.add_channel("/topic", "cdr", file.add_schema(kind, "ros2msg", b"data"), {})
+            file.add_message(channel, 1, b"data")
+        file.finish()
+    with pytest.raises(
+        InvalidValueError, match="topic '/topic' is of two types, std_msgs/msg/String and std_msgs/msg/Bo"
+    ):
+        McapIndex(path)
+
+
+def test_channels_of_one_type_are_one_topic(tmp_path: Path) -> None:
+    path = tmp_path / "one.mcap"
+    with path.open("wb") as stream:
+        file = McapChunks(stream, "ros2", "test")
+        schema = file.add_schema("std_msgs/msg/String", "ros2msg", b"data")
+        for number in range(2):
+            channel = file.add_channel("/topic", "cdr", schema, {})
+            file.add_message(channel, number, b"%d" % number)
+        file.finish()
+    index = McapIndex(path)
+    (topic,) = index.topics.values()
+    assert [index.message(place) for place in topic.places] == [b"0", b"1"]
+    assert index.whole
+    index.close()
+
+
 @pytest.mark.parametrize("chunk", [0, 3])
 def test_a_chunk_that_was_changed_is_refused_by_every_reader(chunk: int, tmp_path: Path) -> None:
     stream = io.BytesIO()

@@ -96,6 +96,22 @@ def test_what_is_wrong_or_too_much_is_refused(tmp_path: Path, text: str, words: 
     assert words in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x: <{ " + "-" * 3000 + "1 }>",
+        "x: <{ " + "(" * 3000 + "1" + ")" * 3000 + " }>",
+        "x: <{ " + " + ".join(["1"] * 3000) + " }>",
+        "<% for i in [1] %>" * 30 + "x: 1" + "<% endfor %>" * 30,
+        "<% if 1 %>" * 110 + "x: 1" + "<% endif %>" * 110,
+    ],
+    ids=["signs", "brackets", "a sum", "loops", "conditions"],
+)
+def test_what_is_nested_too_deep_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"world\.yaml: the template is nested too deep"):
+        rendered(tmp_path, text)
+
+
 def test_files_that_are_no_worlds_are_not_rendered(tmp_path: Path) -> None:
     path = tmp_path / "fleet.yaml"
     path.write_text("a: <{ 1 + 1 }>\n", encoding="utf-8")

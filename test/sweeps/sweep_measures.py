@@ -9,6 +9,11 @@ def reach(sim: Any) -> dict[str, float]:
     return {"x": float(sim.agents[0].get_pose().position[0]), "one": 1.0}
 
 
+def arrived(sim: Any) -> bool:
+    """Whether the first robot has come far."""
+    return bool(sim.agents[0].get_pose().position[0] > 1.5)
+
+
 def sleepy(sim: Any) -> float:
     """Take a while at the end of a run, not at its beginning, where it is tried."""
     if sim.sim_time > 0.0:

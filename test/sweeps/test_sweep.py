@@ -92,6 +92,16 @@ def test_without_measures_all_figures_are_kept_that_are_the_same_again(sweep: Pa
     assert not any(name.startswith("planning_ms") for name in columns)
 
 
+def test_a_measure_that_is_true_or_false_is_a_number_in_both_formats(sweep: Path) -> None:
+    sweep.write_text(SWEEP + "measure: [sweep_measures:arrived]\n")
+    for name in ("a.csv", "b.parquet"):
+        run_sweep(load_sweep(sweep), name, LocalExecutor(1))
+        table = read_table(name)
+        assert table.measures == ["sweep_measures:arrived"]
+        assert list(table.columns["sweep_measures:arrived"]) == [0, 0, 1, 1, 1, 1]
+        assert [group.runs for group in groups_of(table)] == [2, 2, 2]
+
+
 def test_a_run_that_fails_is_told_and_counts_in_no_mean(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sweep.write_text(SWEEP.replace("[0.5, 1.0, 2.0]", "[0.5, -1.0]"))
     assert main(["sweep", str(sweep), "--out", "t.csv", "--processes", "1"]) == 1

@@ -161,6 +161,7 @@ class Pattern:
             raise self._error("a count is {m}, {m,} or {m,n}")
         self._at = close + 1
         # Cut to nine digits, which is above the limit already: reading thousands of digits takes long.
+        low, high = low.lstrip("0") or "0", high and (high.lstrip("0") or "0")
         least, most = int(low[:9]), int(high[:9]) if high else None if comma else int(low[:9])
         if least > MOST_STATES or (most is not None and not least <= most <= MOST_STATES):
             raise self._error(f"counts are in order and at most {MOST_STATES}")
@@ -202,14 +203,24 @@ class Pattern:
                 raise self._error("missing ], unterminated set")
             char = self._text[self._at]
             self._at += 1
+            if char == "[" and self._text[self._at : self._at + 1] in (":", ".", "="):
+                # POSIX's own classes. Read as letters they would match something else.
+                raise self._error(f"[{self._text[self._at]} in a set is not known; \\d, \\w and \\s are")
             if char == "\\":
                 tests.append(self._escaped())
             elif self._text.startswith("-", self._at) and self._text[self._at + 1 : self._at + 2] not in ("", "]"):
-                tests.append(_between(char, self._text[self._at + 1]))
-                self._at += 2
+                tests.append(self._range(char))
             else:
                 tests.append(_is(char))
         return lambda c: any(test(c) for test in tests) is not negated
+
+    def _range(self, low: str) -> Test:
+        """Read the rest of a range in a set, from the dash on; return the test of a character."""
+        high = self._text[self._at + 1]
+        self._at += 2
+        if high == "\\" or high < low:
+            raise self._error(f"{low}-{high} is no range: it goes up to a plain character that is not before its first")
+        return lambda char: low <= char <= high
 
     def _take(self, text: str) -> bool:
         found = self._text.startswith(text, self._at)
@@ -232,7 +243,3 @@ def _any(char: str) -> bool:
 
 def _is(wanted: str) -> Test:
     return lambda char: char == wanted
-
-
-def _between(low: str, high: str) -> Test:
-    return lambda char: low <= char <= high

@@ -45,8 +45,11 @@ class Path(Attentive):
 
     @classmethod
     def from_paths(cls, paths: Iterable[Path]) -> Path:
-        """Return one path through the waypoints of all `paths`."""
-        return cls(waypoint for path in paths for waypoint in path)
+        """Return one path through the waypoints of all `paths`; raises InvalidValueError for what is none."""
+        joined = cls()
+        for path in paths:
+            joined.append(path)
+        return joined
 
     @classmethod
     def create_rectangle(

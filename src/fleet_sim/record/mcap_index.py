@@ -234,6 +234,8 @@ class McapIndex:
                 f"topic {name[:80]!r} in {encoding[:20]!r} without a known type, or too many topics"
             )
         known = self.topics.setdefault(name, Topic(name, self._schemas[schema][0], fields.mapping()))
+        if known.kind != self._schemas[schema][0]:
+            raise InvalidValueError(f"topic {name[:80]!r} is of two types, {known.kind} and {self._schemas[schema][0]}")
         self._channels[channel] = known
 
     def _note_message(self, content: bytes, chunk: int, start: int, end: int) -> None:

@@ -54,10 +54,16 @@ class WorldTemplate:
         self._source = source
         self._environment = _Environment()
         try:
-            # Checked as a tree and before any of it is compiled: a name or a call that is not listed never runs.
-            tree = self._environment.parse(text)
+            self._read(text)
         except TemplateSyntaxError as error:
             self._fail(error.lineno, error.message or "not a template")
+        except (RecursionError, SyntaxError, MemoryError) as error:
+            # Jinja2 goes down the tree by recursion and makes Python of it, which has limits for blocks of its own.
+            raise ConfigError("the template is nested too deep, or too long a sum", source=source) from error
+
+    def _read(self, text: str) -> None:
+        """Check and compile a template; as a tree first, so that a name or a call that is not listed never runs."""
+        tree = self._environment.parse(text)
         self._check(tree)
         known = {*self._environment.globals}
         self.names = {name for name in meta.find_undeclared_variables(tree) if name not in known}

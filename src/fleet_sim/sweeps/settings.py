@@ -26,9 +26,12 @@ def parse_seeds(given: object) -> list[int]:
     else:
         raise ValueError(f"must be a list of seeds, or a text such as 1-20, got {given!r}")
     found: list[int] = []
-    for part in parts:
+    for part in map(str, parts):
+        # A dash that comes first is a sign, not a range.
+        if not part.strip() or part.strip()[0] == "-" or part.strip()[-1] == "-":
+            raise ValueError(f"must be whole numbers of at least 0 and ranges of them, such as 1-20, got {part!r}")
         # Without a dash `last` is empty, and the range is one seed.
-        first, dash, last = str(part).partition("-")
+        first, dash, last = part.partition("-")
         begin = _seed(first)
         end = _seed(last) if dash else begin
         if end < begin:
@@ -179,7 +182,11 @@ def _distribution(kind: str, given: object, *, source: str, path: str) -> Distri
     if len(numbers) != 2 or not all(numbers):
         raise ConfigError(f"must be two numbers, got {given!r}", source=source, path=path)
     assert isinstance(given, list)
-    first, second = map(float, given)
+    try:
+        first, second = map(float, given)
+    except OverflowError:
+        # A whole number may have any number of digits.
+        first = second = np.inf
     if not np.isfinite([first, second]).all():
         raise ConfigError(f"must be finite, got {given!r}", source=source, path=path)
     if kind == "normal" and second <= 0.0:

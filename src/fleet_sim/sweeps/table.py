@@ -88,7 +88,12 @@ def _write_csv(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str,
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(columns), restval="")
         writer.writeheader()
-        writer.writerows({name: "" if value is None else value for name, value in row.items()} for row in rows)
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a CSV file has it: True and False as 1 and 0, so that they are read as numbers."""
+    return "" if value is None else int(value) if isinstance(value, bool) else value
 
 
 def _write_parquet(path: Path, columns: Mapping[str, type], rows: Iterator[dict[str, Any]], plan: SweepPlan) -> None:

@@ -176,7 +176,8 @@ def _weighted(weights: Weights, places: OrderPlaces, key: str) -> tuple[list[int
         except UnknownNameError as error:
             raise UnknownNameError(f"{key}: {error}") from error
         found.update((station, weight) for station in stations)
-    total = np.array(list(found.values()))
-    if not total.any():
+    # A weight of 0 takes a station out, also one of a kind: nothing is chosen or counted for it.
+    found = {station: weight for station, weight in found.items() if weight > 0.0}
+    if not found:
         raise InvalidValueError(f"{key}: no station of the site has a weight above 0, given {weights}")
-    return list(found), total
+    return list(found), np.array(list(found.values()))
