@@ -14,6 +14,7 @@ from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.entities import attachments, drive
+from fleet_sim.entities.arguments import check_sequence
 from fleet_sim.entities.controller_plan import plan_controllers
 from fleet_sim.entities.end_effector import EndEffectorHandle
 from fleet_sim.entities.power_handle import PowerHandle
@@ -289,8 +290,8 @@ class Agent(EndEffectorHandle, PowerHandle):
     add_action = execute_action
 
     def add_action_sequence(self, actions: Iterable[Any]) -> None:
-        """Append several actions to the queue."""
-        for action in actions:
+        """Append several actions to the queue: all of them, or none where one cannot be queued."""
+        for action in check_sequence(actions, self._world.actions.check):
             self.execute_action(action)
 
     def clear_actions(self) -> None:

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from fleet_sim.errors import InvalidValueError, did_you_mean
+from fleet_sim.errors import InvalidValueError, StateError, did_you_mean
+
+
+def check_sequence(actions: Iterable[Any], check: Callable[[Any], object]) -> list[Any]:
+    """Return `actions` as a list after `check` of each, so that all of them are queued or none.
+
+    Raises what `check` raises, and StateError for an action that is there twice.
+    """
+    chosen, seen = list(actions), set[int]()
+    for action in chosen:
+        check(action)
+        # By identity: two actions with equal parameters are two.
+        if id(action) in seen:
+            raise StateError(f"{action!r} is there twice; one action serves once")
+        seen.add(id(action))
+    return chosen
 
 
 def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any], what: str) -> None:

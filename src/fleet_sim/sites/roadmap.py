@@ -29,7 +29,13 @@ class Roadmap:
     def __post_init__(self) -> None:
         positions = as_floats(self.positions, (None, 2), "nodes of the roadmap")
         count = len(positions)
-        lanes = np.array(self.lanes, np.int64).reshape(-1, 2)
+        given_lanes = np.asarray(self.lanes)
+        # Not converted: a fraction would become the number of another node.
+        if given_lanes.size and (
+            given_lanes.ndim != 2 or given_lanes.shape[1] != 2 or given_lanes.dtype.kind not in "iu"
+        ):
+            raise InvalidValueError(f"lanes: expected pairs of numbers of nodes, got shape {given_lanes.shape}")
+        lanes = given_lanes.astype(np.int64).reshape(-1, 2)
         for lane in lanes.tolist():
             if not (0 <= lane[0] < count and 0 <= lane[1] < count):
                 raise InvalidValueError(f"lane {lane}: there are {count} nodes, numbered from 0")

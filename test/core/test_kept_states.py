@@ -1,0 +1,135 @@
+"""States that are kept, by hand and by name; and what else a simulation refuses: names twice, and strangers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, SimObject
+from fleet_sim.core.log_level import LogLevelManager
+from fleet_sim.core.moments import MOST, Moments
+from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, UnknownNameError
+
+
+def test_a_state_is_restored_only_where_it_was_saved(
+    make_sim: Callable[..., MultiRobotSimulationCore], sim: MultiRobotSimulationCore
+) -> None:
+    other = make_sim()
+    with pytest.raises(
+        InvalidValueError, match="the checkpoint was taken in another simulation; it is valid only there"
+    ):
+        sim.restore_state(other.save_state())
+    for wrong in (None, "state", sim):
+        with pytest.raises(InvalidValueError, match=r"expected what save_state\(\) returned, got"):
+            sim.restore_state(wrong)  # type: ignore[arg-type]
+
+
+def test_a_refused_state_changes_nothing(
+    make_sim: Callable[..., MultiRobotSimulationCore], sim: MultiRobotSimulationCore, robot: Agent
+) -> None:
+    robot.set_pose(Pose((3, 4, 0)))
+    before = sim.state_hash()
+    with pytest.raises(InvalidValueError):
+        sim.restore_state(make_sim().save_state())
+    assert sim.state_hash() == before
+    assert robot.get_pose().position == (3.0, 4.0, 0.0)
+
+
+@pytest.fixture
+def moments(sim: MultiRobotSimulationCore) -> Moments:
+    made = Moments()
+    made.keep("first", sim.save_state())
+    return made
+
+
+def test_moments_have_names_and_the_newest_is_last(sim: MultiRobotSimulationCore, moments: Moments) -> None:
+    moments.keep("a.b-c_1", sim.save_state())
+    state = sim.save_state()
+    moments.keep("first", state)
+    assert moments.names == ["a.b-c_1", "first"]
+    assert moments.named("first") is state
+    with pytest.raises(UnknownNameError, match=r"unknown saved moment 'frist'\. Did you mean 'first'"):
+        moments.named("frist")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "x" * 65, "\n", "a\n", None, 3])
+def test_moments_are_no_files(moments: Moments, name: Any) -> None:
+    with pytest.raises(InvalidValueError, match="moments are kept in memory, not in files"):
+        moments.check_name(name)
+
+
+def test_there_are_so_many_moments_at_most(sim: MultiRobotSimulationCore, moments: Moments) -> None:
+    state = sim.save_state()
+    for number in range(1, MOST):
+        moments.keep(f"m{number}", state)
+    with pytest.raises(InvalidValueError, match=f"{MOST} moments are kept already; save under one of their names"):
+        moments.keep("another", state)
+    moments.keep("first", state)
+    assert len(moments.names) == MOST
+
+
+@pytest.fixture
+def level() -> Iterator[logging.Logger]:
+    logger = logging.getLogger("fleet_sim")
+    before = logger.level
+    yield logger
+    logger.setLevel(before)
+
+
+def test_log_levels_are_known_by_name(level: logging.Logger) -> None:
+    for name, number in (("debug", 10), ("info", 20), ("warn", 30), ("error", 40), ("critical", 50)):
+        LogLevelManager.set_log_level(name)
+        assert level.level == number
+    with pytest.raises(InvalidValueError, match=r"log level: unknown level 'inof'\. Did you mean 'info'"):
+        LogLevelManager.set_log_level("inof")
+    assert level.level == logging.CRITICAL
+
+
+def test_managers_have_a_name_each(sim: MultiRobotSimulationCore) -> None:
+    one, other = object(), object()
+    assert sim.register_manager(one, "mine") == "mine"
+    assert sim.register_manager(one, "mine") == "mine"
+    with pytest.raises(DuplicateNameError, match="a manager named 'mine' is registered already"):
+        sim.register_manager(other, "mine")
+    assert sim.get_manager("mine") is one
+    free = sim.register_manager(other)
+    assert sim.get_manager(free) is other
+    assert free not in ("mine", "")
+
+
+def test_an_entity_does_not_collide_with_itself(
+    sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject, make_sim: Callable[..., MultiRobotSimulationCore]
+) -> None:
+    with pytest.raises(InvalidValueError, match="'robot' cannot collide with itself; name two entities"):
+        sim.set_collision_pair("robot", robot, False)
+    with pytest.raises(InvalidValueError, match="enabled: expected True, False or None"):
+        sim.set_collision_pair(robot, crate, 1)  # type: ignore[arg-type]
+    stranger = make_sim().spawn(AgentSpawnParams(name="stranger"))
+    for wrong in (stranger, 3):
+        with pytest.raises(InvalidValueError, match="expected an entity of this simulation, or its name, got"):
+            sim.set_collision_pair(robot, wrong, False)
+    with pytest.raises(UnknownNameError, match="Did you mean 'crate'"):
+        sim.set_collision_pair("robot", "crates", False)
+
+
+def test_what_is_carried_is_carried_by_one(sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject) -> None:
+    assert robot.attach_object(crate)
+    with pytest.raises(StateError, match="'crate' is attached and follows its carrier; detach it first"):
+        sim.set_poses([crate.object_id], [[0, 0, 0]], [[0, 0, 0, 1]])
+    assert [load.name for load in robot.get_attached_objects()] == ["crate"]
+
+
+def test_sensors_are_added_to_entities_and_removed_once(sim: MultiRobotSimulationCore, robot: Agent) -> None:
+    sensor = sim.add_sensor("imu", robot)
+    with pytest.raises(InvalidValueError, match="owner: expected an entity, its name, or None for the world, got"):
+        sim.add_sensor("imu", 3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="expected a sensor, got"):
+        sim.remove_sensor("imu")  # type: ignore[arg-type]
+    sim.remove_sensor(sensor)
+    assert not sensor.is_alive
+    assert "removed" in repr(sensor)
+    with pytest.raises(StateError, match="was removed; this handle can no longer be used"):
+        sim.remove_sensor(sensor)
