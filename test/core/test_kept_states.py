@@ -107,7 +107,7 @@ def test_an_entity_does_not_collide_with_itself(
         sim.set_collision_pair("robot", robot, False)
     with pytest.raises(InvalidValueError, match="enabled: expected True, False or None"):
         sim.set_collision_pair(robot, crate, 1)  # type: ignore[arg-type]
-    stranger = make_sim().spawn(AgentSpawnParams(name="stranger"))
+    stranger: Any = make_sim().spawn(AgentSpawnParams(name="stranger"))
     for wrong in (stranger, 3):
         with pytest.raises(InvalidValueError, match="expected an entity of this simulation, or its name, got"):
             sim.set_collision_pair(robot, wrong, False)
