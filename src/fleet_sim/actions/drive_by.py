@@ -1,4 +1,8 @@
-"""DriveBy and Turn: move by a distance or an angle, from wherever the robot is."""
+"""DriveBy and Turn: move by a distance or an angle, from wherever the robot is.
+
+Both command a velocity in each step: the highest from which the robot can still stop at the end. They fail where
+something is in the way, as what is relative to the robot has no way around.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Follow: drive along a path whose poses draw a curve, without a stop at each of them."""
+"""Follow: drive along a path whose poses draw a curve, without a stop at each of them.
+
+It steers to a point of the path ahead, as pure pursuit does: on the arc through that point, slower where the arc is
+tight. At corners sharper than SHARP the robot stops and turns; the last pose is reached by a MoveAction.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checkpoints of engine state that is not in the columns: contacts and the impulses of the last step."""
+"""Checkpoints of engine state that is not in the columns: contacts and the impulses of the last step.
+
+PyBullet's own states lack the order in which contacts are solved, and motors; both are brought to what they were.
+"""
 
 from __future__ import annotations
 

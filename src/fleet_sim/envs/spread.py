@@ -1,4 +1,8 @@
-"""SpreadVectorEnv: the worlds of NavigationVectorEnv, spread over processes of this machine or actors of Ray."""
+"""SpreadVectorEnv: the worlds of NavigationVectorEnv, spread over processes of this machine or actors of Ray.
+
+Each process steps some of the worlds and writes what it observes into memory that the caller reads; actors of Ray send
+it instead.
+"""
 
 from __future__ import annotations
 

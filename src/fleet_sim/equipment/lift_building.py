@@ -1,4 +1,8 @@
-"""Builds lifts: a cabin with walls, its doors, and the doors in front of it on each floor."""
+"""Builds lifts: a cabin with walls, its doors, and the doors in front of it on each floor.
+
+Doors of the cabin move with it; each floor has its own in front of them. The floor of the cabin collides with nothing,
+as robots stand on it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""All lifts of a simulation: they close their doors, go to a floor, and open them, with whoever stands inside."""
+"""All lifts of a simulation: they close their doors, go to a floor, and open them, with whoever stands inside.
+
+A lift does one thing at a time: doors closed, cabin there, doors open. Calls wait in a queue; a session of a fleet
+manager, or a robot on its route (`lift_lines.py`), has the lift to itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The entities of a simulation."""
+"""The entities of a simulation.
+
+`sim.spawn`, `sim.get_object` and their like call it. It raises UnknownNameError with the closest names, and changes
+nothing where one of many entries is wrong.
+"""
 
 from __future__ import annotations
 

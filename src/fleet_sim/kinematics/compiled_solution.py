@@ -1,4 +1,8 @@
-"""Kernels of inverse kinematics: `Descent.run` and `NullSpace.run`, one robot after another, with the same bits."""
+"""Kernels of inverse kinematics: `Descent.run` and `NullSpace.run`, one robot after another, with the same bits.
+
+`descend` is damped least squares from some start. `rest` then moves joints that are not needed for the target towards a
+rest posture. Errors are in m and rad; rad count as ARM m each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Scenes: ground, bins and arms in one simulation."""
+"""Scenes: ground, bins and arms in one simulation.
+
+The first `reset` makes the bodies; later ones put them back and fill the bin anew. Caches of the engine are cleared, so
+that an episode depends on its seed alone.
+"""
 
 from __future__ import annotations
 

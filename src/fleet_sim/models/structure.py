@@ -28,7 +28,11 @@ _TOOL_ORDER = ("tool0", "tcp", "ee_link", "end_effector", "tool", "hand", "gripp
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """The parts of `model`, for J joints."""
+    """The parts of `model`, for J joints.
+
+    Parts are found by which joints move, without limits, below which others; names decide only what that leaves open.
+    All are computed when they are asked for.
+    """
 
     model: RobotModel
 

@@ -1,4 +1,8 @@
-"""The omnidirectional and the differential law as one pass over all rows, with the bits of the laws on arrays."""
+"""The omnidirectional and the differential law as one pass over all rows, with the bits of the laws on arrays.
+
+Rows that are not of the usual kind stay as they were, and are listed for the laws on arrays. Other lists say who came
+to the end of its path, and who goes on to another waypoint.
+"""
 
 from __future__ import annotations
 

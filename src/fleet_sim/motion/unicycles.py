@@ -1,4 +1,8 @@
-"""Avoidance of robots that cannot move sideways: what the compiled choice of their speeds needs, from the columns."""
+"""Avoidance of robots that cannot move sideways: what the compiled choice of their speeds needs, from the columns.
+
+`compiled_evasion.py` chooses the speeds. A robot that drives backward is one that looks the other way, with speeds of
+the other sign.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Collision geometries as geoms of an mjSpec, and the inertia of bodies made of them."""
+"""Collision geometries as geoms of an mjSpec, and the inertia of bodies made of them.
+
+A mesh collides as its convex hull, of at most MOST_HULL_POINTS corners; a concave one as the plates of `sheets.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Kinematic bodies: where they are, and the velocities with which they push, carry and drag what is dynamic."""
+"""Kinematic bodies: where they are, and the velocities with which they push, carry and drag what is dynamic.
+
+A kinematic body that moves gets a velocity for the step, so that contacts push and carry with it, and is put exactly
+where its columns say at the end. What jumps farther than SWEEP_LIMIT is put in place without one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Concave meshes as MuJoCo can have them: thin plates, one for each flat convex part of the surface."""
+"""Concave meshes as MuJoCo can have them: thin plates, one for each flat convex part of the surface.
+
+Triangles of one plane are merged where their union is convex. Corners that are very near are one, so that neighbors are
+found in files that repeat each corner.
+"""
 
 from __future__ import annotations
 

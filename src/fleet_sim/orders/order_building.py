@@ -1,4 +1,8 @@
-"""OrderBuilding: the stations on all storeys of a building, and ways between them with its lifts."""
+"""OrderBuilding: the stations on all storeys of a building, and ways between them with its lifts.
+
+A way between storeys leads through one lift: to its doors, up or down, and on from its doors. Lengths of such ways are
+in m, a storey as much as it is high; waiting is not counted.
+"""
 
 from __future__ import annotations
 

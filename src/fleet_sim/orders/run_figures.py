@@ -1,4 +1,8 @@
-"""OrderRun: gathers the figures of a fleet that serves orders, for run files and reports."""
+"""OrderRun: gathers the figures of a fleet that serves orders, for run files and reports.
+
+It looks at the fleet in each step, in the phase OBSERVE, and is part of checkpoints. Figures have the names of those of
+tasks, so that runs of both can be compared.
+"""
 
 from __future__ import annotations
 

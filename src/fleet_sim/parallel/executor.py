@@ -1,4 +1,8 @@
-"""What runs jobs, what a job ends with, and the limits it has."""
+"""What runs jobs, what a job ends with, and the limits it has.
+
+An Executor makes a WorkCrew, which runs jobs and yields how each ended. Processes of this machine are in `local.py`, a
+cluster of Ray is in `ray_cluster.py`.
+"""
 
 from __future__ import annotations
 

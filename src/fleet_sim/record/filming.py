@@ -1,4 +1,8 @@
-"""Films of runs and of recordings: what is seen at each moment, and by which camera."""
+"""Films of runs and of recordings: what is seen at each moment, and by which camera.
+
+Moments come from a simulation that runs, or from a recording. A camera is a function of the simulation and of the time
+of the film.
+"""
 
 from __future__ import annotations
 

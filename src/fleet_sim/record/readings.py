@@ -1,4 +1,8 @@
-"""Readings of sensors as messages of ROS 2, and the frames they are in; for the process that writes."""
+"""Readings of sensors as messages of ROS 2, and the frames they are in; for the process that writes.
+
+A table by kind of sensor says which messages a reading becomes. Where sensors are goes to /tf_static before the first
+reading, and again every ten seconds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Recorded messages back into the arrays of a snapshot."""
+"""Recorded messages back into the arrays of a snapshot.
+
+`FleetReader` is filled with the messages of one moment, kind by kind, and returns a snapshot. What a recording does not
+have, such as who blocks whom, is as if there were none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The section `building` of a scenario: a `.building.yaml` with all that is in it."""
+"""The section `building` of a scenario: a `.building.yaml` with all that is in it.
+
+Walls, doors and lifts are built before the robots of the scenario are spawned; robots of the building become slotcars.
+Its file has no shapes of models, so boxes and cylinders stand for them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The chargers of a building: whom each one charges, and for which request of a fleet manager."""
+"""The chargers of a building: whom each one charges, and for which request of a fleet manager.
+
+A charger is idle, assigned to a robot that is to come, charging, or just released. A robot that stands at one with
+nothing to do is charged without being asked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""All slotcars of a simulation: they follow paths from waypoint to waypoint, pause, dock, charge, and look out."""
+"""All slotcars of a simulation: they follow paths from waypoint to waypoint, pause, dock, charge, and look out.
+
+Each follows the waypoints that its fleet manager has sent: it turns first, then drives, and waits while something that
+can move is right before it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Lockstep: several nodes of fleet_sim step together, and one clock is published for all of them."""
+"""Lockstep: several nodes of fleet_sim step together, and one clock is published for all of them.
+
+Nodes step on request only. The first period finds out how long the steps of each node are; from then on a period is one
+request per node, sent to all of them before any answer is awaited.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Cameras: colors, depth and ids, rendered one by one in the steps in which they are due."""
+"""Cameras: colors, depth and ids, rendered one by one in the steps in which they are due.
+
+Pictures of cameras of one rate are spread over the steps of the period. Noise depends on the camera and the step alone,
+so that runs can be repeated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Rays in any direction against targets, by compiled code, with the bits of `rays`."""
+"""Rays in any direction against targets, by compiled code, with the bits of `rays`.
+
+A ray goes through a tree of boxes from near to far, and leaves out what is behind the nearest thing met so far.
+Surfaces have trees of their own, in their own frames.
+"""
 
 from __future__ import annotations
 

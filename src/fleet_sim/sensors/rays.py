@@ -1,4 +1,8 @@
-"""Rays in any direction: what they meet of a world."""
+"""Rays in any direction: what they meet of a world.
+
+`targets.py` has what can be met as arrays, and `compiled_rays.py` casts with compiled code. On arrays, rays are paired
+with the targets whose boxes they pierce, batch by batch, and of each ray the nearest one is kept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What rays can meet in a world: convex pieces, surfaces and the floor, as arrays."""
+"""What rays can meet in a world: convex pieces, surfaces and the floor, as arrays.
+
+Convex pieces come first, then surfaces. Planes have no end, so no box is around them. Equal hulls and equal surfaces
+share their data.
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,11 @@ _NODES: tuple[type[nodes.Node], ...] = (
 
 
 class WorldTemplate:
-    """A template that was checked; `names` are the variables it asks for."""
+    """A template that was checked; `names` are the variables it asks for.
+
+    What is allowed is checked before anything is compiled. `render` may be called with other values again; each call
+    has limits of its own.
+    """
 
     def __init__(self, text: str, source: str) -> None:
         """Raises ConfigError for what is not a template, or not allowed in one."""

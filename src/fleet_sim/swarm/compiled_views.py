@@ -1,4 +1,8 @@
-"""Fields of view by compiled code, with the bits of `vision.Sector`: an agent that sees somebody looks no further."""
+"""Fields of view by compiled code, with the bits of `vision.Sector`: an agent that sees somebody looks no further.
+
+Agents of small worlds look at all others, those of larger ones at the cells around them. In crowds the arrays are
+quicker, and this says so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a sweep varies and measures: its settings and the values of its parameters."""
+"""What a sweep varies and measures: its settings and the values of its parameters.
+
+`parse_seeds` and `values_of` read what people write in files and options, and raise with what is wrong in it. `plan.py`
+makes the combinations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The table of a sweep: a row for each run, its parameters and what was measured; as Parquet, or CSV."""
+"""The table of a sweep: a row for each run, its parameters and what was measured; as Parquet, or CSV.
+
+Columns are `run`, `seed`, the parameters, `status`, `error`, and what was measured, in this order. A value that is
+missing is null in Parquet and empty in CSV.
+"""
 
 from __future__ import annotations
 

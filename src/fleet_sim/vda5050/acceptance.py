@@ -1,4 +1,8 @@
-"""Acceptance: whether a vehicle takes over an order or an update, as the standard's chart of that decision says."""
+"""Acceptance: whether a vehicle takes over an order or an update, as the standard's chart of that decision says.
+
+Checks come in the order of that chart: the ids, places, fields and actions, and the route at last. What is refused is
+raised as Refused, with the references that the error in the state has; the vehicle goes on as before.
+"""
 
 from __future__ import annotations
 

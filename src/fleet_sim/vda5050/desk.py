@@ -1,4 +1,8 @@
-"""VehicleDesk: all vehicles of a simulation, the messages to them, and what they have to tell."""
+"""VehicleDesk: all vehicles of a simulation, the messages to them, and what they have to tell.
+
+Messages come as VehicleMessage commands in the step. Each is read, checked and carried out by the pilot of its vehicle,
+or refused and reported in the vehicle's state.
+"""
 
 from __future__ import annotations
 

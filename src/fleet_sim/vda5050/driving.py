@@ -1,4 +1,8 @@
-"""VehicleDriver: drives the base of an order, leg by leg; by itself, or by the traffic of the site."""
+"""VehicleDriver: drives the base of an order, leg by leg; by itself, or by the traffic of the site.
+
+Alone, a vehicle drives a leg as one path, whose waypoints tell which nodes it has passed. In a traffic it is sent from
+node to node, and the traffic plans its way.
+"""
 
 from __future__ import annotations
 

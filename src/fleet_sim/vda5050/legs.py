@@ -1,4 +1,8 @@
-"""Legs: how much of an order a vehicle can drive without a stop, and along which points."""
+"""Legs: how much of an order a vehicle can drive without a stop, and along which points.
+
+A leg ends where an action needs a vehicle at rest, where the vehicle has to turn at a node, before a zone without a
+release, and at the end of what is released.
+"""
 
 from __future__ import annotations
 

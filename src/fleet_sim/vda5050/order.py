@@ -1,4 +1,8 @@
-"""Orders as vehicles keep them: nodes, edges and actions, read from a checked message of any version."""
+"""Orders as vehicles keep them: nodes, edges and actions, read from a checked message of any version.
+
+`order_of` takes values that a shape of `wire` has checked, and raises MalformedMessage where the parts of an order do
+not fit together. Optional fields that are missing are None, or the default of the standard.
+"""
 
 from __future__ import annotations
 

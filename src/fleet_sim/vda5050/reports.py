@@ -1,4 +1,8 @@
-"""What vehicles tell: the values of their states and visualizations, by our names; tables make messages of them."""
+"""What vehicles tell: the values of their states and visualizations, by our names; tables make messages of them.
+
+`wire/states.py` says what each version of the standard calls these values; those that a version has no field for are
+left out there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Vehicle: one robot as a master control sees it, and all that it remembers."""
+"""Vehicle: one robot as a master control sees it, and all that it remembers.
+
+`VehicleState` is all that has to be saved. What a vehicle does about its order is in `pilot.py`, how it drives in
+`driving.py`, and what it tells in `reports.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Distances and contacts of pairs of entities, piece by piece, in one call."""
+"""Distances and contacts of pairs of entities, piece by piece, in one call.
+
+Boxes around pieces are compared first, as most pieces are far apart. Surfaces go down a tree of boxes to their
+triangles; all other pieces are convex.
+"""
 
 from __future__ import annotations
 

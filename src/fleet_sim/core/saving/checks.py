@@ -1,4 +1,8 @@
-"""What is read from a state file is checked before it becomes a world: kinds, lengths, and every number of a row."""
+"""What is read from a state file is checked before it becomes a world: kinds, lengths, and every number of a row.
+
+A file may be of another version, damaged, or made by somebody else. A number that leads beyond an array would be found
+much later, in some step; here it is refused with its table and column.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The law of cars in one pass over its rows, with the bits of the law on arrays."""
+"""The law of cars in one pass over its rows, with the bits of the law on arrays.
+
+It has the two usual cases: a velocity command, and the inside of a piece of a curve. Planning, ends of pieces and odd
+numbers are left to `law.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Driving of cars by one step: along the pieces of a curve, or at a commanded speed with commanded steering."""
+"""Driving of cars by one step: along the pieces of a curve, or at a commanded speed with commanded steering.
+
+Arcs are exact: a car is put at the end of a chord from where its piece began, so that rounding does not add up from
+step to step.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Planning: the curve of each car to its current waypoint, and the speeds at which its pieces are left."""
+"""Planning: the curve of each car to its current waypoint, and the speeds at which its pieces are left.
+
+A curve has up to five pieces, arcs and lines. Each has the speed at which it is left: not 0 only where the next piece
+leads the same way and the wheels need no turning at rest.
+"""
 
 from __future__ import annotations
 

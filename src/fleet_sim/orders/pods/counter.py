@@ -1,4 +1,8 @@
-"""PodCounter: the orders of items, the workstations where they are picked, and what pods bring for them."""
+"""PodCounter: the orders of items, the workstations where they are picked, and what pods bring for them.
+
+An item is wanted once its order is at a workstation, promised when a pod is to bring it, and gone when it is picked.
+`rounds.py` sends robots for pods, and `crew.py` takes them through their visits.
+"""
 
 from __future__ import annotations
 

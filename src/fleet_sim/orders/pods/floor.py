@@ -1,4 +1,8 @@
-"""PodFloor: what the traffic has to know of pods, and where robots with pods may go."""
+"""PodFloor: what the traffic has to know of pods, and where robots with pods may go.
+
+Places of pods are barred for robots that carry one. All others pass below the pods, unless they are higher than the
+legs of these.
+"""
 
 from __future__ import annotations
 

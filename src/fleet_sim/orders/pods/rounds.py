@@ -1,4 +1,8 @@
-"""PodRounds: asks the policies which pods go where, and sends robots for them."""
+"""PodRounds: asks the policies which pods go where, and sends robots for them.
+
+A round gives orders to workstations, orders items, lets pods under way claim more lines, and sends idle robots for
+pods: in turns, for the stations with the fewest pods first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Whole buildings of Open-RMF: all levels of a `.building.yaml`, its lifts, and what is spawned in it."""
+"""Whole buildings of Open-RMF: all levels of a `.building.yaml`, its lifts, and what is spawned in it.
+
+Places on a level are in the coordinates of its drawing; all is returned in m in the frame of the building. Each graph
+of lanes is a LevelGraph of its own, with the vertices that it uses.
+"""
 
 from __future__ import annotations
 

@@ -38,6 +38,9 @@ def give_way(
 
     `then` (R,) has the next nodes, NOBODY for robots not planned yet; `holding` has who holds what in the step. Returns
     whether it moves or stays without anybody else at its node.
+
+    A robot whose place another one wants is asked to move first; one that finds no place stays, and whoever asked it
+    tries its next choice. `stack` has the robots that wait for an answer.
     """
     links, begins, ids, bars, passes, standing, holding, choices, stack, _, _ = arrays
     width = links.shape[1] + 1

@@ -1,4 +1,8 @@
-"""The bodies on the page: one batch of instances for each mesh, told again only what changed."""
+"""The bodies on the page: one batch of instances for each mesh, told again only what changed.
+
+Instances with the same mesh, opacity and texture are one batch. Poses and colors are assigned in each frame, and only
+what differs is sent; a batch of another size is made anew.
+"""
 
 from __future__ import annotations
 
