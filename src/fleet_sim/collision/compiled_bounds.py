@@ -83,6 +83,7 @@ def _placed(
 
 @compiled_step
 def _box_reach(x: float, y: float, z: float, w: float, hx: float, hy: float, hz: float) -> tuple[float, float, float]:
+    # |R| times the half extents, by the rows of the rotation.
     return (
         abs(1.0 - 2.0 * (y * y + z * z)) * hx + abs(2.0 * (x * y - z * w)) * hy + abs(2.0 * (x * z + y * w)) * hz,
         abs(2.0 * (x * y + z * w)) * hx + abs(1.0 - 2.0 * (x * x + z * z)) * hy + abs(2.0 * (y * z - x * w)) * hz,
@@ -100,6 +101,7 @@ def _round_reach(
     """
     # The axis of the body in the world, of which only the size counts.
     along = (abs(2.0 * (x * z + y * w)), abs(2.0 * (y * z - x * w)), abs(1.0 - 2.0 * (x * x + y * y)))
+    # The axis times half of its length, and the disc at its end: radius times the sine of its tilt.
     if cylinder:
         return (
             along[0] * half_height + np.sqrt(max(1.0 - along[0] * along[0], 0.0)) * radius,

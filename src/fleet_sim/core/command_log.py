@@ -85,6 +85,7 @@ class CommandLog:
             # Converted to values right away, as an action changes while it runs.
             self.entries.append(LoggedCommand(sim.clock.tick, sim.world.in_step, sim.dispatcher.described(command)))
 
+        # A log listens to one inbox only.
         self.stop()
         self._inbox, self._listener = sim.inbox, add
         # When applied, not when put: a replay has to repeat the tick at which a command took effect.
@@ -101,6 +102,7 @@ class CommandLog:
 
         A temporary file is written and then renamed: the log is complete or not there at all.
         """
+        # The time step is written, as ticks mean nothing without it.
         lines = [json.dumps({"format": FORMAT, "timestep": self.timestep})]
         for number, entry in enumerate(self.entries):
             try:

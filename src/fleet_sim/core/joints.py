@@ -115,8 +115,10 @@ class JointPool(JointColumns):
         self.robot[slots] = rows[:, None]
         # Many files give 0 where they mean no limit; the time to arrive is a distance divided by it.
         self.max_velocity[slots] = np.where(given > 0.0, given, fallback)
+        # Joints without limits may go anywhere: infinite ones need no case of their own.
         self.lower[slots] = np.where(limited_mask, model.lower[model.movable], -np.inf)
         self.upper[slots] = np.where(limited_mask, model.upper[model.movable], np.inf)
+        # Not always 0, which some joints cannot reach.
         self.position[flat] = np.clip(0.0, self.lower[flat], self.upper[flat])
         self.target[flat] = self.position[flat]
         return slots
@@ -131,6 +133,7 @@ class JointPool(JointColumns):
         if len(jointed):
             # Joint motion searches all slots for `moving`, free ones included.
             self.clear_rows(self.slots(robots, jointed))
+        # Kept by length, for robots with as many joints.
         counts = robots.joint_count[jointed]
         for count in np.unique(counts).tolist():
             self._free.setdefault(count, []).extend(robots.joint_start[jointed[counts == count]].tolist())
@@ -180,6 +183,7 @@ class JointPool(JointColumns):
     def _take(self, count: int, number: int) -> Ints:
         """Return the first slots of `number` runs of `count` slots each."""
         free = self._free.get(count, [])
+        # Robots without joints have no slots to take.
         again = min(number, len(free)) if count else 0
         # Of the same length, so that a reused run fits exactly.
         starts = [free.pop() for _ in range(again)]
@@ -187,5 +191,6 @@ class JointPool(JointColumns):
         first = self.used
         self.used += fresh * count
         if self.used > self.capacity:
+            # Twice as much, so that it seldom has to grow.
             self.grow(max(2 * self.capacity, self.used))
         return np.array([*starts, *(first + count * index for index in range(fresh))], np.int64)

@@ -65,6 +65,7 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
         worlds = self._shape[0]
         if seed is None:
             return [None] * worlds
+        # World k has the seed + k, as in Gymnasium.
         several = range(seed, seed + worlds) if isinstance(seed, int) else seed
         seeds: list[int | None] = list(several)
         if len(seeds) != worlds:
@@ -131,6 +132,7 @@ class NavigationVectorEnv(WorldsVectorEnv):
         rewards = outcome.rewards.reshape(-1)
         reached, terminated = outcome.success.reshape(-1), outcome.ended.reshape(-1)
         self._steps += 1
+        # A robot that has ended is not also cut off.
         truncated = ~terminated & (self._steps >= self.params.max_steps)
         if again.any():
             # NEXT_STEP: for robots that had ended, this step is the reset, and their action is ignored.
@@ -138,6 +140,7 @@ class NavigationVectorEnv(WorldsVectorEnv):
             rewards = np.where(again, 0.0, rewards)
             reached, terminated, truncated = reached & ~again, terminated & ~again, truncated & ~again
         self._ended = terminated | truncated
+        # Seen before those that ended begin anew.
         observations = self._observe()
         if self.autoreset_mode is not AutoresetMode.SAME_STEP or not self._ended.any():
             return observations, rewards, terminated, truncated, self._infos(reached, None)
@@ -158,6 +161,7 @@ class NavigationVectorEnv(WorldsVectorEnv):
 
     def _seed(self, seed: int | Sequence[int | None] | None, mask: Bools) -> None:
         seeds, (worlds, robots) = self._seeds(seed), self._task.shape
+        # Streams of worlds in which nobody begins stay as they are.
         for world in np.flatnonzero(mask.reshape(worlds, robots).any(axis=1)).tolist():
             if seeds[world] is not None:
                 self._streams[world] = seeding.np_random(seeds[world])[0]

@@ -53,6 +53,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         """Mask (W, R) of the robots that carry a crate."""
         self.delivered: Ints = np.zeros(self.shape, np.int64)
         """Number of crates (W, R) delivered in the episode."""
+        # Evenly along the side, none in a corner.
         heights = params.arena_size * ((np.arange(params.num_stations) + 0.5) / params.num_stations - 0.5)
         edge = 0.5 * params.arena_size - 0.5
         self.sources: Floats = np.stack([np.full_like(heights, -edge), heights], axis=1)
@@ -69,6 +70,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         shape = ShapeParams(shape_type="box", half_extents=(CRATE,) * 3, rgba_color=(0.72, 0.5, 0.26, 1.0))
         params = SimObjectSpawnParams(visual_shape=shape, collision_mode=CollisionMode.DISABLED)
         count = self.loaded.size
+        # High above the arena, where no robot sees them.
         places = np.tile([0.0, 0.0, PARKING_HEIGHT], (count, 1))
         handles = spawn_many(self.arena.world, SimObject, params, places, np.tile(_UPRIGHT, (count, 1)))
         return np.array([handle.row for handle in handles], np.int64).reshape(self.shape)
@@ -101,6 +103,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         rewards += params.collision_reward * (touching & ~self._touched)
         self._touched = touching
         arrived = (self.distances <= params.goal_radius) & self.arena.active
+        # The goal is where the crate is fetched, or where it is taken to.
         delivered = arrived & self.loaded
         rewards += params.goal_reward * delivered + 0.5 * params.goal_reward * (arrived & ~self.loaded)
         for world, robot in np.argwhere(arrived).tolist():
@@ -125,6 +128,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
         self._orders[world, robot] = order
         source = self.sources[order[0]]
         self.goals[world, robot] = source
+        # Goals are in the frame of each world, poses in that of the simulation.
         place = np.array([[*(source + self.arena.origins[world]), CRATE]])
         row = self.crates[world, robot]
         self.arena.world.place(np.array([row]), place, _UPRIGHT[None], preserve_velocity=False)

@@ -76,9 +76,11 @@ class LiftLines:
         if lift not in self._lifts.rows:
             raise InvalidValueError("the lift on its route was removed")
         line = self._lines.setdefault(lift, [])
+        # Who asks again keeps its place in the line.
         if robot not in line:
             line.append(robot)
         table = self._lifts.table
+        # First the lift has to be this robot's, then it has to stand still.
         if (self._lifts.riders.get(lift) != robot and not self._takes(lift, robot)) or table.busy[lift]:
             return False
         if table.goal[lift] != floor or not table.opens[lift]:
@@ -109,6 +111,7 @@ class LiftLines:
         self._places.pop((lift, robot), None)
         if robot in self._lines.get(lift, ()):
             self._lines[lift].remove(robot)
+        # Only its own rider gives it back: a session of a fleet manager stays.
         if self._lifts.riders.get(lift) == robot:
             del self._lifts.riders[lift]
             self._lifts.session(lift).name = ""
@@ -122,10 +125,12 @@ class LiftLines:
         rows = world.rows[(world.kind[world.rows] == KIND_AGENT) & (world.parent[world.rows] == NO_ROW)]
         rows = rows[rows != robot]
         above = world.position[rows, 2] - plan.heights[floor]
+        # On this floor or in the cabin; robots on other storeys are in nobody's way.
         rows = rows[(above >= -STEP) & (above <= 2.0 * self._lifts.table.half[lift, 2])]
         radius = footprint_radius(world, robot)
         begin, end = world.position[lift, :2], outside(plan.entrances[floor], radius)
         away = distances_to_lines(world.position[rows, :2], begin, end) - radius
+        # Footprints are asked for near ones only, as each is computed.
         near = rows[away < WIDEST]
         return all(
             float(gap) > footprint_radius(world, row)

@@ -73,6 +73,7 @@ class StoreyRouter:
         self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
     ) -> list[Stretch] | NoRoute:
         """Return the way of the robot in `row` from `start` (3,) to `goal` (3,) in m, with a lift if need be."""
+        # From within a lift nobody is driven around.
         if detour and self.plan.lift_at(start) is None:
             return self._detour(row, start, goal, needs)
         return self._journey(row, start, goal, needs)
@@ -106,6 +107,7 @@ class StoreyRouter:
     def _discs(self, row: int, storey: int) -> Floats:
         """Return the discs (K, 3) of the robots that stand on a storey near the one in `row`."""
         floor = self.plan.heights[storey]
+        # Up to the next storey, less the step that is on it already.
         highest = float(self.plan.heights[self.plan.heights > floor + STEP].min(initial=np.inf)) - STEP
         return standing_discs(self._world, row, floor - STEP, highest)
 
@@ -117,16 +119,19 @@ class StoreyRouter:
         """
         begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
         inside = self.plan.lift_at(start)
+        # On one storey no lift is needed, but by a robot that stands in one.
         if self.plan.lift_at(goal) is not None or (begin == end and inside is None):
             found = self._find(np.array([*start[:2], goal[2]]), goal, needs)
             return found if isinstance(found, NoRoute) else [Stretch(found)]
         rides: list[_Ride] = []
         reasons: list[NoRoute] = []
+        # Who stands in a lift rides that one.
         for lift in self.plan.lifts if inside is None else [inside]:
             ride = self._ride(lift, start, goal, needs, inside is not None)
             rides.append(ride) if isinstance(ride, _Ride) else reasons.append(ride)
         if not rides:
             between = f"no lift takes a robot from {self.plan.name(begin)!r} to {self.plan.name(end)!r}"
+            # With one reason for all lifts that is the reason; several are none in particular.
             causes = {reason.cause for reason in reasons}
             text = "; ".join([between, *(reason.reason for reason in reasons)])
             return NoRoute(text, causes.pop() if len(causes) == 1 else ActionCause.UNREACHABLE)
@@ -146,6 +151,7 @@ class StoreyRouter:
         found = self.plan.crossing(lift, begin, end, needs.radius)
         if isinstance(found, NoRoute):
             return found
+        # The room that the robot keeps to walls, beside its radius.
         door, out, middle, clear = found.door, found.out, self._world.position[lift, :2], needs.radius + self._room
         onward = self._find(np.array([*out, goal[2]]), goal, needs)
         if isinstance(onward, NoRoute):
@@ -155,6 +161,7 @@ class StoreyRouter:
             start[:2] if inside else middle, found.exit.middle - (clear + WALL) * found.exit.outward, out
         )
         stretches = [Stretch(exit_way, rise, LiftStop(lift, found.stop)), Stretch(onward, rise)]
+        # Within the cabin there is no way to the doors.
         if inside:
             return _Ride(lift, found.floor, door, stretches, onward.length)
         level = self._router(begin)
@@ -177,6 +184,7 @@ class StoreyRouter:
             way = None if isinstance(to_door, NoRoute) else now.find(start, place, radius, speed=speed, mode=mode)
             if isinstance(to_door, Route) and isinstance(way, Route):
                 kept = WaitingPlace(ride.floor, float(place[0]), float(place[1]), radius)
+                # At once, so that the next robot looks for another place.
                 self._lines.keep_place(ride.lift, row, kept)
                 middle = self._world.position[ride.lift, :2]
                 within = entrance.middle - (radius + self._room + WALL) * entrance.outward
@@ -193,7 +201,9 @@ class StoreyRouter:
         """Return places (K, 2) beside the doors where the robot is in nobody's way, those on its way first."""
         assert self._lifts is not None and self._lines is not None
         pitch, rings = max(0.5 * radius, 0.1), np.arange(1, RINGS + 1)
+        # Rings of places around the doors, near ones first.
         places, reach = places_around(ride.door, pitch, rings), np.repeat(rings * pitch, ANGLES)
+        # Not in the shaft, nor in the wall around the doors.
         mask = ((places - entrance.middle) * entrance.outward).sum(axis=1) >= radius + self._room
         if self._passing is not None:
             # Not where it is now, which may be in the way.
@@ -226,6 +236,7 @@ class StoreyRouter:
 
     def _router(self, storey: int) -> Router:
         """Return the router of a storey, in which the shafts of lifts are closed."""
+        # Shafts are closed on the storeys that a lift passes, wherever its cabin is.
         lifts = tuple(lift for lift in self.plan.lifts if self.plan.passes(lift, storey))
         router = self._routers.get((storey, lifts))
         if router is None:

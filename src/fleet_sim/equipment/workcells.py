@@ -36,6 +36,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
 
     def step(self, dt: float) -> None:
         """Let dispensers find the objects beside them, and ingestors send theirs back."""
+        # Both look in each step, as things may be carried off or brought by hand.
         table, world = self._table, self._world
         for row in self.rows.tolist():
             item = int(table.item[row])
@@ -80,6 +81,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
         table.filled[row] = False
         source = int(table.taken_from[row])
         table.item[row] = table.taken_from[row] = NO_ROW
+        # Somebody may have taken it from the cell, or spawned it without a dispenser.
         if item != NO_ROW and source != NO_ROW and world.parent[item] == NO_ROW:
             one = np.array([item])
             world.place(one, table.home[[source]], world.orientation[one], preserve_velocity=False)
@@ -95,12 +97,14 @@ class Workcells(FeatureRows[WorkcellColumns]):
                 order.command_id, order.source, time, (), {order.cell: "there is no work cell of that name"}
             )
         known = self._outcomes.setdefault(row, {})
+        # Requests are repeated until they are answered; each is carried out once.
         if order.request not in known:
             try:
                 (self._ingest if self._table.ingests[row] else self._dispense)(row, order.robots)
                 known[order.request] = ""
             except FleetSimError as error:
                 known[order.request] = str(error)
+            # The oldest outcomes are forgotten first.
             while len(known) > MOST_REMEMBERED:
                 del known[next(iter(known))]
         reason = known[order.request]
@@ -133,6 +137,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
             raise InvalidValueError("it is full")
         robot = self._nearest(row, robots)
         carried = world.handles[robot].get_attached_objects()
+        # A robot without arms has it beside it.
         item = carried[0].row if carried else self._beside(robot, float(table.reach[row]))
         if item == NO_ROW:
             raise InvalidValueError(f"{world.label(robot)!r} brings nothing")
@@ -141,6 +146,7 @@ class Workcells(FeatureRows[WorkcellColumns]):
         one = np.array([item])
         world.place(one, world.position[[row]], world.orientation[[row]], preserve_velocity=False)
         cells = self.rows
+        # The dispenser that it came from gets it back.
         sources = cells[~table.ingests[cells] & (table.item[cells] == item)]
         table.item[row], table.filled[row] = item, True
         table.taken_from[row] = int(sources[0]) if len(sources) else NO_ROW

@@ -63,6 +63,7 @@ class StateFiles:
         self._sim.control.require_between_steps("save_state")
         if not user_code_too:
             self.check_code()
+        # The scenario goes along, so that a file can be opened by itself.
         content = self._sim.origin.header()
         checkpoint = self._sim.checkpoints.take()
         writer = ValueWriter(self._sim.checkpoints.forms)
@@ -83,6 +84,7 @@ class StateFiles:
         rest = {
             key: value for key, value in checkpoint.world.items() if key not in ("tables", "names", "entity_events")
         }
+        # Of the three books of hooks only that of controllers can be written.
         books = [book if index == 2 else {} for index, book in enumerate(rest["hooks"]["books"])]
         return {
             "catalogs": catalogs_of(self._sim.world),
@@ -138,11 +140,13 @@ class StateFiles:
         catalogs = reader.read(values["catalogs"])
         tables = reader.read(values["tables"])
         count = check_tables(world, tables)
+        # Tables refer to shapes and models by number: these come first.
         take_catalogs(world, catalogs, tables)
         names = reader.read(values["names"])
         clock = reader.read(values["clock"])
         if count > world.capacity:
             world.grow(count)
+        # Entities that are the same ones here keep their handles.
         self._forms.begin(self._kept_mask(tables["body"], names))
         saved = reader.read(values["world"])
         saved["handles"] = self._forms.of_classes(saved["handles"], tables["body"]["alive"])
@@ -170,10 +174,12 @@ class StateFiles:
         """Take over a state that was read; raises StateFileError unless it has the hash that it was written with."""
         world = self._sim.world
         take_settings(self._sim.params, content["settings"])
+        # What is not in the file goes first, as its rows may be taken by others.
         remove(world, world.rows[~self._forms.kept_mask[world.rows]])
         self._sim.sensors.keep_only(saved.parts["sensors"])
         world.hooks.put_controllers(world.rows.tolist(), saved.world["hooks"])
         self._sim.state.restore(saved)
+        # The last check: whatever was read must be the state that was written.
         if self._sim.state.hash() != content["hash"]:
             raise StateFileError("the state that was read has another hash than the one that was written")
 
@@ -181,6 +187,7 @@ class StateFiles:
         """Return which rows hold the same entity here and in the file."""
         world, count = self._sim.world, len(body["alive"])
         kept = np.zeros(world.capacity, np.bool_)
+        # The same row, generation, id, kind and name: then it is the same entity.
         kept[:count] = body["alive"] & world.alive[:count]
         for column in ("generation", "object_id", "kind"):
             kept[:count] &= body[column] == getattr(world, column)[:count]

@@ -42,6 +42,7 @@ def robot_boxes(boxes: BodyBoxes, frames: Floats) -> tuple[Floats, Floats]:
     centres, halves = np.zeros((count, 3)), np.zeros((count, 3))
     if not len(boxes.bodies):
         return centres, halves
+    # In pieces that stay in the cache.
     for start in range(0, count, CHUNK):
         part = slice(start, min(start + CHUNK, count))
         chosen = frames[:, :, boxes.bodies, part]
@@ -96,6 +97,7 @@ def body_boxes(model: RobotModel) -> BodyBoxes:
 def round_mask(model: RobotModel) -> Bools:
     """Return which joints (J,) turn nothing but what is round about their axis: turning them changes no outline."""
     tree = tree_of(model)
+    # A joint that turns anything else than round shapes changes the outline.
     mask = model.joint_types == REVOLUTE
     for part in model.collisions:
         body = int(tree.link_body[part.link])
@@ -118,6 +120,7 @@ def _is_round(tree: Tree, link: int, geometry: Geometry) -> bool:
         np.array([geometry.position]),
         np.array([geometry.orientation]),
     )
+    # The joint turns about the origin of its body: the shape has to be on that axis, and along it.
     axis = tree.axis[:, body, 0]
     off = np.abs(np.cross(axis, position[0])).max()
     lean = np.abs(np.cross(axis, quaternions.rotate(orientation, _UP)[0])).max()

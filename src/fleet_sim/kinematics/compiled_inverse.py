@@ -22,6 +22,7 @@ def chain_of(tree: Tree, link: int, free: Ints, limits: tuple[Floats, Floats]) -
     None where the bodies do not follow each other up to the link, or nothing moves.
     """
     bodies = np.arange(len(tree.parents))
+    # Joints in a row: each body is moved by the one before it, and joint values have the same order.
     in_a_row = np.array_equal(tree.parents, bodies - 1) and np.array_equal(tree.slots, bodies)
     if not len(free) or not in_a_row or tree.link_body[link] != len(bodies) - 1:
         return None
@@ -30,6 +31,7 @@ def chain_of(tree: Tree, link: int, free: Ints, limits: tuple[Floats, Floats]) -
         for part in (tree.still, tree.sine, tree.cosine, tree.slide)
     )
     axis, turning = np.ascontiguousarray(tree.axis[:, free, 0].T), np.ascontiguousarray(tree.turning[free, 0])
+    # Where all joints turn about the same axis of their frames, the kernel has less to compute.
     shared = [part for part in range(3) if bool((axis[:, part] == 1.0).all())]
     return Chain(
         still,

@@ -47,6 +47,7 @@ class NullSpace:
         (3, N) and `axes` (3, 3, N) are the wanted positions and axes of the end effector.
         """
         best, reached = q.copy(), errors.copy()
+        # No error may grow, but up to what is small enough anyway.
         allowed = np.maximum(errors, self._residual)
         under_way, waits = np.arange(q.shape[1]), np.zeros(q.shape[1], np.int64)
         nearest = self._distance(q)
@@ -64,12 +65,14 @@ class NullSpace:
             better = np.flatnonzero(kept_mask & (distance < nearest))
             best[:, under_way[better]], reached[:, under_way[better]] = q[:, better], sizes[:, better]
             nearest[better] = distance[better]
+            # Counted up for all, and back to 0 for those that came nearer.
             waits += 1
             waits[better] = 0
             q, size = self._moved(q, self._end.jacobian(position, turns=axes is not None), offsets)
             on = np.flatnonzero(((size > SETTLED) | ~kept_mask) & (waits < PATIENCE))
             if not len(on):
                 break
+            # Robots that are done are left out, so that the others are computed sooner.
             if len(on) < len(waits):
                 q, nearest, allowed = q[:, on], nearest[on], allowed[:, on]
                 under_way, waits, targets = under_way[on], waits[on], targets[:, on]
@@ -91,6 +94,7 @@ class NullSpace:
             jacobian[3:] *= ARM
         values = q[self._free]
         pull = self._gain * (self._goal - values)
+        # One factor for all joints: a pull keeps its direction.
         pull *= STRIDE / np.maximum(np.abs(pull).max(axis=0), STRIDE)
         change = _projected(jacobian, errors, pull)
         # Joints that would leave their limits stay there, and the others do without them.
@@ -111,6 +115,7 @@ def _projected(jacobian: Floats, errors: Floats, pull: Floats) -> Floats:
     for joint in range(jacobian.shape[1]):
         left -= jacobian[:, joint] * pull[joint]
     damped = products(jacobian)
+    # With it the products can be solved also where the arm is stretched.
     for component in range(len(errors)):
         damped[component, component] += LEAST_DAMPING
     return pulled(jacobian, solve_definite(damped, left)) + pull

@@ -31,6 +31,7 @@ def resolve_urdf(name_or_path: str | Path, *, search_paths: Sequence[str | Path]
     given = str(name_or_path)
     if not given:
         raise InvalidValueError("the name or path of a model must not be empty")
+    # Folders of the call come before those added for all calls.
     folders = [expanded(folder) for folder in (*search_paths, *get_search_paths())]
     if is_path(given):
         return _resolve_path(given, folders)
@@ -86,6 +87,7 @@ def _resolve_path(given: str, folders: list[Path]) -> str:
         return _in_package(given, folders)
     bare = "/" not in given and "\\" not in given
     if not bare:
+        # With a folder in it there is just one place where it can be.
         check_file(path, "model")
     # A bare name from another process is never a file of the working folder.
     if is_file(path) and not (bare and is_remote()):

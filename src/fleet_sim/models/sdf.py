@@ -42,6 +42,7 @@ def one_model(root: Element, meshes: MeshFinder, include: Include) -> tuple[Elem
     """Return the one <model> of an <sdf> element, and the finder of its meshes; raises InvalidValueError."""
     if root.tag != "sdf":
         raise root.error("an SDF file has an <sdf> element at its top")
+    # Worlds with one model are read like models.
     place = root.child("world") or root
     found = list(place.all("model", "include"))
     if len(found) != 1:
@@ -109,6 +110,7 @@ class SdfModel:
             if not inner_links:
                 raise model._element.error("has no <link>")
             for link in inner_links:
+                # As SDF names what is inside of a model.
                 link.name = f"{name}{SCOPE}{link.name}"
             for joint in inner_joints:
                 joint.name, joint.child = f"{name}{SCOPE}{joint.name}", f"{name}{SCOPE}{joint.child}"
@@ -125,6 +127,7 @@ class SdfModel:
     def _ties(self, links: list[LinkParts], joints: list[JointParts]) -> list[JointParts]:
         """Return fixed joints from the first link that no joint holds to the others of them."""
         held = {joint.child for joint in joints}
+        # Where joints hold all links in a circle, any of them is the first.
         first, *loose = [link for link in links if link.name not in held] or links[:1]
         return [
             JointParts(
@@ -163,6 +166,7 @@ class SdfModel:
 
     def _axis(self, element: Element, axis: Element | None, kind: int, child: str) -> Vector:
         """Return the unit axis of a joint in the frame of its child link, whichever frame the file gives it in."""
+        # SDF's default is along z.
         xyz = axis.child("xyz") if axis else None
         direction = xyz.text_numbers(3) if xyz else (0.0, 0.0, 1.0)
         frame = xyz.attributes.get("expressed_in", "") if xyz else ""
@@ -170,6 +174,7 @@ class SdfModel:
             raise element.error(f"an axis expressed in {frame!r} is not supported; express it in the child link")
         in_model = axis.child("use_parent_model_frame") if axis else None
         if frame == "__model__" or is_true(in_model):
+            # From the axes of the model to those of the child link.
             turned = quaternions.conjugate(self.frame(child)[1])
             direction = tuple(quaternions.rotate(turned, np.array([direction]))[0].tolist())
         return checked_axis(element, direction, kind)

@@ -81,6 +81,7 @@ class _Reader:
         """Return the color of a <material>; if it defines one, later materials can refer to it by name."""
         name, color = element.attributes.get("name", ""), element.child("color")
         if color is None:
+            # Without a color it refers to one by name.
             return self._colors.get(name, DEFAULT_COLOR)
         red, green, blue, alpha = color.numbers("rgba", 4)
         found = self._colors[name] = (red, green, blue, alpha)
@@ -129,6 +130,7 @@ def _limits(element: Element, limit: Element | None, kind: str) -> tuple[float, 
     """Return the lower and upper limit: unlimited if neither is given, as in PyBullet; a missing one alone is 0."""
     if limit is None and kind in ("revolute", "prismatic"):
         raise element.error(f"a {kind} joint needs a <limit> element; a joint that turns freely is 'continuous'")
+    # Neither limit given: it turns freely.
     if limit is None or kind not in ("revolute", "prismatic") or not {"lower", "upper"} & limit.attributes.keys():
         return NO_LIMITS
     lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)

@@ -30,12 +30,14 @@ def reserve(crowd: Unicycles, i: int, v1: float, w1: float, dt: float, out: Floa
     h, count, bend = dt, 0, 0.0
     while count < _POINTS:
         forward, turn = 0.5 * (v + v1) * h, 0.5 * (w + w1) * h
+        # Along the heading half-way through the turn.
         sine, cosine = sin_cos(yaw + 0.5 * turn)
         x, y, yaw = x + forward * cosine, y + forward * sine, yaw + turn
         # How far the arc is from its chord.
         bend = max(bend, 0.125 * abs(forward * turn))
         points[count, 0], points[count, 1] = x, y
         count += 1
+        # The first step is a time step; braking then takes as many points as there are, however long it lasts.
         if count == 1 and abs(v1) > (_POINTS - 3) * accel * h:
             h = abs(v1) / (accel * (_POINTS - 3))
         v, w, v1, w1 = v1, w1, toward(v1, 0.0, accel * h), toward(w1, 0.0, spin_accel * h)
@@ -45,6 +47,7 @@ def reserve(crowd: Unicycles, i: int, v1: float, w1: float, dt: float, out: Floa
     dx, dy = x - crowd.x[i], y - crowd.y[i]
     size, aside = math.sqrt(dx * dx + dy * dy), 0.0
     if size > 1e-9:
+        # How far a point is beside the straight line from begin to end.
         for k in range(count):
             aside = max(aside, abs((points[k, 0] - crowd.x[i]) * dy - (points[k, 1] - crowd.y[i]) * dx) / size)
     out[4] = bend + aside
@@ -67,6 +70,7 @@ def is_safe(crowd: Unicycles, boxes: StandingBoxes, reserved: Floats, i: int, ow
         j = crowd.other[place]
         dx, dy = crowd.x[i] - crowd.x[j], crowd.y[i] - crowd.y[j]
         keep = crowd.radius[i] + own[4] + crowd.radius[j] + reserved[j, 4] + _MARGIN
+        # Too near already: it may do what brings it no nearer.
         if _gap(own, reserved[j]) < min(keep, math.sqrt(dx * dx + dy * dy) - 1e-6):
             return False
     if not by_law:
@@ -84,6 +88,7 @@ def _gap(a: Floats, b: Floats) -> float:
     """Return the distance of two segments (x, y, to_x, to_y)."""
     ux, uy, wx, wy = a[2] - a[0], a[3] - a[1], b[2] - b[0], b[3] - b[1]
     gx, gy = b[0] - a[0], b[1] - a[1]
+    # Where the lines cross within both segments, they touch; else one of four ends is nearest.
     area = ux * wy - uy * wx
     if area != 0.0:
         first, second = (gx * wy - gy * wx) / area, (gx * uy - gy * ux) / area

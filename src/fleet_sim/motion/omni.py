@@ -50,6 +50,7 @@ def _prepare(world: World, rows: Rows, dt: float) -> None:
     motion = world.motion
     prepare_paths(world, rows, dt, cut_corners=True)
     spinning = world.angular_velocity[rows]
+    # A robot that still turns from before has to come to rest, whatever it heads for.
     spinning_mask = (spinning[:, 0] != 0.0) | (spinning[:, 1] != 0.0) | (spinning[:, 2] != 0.0)
     motion.turning[rows] = spinning_mask | ~_oriented(world, rows)
 
@@ -58,6 +59,7 @@ def _oriented(world: World, rows: Rows) -> Bools:
     """Return which rows have the last waypoint's orientation, or need not have it."""
     motion = world.motion
     last = motion.path_start[rows] + motion.path_length[rows] - 1
+    # By equality, as it arrives with the numbers of the waypoint.
     same = world.waypoints.orientation[last] == world.orientation[rows]
     met_mask: Bools = ~motion.align_final[rows] | (same[:, 0] & same[:, 1] & same[:, 2] & same[:, 3])
     return met_mask
@@ -78,6 +80,7 @@ def _turn(world: World, rows: Rows, dt: float) -> None:
         motion.turning[aiming[done_mask]] = False
     resting = rows[~aim_mask]
     if len(resting):
+        # Without a wanted orientation it turns to rest, and is done with that.
         resting = resting[world.angular_velocity[resting].any(axis=1) | ~motion.align_final[resting]]
         done_mask = turn_to_rest(world, resting, dt)
         motion.turning[resting[done_mask & ~motion.align_final[resting]]] = False

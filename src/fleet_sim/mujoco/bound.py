@@ -68,6 +68,7 @@ class Bound:
         """Return the first velocity (K,) of each tree that is to wake up, which then need not be told again."""
         if not self.waking:
             return NO_ROWS
+        # What is awake needs no waking.
         trees = [tree for tree in self.waking if self.data.tree_asleep[tree] >= 0]
         self.waking.clear()
         return np.asarray(self.model.tree_dofadr[trees], np.int64)
@@ -76,6 +77,7 @@ class Bound:
         """Return the rows (any shape) of bodies; -1 for the floor, -2 for entities that are gone."""
         places = self.compiled.body_place[bodies]
         rows = np.where(places >= 0, self.rows[places], -1)
+        # The row may be of another entity by now.
         gone_mask = (places >= 0) & ((world.object_id[rows] != self.ids[places]) | ~world.alive[rows])
         return np.where(gone_mask, -2, rows)
 

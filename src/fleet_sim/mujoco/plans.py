@@ -58,7 +58,9 @@ def plan_world(
     Raises InvalidValueError for more kinds of collision filters than MuJoCo has bits.
     """
     dynamic = world.dynamic[rows]
+    # Bodies that move with a velocity are made otherwise than those that stand.
     how = np.where(dynamic, DYNAMIC, np.where(driven_mask, DRIVEN, STILL))
+    # The mass of what does not fall has no effect, and must not make another model.
     masses = np.where(dynamic, world.mass[rows], 0.0)
     material = world.material
     names = ("friction", "rolling_friction", "restitution", "linear_damping", "angular_damping")
@@ -77,6 +79,7 @@ def plan_world(
 
 def _kinds(world: World, rows: Rows) -> tuple[Ints, tuple[int, ...]]:
     """Return the kind (N,) of each row, and for each kind the bits of those that it collides with."""
+    # What collides with nothing is one kind, whatever its groups.
     disabled = world.collision_mode[rows] == CollisionMode.DISABLED.code
     enabled = _enabled_pairs(world)
     alone = set(enabled.reshape(-1).tolist())
@@ -86,6 +89,7 @@ def _kinds(world: World, rows: Rows) -> tuple[Ints, tuple[int, ...]]:
         (group, mask, off, moves, row if row in alone else -1)
         for group, mask, off, moves, row in zip(*(c.tolist() for c in columns), rows.tolist(), strict=True)
     ]
+    # Numbered in the order of rows, so that equal worlds have equal plans.
     numbers = {found: number for number, found in enumerate(dict.fromkeys(classes))}
     if len(numbers) > MOST_KINDS:
         raise InvalidValueError(
@@ -94,6 +98,7 @@ def _kinds(world: World, rows: Rows) -> tuple[Ints, tuple[int, ...]]:
         )
     pairs = {frozenset(pair) for pair in enabled.tolist()}
     meets = tuple(
+        # One bit for each kind that it meets.
         sum(1 << numbers[other] for other in numbers if _meet(one, other) or frozenset((one[4], other[4])) in pairs)
         for one in numbers
     )
@@ -113,6 +118,7 @@ def _enabled_pairs(world: World) -> Ints:
     if not len(pairs):
         return pairs
     pairs = pairs[world.collision_rules.may_collide(pairs)]
+    # Two bodies that only others move never push each other anyway.
     return pairs[world.dynamic[pairs].any(axis=1)]
 
 

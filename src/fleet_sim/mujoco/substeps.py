@@ -42,6 +42,7 @@ class Substeps:
         """Make `count` substeps of `dt`; return the model and motors in use, others where memory had to grow."""
         self._prepare(bound, dt)
         motors.prepare()
+        # Kept to begin again from, should memory not be enough.
         before, resting = state_of(bound), self._resting.table
         left, full = count, _left_out(bound)
         while left:
@@ -67,6 +68,7 @@ class Substeps:
         """Set what may have changed since the last step: time step, gravity, and what depends on both."""
         model = bound.model
         if self._gravity_changed(bound):
+            # Both are changed, so that all that sleeps feels the new gravity.
             bound.compiled.gravity = tuple(self._bodies.gravity)
             model.opt.gravity[:] = self._bodies.gravity
             bound.wake(range(model.ntree))
@@ -76,6 +78,7 @@ class Substeps:
         model.geom_solref[:] = contact_law(self._erp, dt)
         model.geom_solimp[:, :2] = IMPEDANCE
         for solref in (model.jnt_solref, model.eq_solref):
+            # As stiff as a substep permits: twice its length is the least that is stable.
             solref[:, 0], solref[:, 1] = 2.0 * dt, 1.0
 
     def _gravity_changed(self, bound: Bound) -> bool:
@@ -109,6 +112,7 @@ class Substeps:
         return True
 
     def _grown(self, bound: Bound, before: MujocoState) -> Bound:
+        # Twice as much each time, up to a limit.
         if int(bound.model.narena) >= MOST_ARENA:
             raise StateError("MuJoCo has no room for the contacts of this world; spawn fewer dynamic bodies")
         log.debug("more memory for contacts: %d MB", 2 * int(bound.model.narena) // 2**20)

@@ -38,6 +38,7 @@ class Lengths(Protocol):
 def matrix(lengths: Lengths, cells: Ints, goals: Ints) -> Floats:
     """Return the lengths (K, G) in m from `cells` (K,) to each of `goals` (G,)."""
     found = np.full((len(cells), len(goals)), np.inf)
+    # Each goal once, as a table serves all places.
     chosen, places = np.unique(goals, return_inverse=True)
     for number, goal in enumerate(chosen.tolist()):
         if goal >= 0:
@@ -62,6 +63,7 @@ class LaneLengths:
 
     def to(self, goal: int, cells: Ints) -> Floats:
         """Return the lengths (K,) from the nodes `cells` (K,) to the node `goal`; inf where there is no way."""
+        # Any node will do for those that are none: they are left out below.
         steps = self._network.distances(goal)[np.maximum(cells, 0)]
         return np.where((cells < 0) | (steps < 0) | (goal < 0), np.inf, steps * self._cell)
 

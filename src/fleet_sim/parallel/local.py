@@ -50,8 +50,10 @@ class WorkerProcess:
         lifeline, self._lifeline = context.Pipe(duplex=False)
         arguments = (theirs, lifeline, begin, list(sys.path))
         self.process = context.Process(target=serve, args=arguments, daemon=True)
+        # Libraries start a thread for each processor, which many workers together would be slowed down by.
         with _environment(ONE_THREAD):
             self.process.start()
+        # Only the worker holds that end now, so its death closes the pipe.
         theirs.close()
         lifeline.close()
         self.attempt: Attempt | None = None
@@ -69,6 +71,7 @@ class WorkerProcess:
 
     def close(self) -> None:
         """End the process, whatever it does."""
+        # Ends also what the worker has started: it watches this pipe.
         self._lifeline.close()
         self.pipe.close()
         self.process.kill()
@@ -87,6 +90,7 @@ class _Processes(WorkCrew):
     def _fill(self, attempts: Attempts) -> bool:
         """Give jobs to free processes, starting some up to the limit; return whether any is at work."""
         free = [worker for worker in self._workers if worker.attempt is None]
+        # Processes are started one by one, as long as there are jobs for them.
         while free or len(self._workers) < self._count:
             attempt = attempts.next()
             if attempt is None:
@@ -125,6 +129,7 @@ class _Processes(WorkCrew):
             self._remove(worker)
             return attempts.died(attempt)
         if isinstance(said, str):
+            # Importing is no part of a job: its time counts from here on.
             worker.ready, attempt.since = True, time.monotonic()
             return None
         worker.attempt = None

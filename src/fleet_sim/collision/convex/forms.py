@@ -81,6 +81,7 @@ def _piece(geometry: Geometry, *, prism: bool) -> Piece:
         return _new(BALL, (radius, radius, radius))._replace(outer=radius)
     if kind == ShapeKind.CAPSULE:
         long = _new(SEGMENT, (radius, radius, half_height + radius))
+        # A ball that is moved along a segment: the radius is its margin.
         return long._replace(sizes=(0.0, 0.0, half_height), outer=radius)
     if kind == ShapeKind.PLANE:
         return _new(PLANE, (0.0, 0.0, 0.0))
@@ -107,6 +108,7 @@ def _new(kind: int, half: Iterable[float]) -> Piece:
 def _rounded(kind: int, half: tuple[float, float, float], margin: float) -> Piece:
     # What is thinner than the margin is all edge.
     margin = min(margin, *half)
+    # PyBullet takes the margin off these shapes and rounds their edges with it.
     x, y, z = (size - margin for size in half)
     return _new(kind, half)._replace(sizes=(x, y, z), inner=margin)
 
@@ -132,6 +134,7 @@ def plain_pieces(kind: int, half_extents: Floats, radius: float, position: Float
     if kind == ShapeKind.NONE:
         return []
     x, y, z = half_extents.tolist()
+    # Columns have the half height with the caps, a Geometry the height without.
     height = 2.0 * z - (2.0 * radius if kind == ShapeKind.CAPSULE else 0.0)
     geometry = Geometry(kind, half_extents=(x, y, z), radius=radius, height=height)
     return [_piece(geometry, prism=False)._replace(pose=_pose(position[None], orientation[None]))]

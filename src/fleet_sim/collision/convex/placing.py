@@ -83,9 +83,11 @@ def _box(kind: int, box: Floats, pose: Floats, out: Floats) -> None:
     """Write the lower and the upper corner (6,) of the world box around a piece with a box of its own."""
     for line in range(3):
         if kind == PLANE:
+            # A plane has no end in any direction.
             out[line], out[3 + line] = -np.inf, np.inf
             continue
         a, b, c = pose[3 * line], pose[3 * line + 1], pose[3 * line + 2]
         centre = a * box[0] + b * box[1] + c * box[2] + pose[9 + line]
+        # |R| times the half extents.
         half = abs(a) * box[3] + abs(b) * box[4] + abs(c) * box[5]
         out[line], out[3 + line] = centre - half, centre + half

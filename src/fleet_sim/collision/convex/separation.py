@@ -49,12 +49,14 @@ def separation(
     d, e, f = sizes[two, 0], sizes[two, 1], sizes[two, 2]
     r0, r1, r2, r3, r4, r5 = relative[0], relative[1], relative[2], relative[3], relative[4], relative[5]
     r6, r7, r8, t0, t1, t2 = relative[6], relative[7], relative[8], relative[9], relative[10], relative[11]
+    # Any direction will do at first; that between the two is near already.
     x, y, z = -t0, -t1, -t2
     if x * x + y * y + z * z == 0.0:
         x = 1.0
     count, square, size = 0, 0.0, 0.0
     for _ in range(_MOST_ROUNDS):
         ax, ay, az = farthest(kind, a, b, c, corners, start, many, -x, -y, -z)
+        # The direction in the frame of the second piece: its own corners are there.
         u, v, w = r0 * x + r3 * y + r6 * z, r1 * x + r4 * y + r7 * z, r2 * x + r5 * y + r8 * z
         u, v, w = farthest(other, d, e, f, corners, begin, number, u, v, w)
         wx = ax - (r0 * u + r1 * v + r2 * w + t0)
@@ -64,6 +66,7 @@ def separation(
         # A plane across the direction, so far from the origin, has all of the difference on its other side.
         if along > 0.0 and along * along > limit * limit * length:
             return FAR
+        # Nothing nearer is left, or the same corner comes again.
         if count > 0 and (length - along <= _CLOSE * (length + sqrt(length * size)) or _has(s, count, wx, wy, wz)):
             break
         _add(s, count, (wx, wy, wz), (ax, ay, az))
@@ -75,8 +78,10 @@ def separation(
                 s[corner, SHARE] = s[corner, _SPARE]
             break
         count, square = _packed(s, count + 1), now
+        # The origin is within the simplex: they overlap.
         if square <= _NOTHING * size:
             return OVERLAP
+        # Nearer than anybody wants to know exactly.
         if square <= enough * enough:
             break
         x, y, z = _nearest(s, count)

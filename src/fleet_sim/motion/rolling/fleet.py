@@ -40,6 +40,7 @@ class WheelFleet(NamedTuple):
 
 def _no_wheels() -> WheelFleet:
     arrays: dict[str, AnyArray] = dict.fromkeys(WheelFleet._fields, np.zeros(0))
+    # What is a number of something is an array of integers.
     numbers = ("rows", "owners", "slots", "steered_by", "steering_owners", "steering_slots")
     arrays |= dict.fromkeys(numbers, NO_ROWS) | dict.fromkeys(("heading", "at", "steering_at"), np.zeros((0, 2)))
     return WheelFleet(**arrays)._replace(even=np.zeros(0, np.bool_))
@@ -58,6 +59,7 @@ def gather(world: World, table: WheelColumns, rows: Rows) -> WheelFleet:
     parts, count = [NO_WHEELS], 0
     for (model, radius, separation, rollers, law), members in kinds.items():
         places = find_places(world.models[model], radius, separation)
+        # Rollers are told by the settings, or by the shape: four wheels in the corners of a base that drives sideways.
         omni = law == world.laws.index(MotionMode.OMNIDIRECTIONAL.value)
         mecanum = rollers == MECANUM or (rollers == BY_SHAPE and omni and places.cornered)
         owners = np.array(members, np.int64)
@@ -73,6 +75,7 @@ def _of_kind(places: WheelPlaces, owners: Ints, starts: Ints, count: int, *, mec
     def each(values: AnyArray) -> AnyArray:
         return np.concatenate([values] * robots)
 
+    # Joints that steer are numbered through the fleet, so each robot's begin behind those before.
     steered_by = places.steered_by + count + steering * np.arange(robots)[:, None]
     turns = rates(places, mecanum=mecanum)
     return WheelFleet(
@@ -102,7 +105,9 @@ def rates(places: WheelPlaces, *, mecanum: bool) -> Floats:
     x, y = places.at[:, 0], places.at[:, 1]
     along_x, along_y = places.heading[:, 0], places.heading[:, 1]
     if mecanum:
+        # Which way the rollers stand: wheels across from each other have the same ones.
         side = np.sign(x * y)
         ahead = np.sign(along_x) / places.radii
         return np.column_stack([ahead, -side * ahead, -(y + side * x) * ahead])
+    # A wheel rolls by how fast its place moves along its heading.
     return np.column_stack([along_x, along_y, x * along_y - y * along_x]) / places.radii[:, None]

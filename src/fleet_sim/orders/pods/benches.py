@@ -56,6 +56,7 @@ class Workbench:
         if self.owner == NOBODY:
             self.owner = row
             return self.place
+        # The nearest place to wait that nobody has: they are in this order.
         self.queue[row] = next(place for place in self.waits if place not in self.queue.values())
         return self.queue[row]
 
@@ -76,6 +77,7 @@ class Workbench:
         """Return what a pod with the `free` items (S,) brings for the lines here, the oldest first."""
         left, claims = free.copy(), []
         for line in self.lines:
+            # No more than the line wants, nor than the pod has left for it.
             count = min(line.unclaimed, int(left[line.sku]))
             if count > 0:
                 line.unclaimed -= count

@@ -74,6 +74,7 @@ class Pods:
         for name in self._settings.goods_in:
             fills += places.of_kind(_KINDS[name]) if name in _KINDS else [places.number(name)]
         benches = {place: Workbench(place, picks=True) for place in picks}
+        # Without places of their own, items come in where orders are picked.
         for place in fills or picks:
             benches.setdefault(place, Workbench(place, picks=False)).fills = True
         return benches
@@ -85,6 +86,7 @@ class Pods:
         room = self.stock.capacity * len(self.shelves)
         never = self._rounds.never_orders
         for sku, count in order.lines:
+            # Only what is on pods can be promised if nothing more is ever ordered.
             number = self.stock.number(sku)
             most = int(self.stock.available[number]) - self._promised_to_waiting(number) if never else room
             if count > most:
@@ -118,6 +120,7 @@ class Pods:
         tick = self._world.clock.tick
         if tick < self._due:
             return
+        # Rounds are not made in each step, as policies may take long.
         self._due = tick + max(self._world.clock.ticks(self._period), 1)
         if not self._begun and not self._begin():
             return
@@ -131,6 +134,7 @@ class Pods:
         waits = self.floor.begin(points, self._settings.queue)
         if waits is None:
             return False
+        # Places to wait are known once the traffic is there.
         for bench, spots in zip(benches, waits, strict=True):
             bench.waits = tuple(self._places.number(spot) for spot in spots)
         self._begun = True
@@ -148,6 +152,7 @@ class Pods:
         counter, stock, now = self.counter, self.stock, self._world.clock.time
         picking = [bench for bench in counter.benches.values() if bench.picks]
         busy = [bench.busy + (now - bench.since if bench.since >= 0.0 else 0.0) for bench in picking]
+        # The service at hand counts up to now.
         idle = {self._places.names[b.place]: max(now - time, 0.0) for b, time in zip(picking, busy, strict=True)}
         return {
             "pods": len(self.shelves),

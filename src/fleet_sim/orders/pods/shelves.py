@@ -35,6 +35,7 @@ class PodShelves:
         self.reach = 0.5 * float(np.sqrt(length * length + width * width))
         """Radius in m of a robot that carries one."""
         shape = ShapeParams("box", half_extents=(0.5 * length, 0.5 * width, 0.5 * height), rgba_color=settings.color)
+        # Pods stand on legs: the shape is what is above them.
         params = SimObjectSpawnParams(visual_shape=shape, collision_shape=shape, mass=settings.mass)
         positions = np.column_stack((points, np.full(len(points), self._standing)))
         upright = np.tile((0.0, 0.0, 0.0, 1.0), (len(points), 1))
@@ -71,6 +72,7 @@ class PodShelves:
         row = self.row(pod)
         if row == NO_ROW or self._world.parent[row] != NO_ROW:
             return False
+        # Within half of its own size: it may have been pushed a little.
         return bool(np.abs(self._world.position[row, :2] - np.asarray(point)).max() < self.reach)
 
     def point_of(self, pod: int) -> Floats | None:
@@ -83,6 +85,7 @@ class PodShelves:
         world, body = self._world, self.objects[pod]
         pose = body.get_pose()
         x, y, z = pose.position
+        # Lifted before it is attached, as it keeps the pose that it has then.
         body.set_pose(Pose((x, y, z + self._lift), pose.orientation))
         if not world.handles[robot].attach_object(body, keep_world_pose=True):
             body.set_pose(pose)
@@ -102,6 +105,7 @@ class PodShelves:
     def lower(self, pod: int, robot: int, point: Sequence[float] | None = None) -> None:
         """Put a pod down at `point` in m, or where it is, if the robot in row `robot` carries it."""
         row = self.row(pod)
+        # Somebody else may have taken it.
         if row == NO_ROW or int(self._world.parent[row]) != robot:
             return
         body = self.objects[pod]
