@@ -25,6 +25,7 @@ from fleet_sim.sites import (
     write_site,
 )
 
+# Their settings are the options of the command.
 GENERATORS = {"warehouse": Warehouse, "sortation": SortationFloor}
 
 
@@ -77,6 +78,7 @@ def _add_generator(kinds: Any, name: str, config: type[Any]) -> None:
 
 def _show(args: argparse.Namespace) -> int:
     """Print a table of what is in the site."""
+    # Before the site is read, which may take long.
     if args.picture:
         check_png(args.picture)
     site = read_site(args.site, level=args.level, cell=args.cell)
@@ -110,6 +112,7 @@ def _route(args: argparse.Namespace) -> int:
 def figures_of(site: Site) -> dict[str, str]:
     """Return what a site has, as texts by name."""
     grid, regions = site.grid, site.grid.regions()
+    # Cells that are not free have no region.
     sizes = np.bincount(regions[regions >= 0])
     parts, largest = len(sizes), int(sizes.max(initial=0))
     found = {
@@ -117,6 +120,7 @@ def figures_of(site: Site) -> dict[str, str]:
         "size": f"{grid.size[0]:g} x {grid.size[1]:g} m, {grid.width} x {grid.height} cells of {grid.cell:g} m",
         "origin": ", ".join(f"{value:g}" for value in grid.origin),
         "free": f"{len(grid.free_cells)} cells in {parts} part{'s' * (parts != 1)}, {largest} in the largest",
+        # Walls of a site without its own are its blocked cells, in few boxes.
         "walls": f"{len(site.boxes())} boxes",
     }
     counts = {kind.value: len(site.stations_of(kind)) for kind in StationKind}
@@ -152,6 +156,7 @@ def _generate(args: argparse.Namespace) -> int:
     """Write a generated site."""
     _check_yaml(args.file)
     settings = {item.name: getattr(args, item.name) for item in fields(args.generator)}
+    # A generated site is called as its file.
     site = args.generator(**settings).site(Path(args.file).stem)
     write_site(site, args.file)
     for name, value in figures_of(site).items():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fleet_sim.traffic.runs import FleetSettings, Outcome
     from fleet_sim.traffic.workload import Workload
 
+# Options by the names of their settings: of the robots, and of the traffic.
 FLEET = (
     "radius",
     "speed",

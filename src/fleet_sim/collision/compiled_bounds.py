@@ -9,6 +9,7 @@ from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import Quaternion, Vector, multiply, rotate
 from fleet_sim.spatial.shapes import ShapeKind
 
+# Numbers of kinds, as compiled code knows no enumerations.
 _NONE, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
     int(kind) for kind in (ShapeKind.NONE, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE, ShapeKind.PLANE)
 )

@@ -98,6 +98,7 @@ class FaultGuard:
     def part_of(self, saved: tuple[str, int]) -> GuardedPart:
         """Return a part like the one that `GuardedPart.state_of` returned `saved` of."""
         part = self.part(str(saved[0]))
+        # As if it had failed so often just now.
         part.fail(int(saved[1]))
         return part
 
@@ -105,6 +106,7 @@ class FaultGuard:
         """Count a part that is called no more; the first one of its description is logged."""
         label = f"{what} ({_identity(function)[0]})"
         self.switched_off[label] += 1
+        # Many parts may share a description, such as one controller of a thousand robots.
         if self.switched_off[label] == 1:
             log.error(
                 "%s failed %d times in a row (max_failures) and is switched off until a reset", label, self.max_failures
@@ -112,6 +114,7 @@ class FaultGuard:
 
     def revive(self) -> None:
         """Switch all parts on again, as after a reset."""
+        # Parts compare it with their own: those that failed before are on again.
         self.age += 1
         self.switched_off.clear()
 
@@ -130,6 +133,7 @@ class GuardedPart:
     @property
     def is_off(self) -> bool:
         """Whether the part failed too often."""
+        # 0 means never; faults of before a reset do not count.
         return 0 < self._guard.max_failures <= self._failures and self._age == self._guard.age
 
     def state_of(self) -> tuple[str, int]:
@@ -142,6 +146,7 @@ class GuardedPart:
 
     def call(self, function: Callable[..., Result], *args: object, **kwargs: object) -> Result | None:
         """Return `function(*args, **kwargs)`, or None if it raised an exception or the part is off."""
+        # Asked only after a fault, so that code that works costs nothing.
         if self._failures and self.is_off:
             return None
         guard = self._guard

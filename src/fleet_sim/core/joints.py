@@ -60,6 +60,7 @@ class JointColumns(ColumnTable):
     lower: Floats = column(float, default=-np.inf, unit="rad or m", writer="spawning")
     upper: Floats = column(float, default=np.inf, unit="rad or m", writer="spawning")
     tolerance: Floats = column(float, default=DEFAULT_TOLERANCE, unit="rad or m", writer="user")
+    # A cubic in u: curve_0 + curve_1 u + curve_2 u^2 + curve_3 u^3.
     curve_begin: Floats = column(float, unit="s", writer="joint commands", doc="simulation time at u = 0")
     curve_span: Floats = column(float, default=1.0, unit="s", writer="joint commands", doc="from u = 0 to u = 1")
     curve_0: Floats = column(float, unit="rad or m", writer="joint commands", doc="of 1")

@@ -88,6 +88,7 @@ class RobotModel:
     visuals: tuple[LinkGeometry, ...] = ()
     collisions: tuple[LinkGeometry, ...] = ()
     mimics: tuple[Mimic, ...] = ()
+    # Both are worked out from the rest, once.
     movable: Ints = field(init=False)
     """Indices (M,) of the movable joints: those that turn or slide. Others are held fixed, see `held`."""
     limited_mask: Bools = field(init=False)
@@ -95,7 +96,9 @@ class RobotModel:
 
     def __post_init__(self) -> None:
         # Frozen like the rest; both follow from other fields.
+        # Spherical and planar joints have no single value, so nothing moves them.
         object.__setattr__(self, "movable", np.flatnonzero(np.isin(self.joint_types, (REVOLUTE, PRISMATIC))))
+        # Files say "no limits" by a lower limit that is not below the upper one.
         object.__setattr__(self, "limited_mask", np.asarray(self.lower) < np.asarray(self.upper))
         # Read-only, as all robots of a kind share them: one that wrote here would change the others.
         for value in vars(self).values():
@@ -136,6 +139,7 @@ class RobotModel:
 
     @cached_property
     def _links(self) -> dict[str, int]:
+        # The base is a link as well, with the number -1.
         return {self.base_name: BASE} | {name: link for link, name in enumerate(self.link_names)}
 
     def joint_index(self, joint: int | str) -> int:

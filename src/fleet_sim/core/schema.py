@@ -65,6 +65,7 @@ class BodyColumns(ColumnTable):
         float, (4,), default=UNIT_QUATERNION, frame="parent link", writer="attach", lazy=True
     )
 
+    # What was written since the engine, the bounds and others have looked.
     moved: Bools = column(bool, writer="whoever writes a pose", doc="pose changed in this step", hashed=False)
     bullet_behind: Bools = column(bool, writer="whoever writes a pose", doc="PyBullet has an older pose", hashed=False)
     bounds_behind: Bools = column(bool, writer="whoever writes a pose", doc="AABB is of an older pose", hashed=False)
@@ -97,6 +98,7 @@ class MotionColumns(ColumnTable):
         bool, hashed=False, writer="spawning", doc="what blocks it holds it where its step began, as it follows a curve"
     )
 
+    # Limits per axis and of the norm: both hold.
     linear_limits: Floats = column(float, (3,), default=np.inf, unit="m/s", frame="body", writer="spawning")
     linear_limit: Floats = column(float, default=np.inf, unit="m/s", writer="spawning", doc="limit of the norm")
     linear_accels: Floats = column(float, (3,), default=np.inf, unit="m/s2", frame="body", writer="spawning")
@@ -108,6 +110,7 @@ class MotionColumns(ColumnTable):
 
     axis_limited: Bools = column(bool, writer="give_limits", doc="some limit above is per axis")
 
+    # Paths are stretches of one pool of waypoints.
     path_start: Ints = column(np.int64, writer="set_path", doc="first waypoint in World.waypoints", hashed=False)
     path_length: Ints = column(np.int64, writer="set_path", doc="number of waypoints, 0: no path")
     waypoint: Ints = column(np.int64, writer="set_path, motion", doc="index in the path of the current waypoint")

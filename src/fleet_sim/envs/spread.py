@@ -61,6 +61,7 @@ class SpreadVectorEnv(WorldsVectorEnv):
         self._worlds = [slice(begin, end) for begin, end in pairwise(limits)]
         self._rows = [slice(part.start * robots, part.stop * robots) for part in self._worlds]
         size = NavigationTask.observation_size(self.params)
+        # Ray's actors may be on other machines, with which no memory is shared.
         self._block = shared_block(num_envs, size) if address is None else None
         self._board = WorldBoard(num_envs, size, self._block)
         name = self._block.name if self._block is not None else None

@@ -45,6 +45,7 @@ class WarehouseTask(ArenaTask[WarehouseParams]):
     Crates are attached and detached automatically at the stations. Episodes end only by `max_steps`.
     """
 
+    # Whether the robot carries a crate, see `extra`.
     extra_size = 1
 
     def __init__(self, params: WarehouseParams, worlds: int = 1) -> None:

@@ -53,6 +53,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
 
     def __init__(self, sim: RepeatableRun, path: str | Path, *, source: str = "") -> None:
         scenario = sim.population.scenario
+        # Without the scenario the run could not be begun again, and without its first steps not be repeated.
         if sim.clock.tick or not scenario:
             what = f"it is at step {sim.clock.tick}" if sim.clock.tick else "it was made in Python, without one"
             raise StateError(f"inputs are recorded from the beginning of a scenario on, to be repeated with it; {what}")
@@ -69,6 +70,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         with refusals(path):
             self._stream: TextIO | None = self._part.open("x", encoding="utf-8")
         self._write(line)
+        # When applied, not when put: that is when it takes effect.
         sim.inbox.on_apply.append(self._note)
         sim.events.on("closed", self._on_closed)
 
@@ -97,6 +99,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             plain = sim.dispatcher.described(command).to_dict()
             self._write(json.dumps({"tick": sim.clock.tick, "in_step": sim.world.in_step, "command": plain}))
         except (FleetSimError, TypeError, ValueError) as error:
+            # The run goes on: what is recorded up to here is kept, and the error is raised at the end.
             self._fail(InvalidValueError(f"inputs: {type(command).__name__} of step {sim.clock.tick}: {error}"))
 
     def _write(self, line: str) -> None:
@@ -119,10 +122,12 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         """End the recording; a `whole` one gets its name, and nothing is left of one that is not."""
         stream, self._stream = self._stream, None
         sim = self._sim
+        # No command is written any more, whatever ends the recording.
         sim.inbox.on_apply.remove(self._note)
         sim.events.off("closed", self._on_closed)
         if stream is None:
             return
+        # What could not be written was told; closing tries it once more.
         with contextlib.suppress(OSError):
             stream.close()
         if whole:
@@ -152,6 +157,7 @@ class RecordedInputs:
         end: tuple[int, str] | None = None
         for number, data in _lines(path):
             where = f"line {number}"
+            # The first line is of the run, and has to fit before any other is read.
             if number == 1:
                 if set(data) != HEAD or data["format"] != FORMAT or not isinstance(data["scenario"], dict):
                     raise ConfigError(f"expected the head of {FORMAT!r}, got {brief(data)}", source=str(path))
@@ -180,6 +186,7 @@ class RecordedInputs:
         another state than the recorded one.
         """
         begin = sim.state_hash()
+        # Compared first: with another beginning all commands would do something else.
         if begin != self.begin_hash or sim.clock.tick:
             raise StateError(
                 f"{self.path}: the scenario makes another world here (hash {begin}, recorded {self.begin_hash}): its "
@@ -192,6 +199,7 @@ class RecordedInputs:
             # Applied right now, as it was; the others wait for their turn inside the next step.
             if not in_step:
                 sim.inbox.drain(sim.dispatcher)
+        # Those of the last tick wait for the step that applies them.
         if len(sim.inbox):
             sim.step_once()
         if self.end is None:
@@ -214,6 +222,7 @@ class RecordedInputs:
 def _lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the content of each whole line; the last one may have been cut off."""
     try:
+        # Asked before it is read, as it may be of somebody else.
         if os.path.getsize(path) > LARGEST_FILE:
             raise ConfigError(f"it is larger than {LARGEST_FILE} bytes", source=str(path))
         with open(path, encoding="utf-8") as stream:
@@ -237,5 +246,6 @@ def _mapping(line: str, path: str | Path, number: int) -> dict[str, Any]:
 
 def _tick(value: object, path: str | Path, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
+        # 2 ** 53: whole numbers beyond it are not exact in all readers of JSON.
         raise ConfigError(f"expected a step from 0 on, got {brief(value)}", source=str(path), path=where)
     return value

@@ -84,7 +84,7 @@ class StateFiles:
         rest = {
             key: value for key, value in checkpoint.world.items() if key not in ("tables", "names", "entity_events")
         }
-        # Of the three books of hooks only that of controllers can be written.
+        # Of the books of hooks only that of controllers can be written.
         books = [book if index == 2 else {} for index, book in enumerate(rest["hooks"]["books"])]
         return {
             "catalogs": catalogs_of(self._sim.world),

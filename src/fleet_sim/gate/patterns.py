@@ -19,6 +19,7 @@ MOST_WORK = 200_000
 """States looked at by one pattern, whatever it is matched with; what was seen before costs nothing."""
 
 Test = Callable[[str], bool]
+# Python's own tests of characters, so that names in any script match.
 _CLASSES: dict[str, Test] = {
     "d": str.isdigit,
     "w": lambda c: c.isalnum() or c == "_",

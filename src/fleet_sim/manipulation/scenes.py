@@ -54,8 +54,11 @@ def picking_params(config: BinPickingConfig, **settings: Any) -> SimulationParam
         "engine_visuals": engine.sim_mode == "cpu-headless" or not opengl_is_there(),
         "solver_iterations": engine.number_of_solver_iterations,
         "contact_erp": engine.contact_erp,
+        # As fast as it can: nobody watches a clock.
         "target_rtf": 0.0,
+        # Contacts are asked of the engine.
         "collision_check_frequency": 0.0,
+        # Episodes begin by `reset` of the scene, not of the simulation.
         "keep_initial_state": False,
     }
     return SimulationParams(**{**own, **settings})

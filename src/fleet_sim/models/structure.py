@@ -23,6 +23,7 @@ LEGS = 3
 
 _WHEEL = re.compile(r"wheel|caster|castor|track|roller", re.IGNORECASE)
 _FINGER = re.compile(r"finger|gripper|jaw|knuckle|thumb", re.IGNORECASE)
+# The most exact name wins.
 _TOOL_ORDER = ("tool0", "tcp", "ee_link", "end_effector", "tool", "hand", "gripper", "flange")
 
 

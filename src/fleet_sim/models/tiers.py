@@ -15,6 +15,7 @@ from fleet_sim.paths import data_roots, folders_in, is_file
 
 Tier = Literal["local", "pybullet_data", "ros", "robot_descriptions", "user"]
 TIERS: tuple[str, ...] = get_args(Tier)
+# Those that are folders to look through.
 SCANNED = ("local", "pybullet_data", "ros", "robot_descriptions")
 SUFFIXES = (".urdf", ".urdf.xacro", ".xacro", ".sdf", ".xml", ".mjcf")
 """Suffixes of model files, in order of preference between files with the same stem."""
@@ -32,6 +33,7 @@ def locate(tier: str, relative: str, install_hint: str = "") -> Path:
     """Return the file of a model of `tier`; raises FleetSimError with the folders searched or what to install."""
     if tier == "robot_descriptions":
         return _described_file(relative)
+    # The path of a user is complete, and looked for nowhere else.
     if tier == "user":
         folders: Sequence[str | Path] = ("",)
         relative = os.path.expanduser(relative)
@@ -114,6 +116,7 @@ def _scan_folder(folder: Path) -> dict[str, str]:
 
 
 def _scan_packages(share: Path) -> dict[str, str]:
+    # Other folders of packages have launch files and worlds.
     folders = ("urdf", "robots", "sdf", "mjcf")
     return _by_name(file for kind in folders for file in share.glob(f"*/{kind}/**/*") if file.name.endswith(SUFFIXES))
 
@@ -128,6 +131,7 @@ def _by_name(files: Iterable[Path]) -> dict[str, str]:
     found: dict[str, str] = {}
     for file in sorted(files, key=order):
         stem = file.name.split(".")[0]
+        # Many files are called model, so the folder tells them apart.
         name = file.parent.name if stem == "model" else stem
         found.setdefault(f"{file.parent.name}_{stem}" if name in found else name, str(file))
     return found

@@ -21,6 +21,7 @@ def read_urdf(root: Element, path: str, meshes: MeshFinder) -> RobotModel:
     """Return the model that a <robot> element describes; raises InvalidValueError naming the element at fault."""
     if root.tag != "robot":
         raise root.error("a URDF file has a <robot> element at its top")
+    # PyBullet would load them as soft bodies, which nothing here can move.
     for tag in ("deformable", "reduced_deformable"):
         for element in root.all(tag):
             raise element.error("deformable bodies are not supported")
@@ -59,6 +60,7 @@ class _Reader:
             element.need_child("child").need("link"),
             position,
             orientation,
+            # URDF's default axis is along x.
             checked_axis(element, axis.numbers("xyz", 3, (1.0, 0.0, 0.0)) if axis else (1.0, 0.0, 0.0), kind),
             lower,
             upper,
@@ -105,6 +107,7 @@ def geometry_of(
     if kind is ShapeKind.BOX:
         x, y, z = (0.5 * checked_size(shape, size) for size in shape.numbers("size", 3))
         return make_geometry(kind, position, orientation, color, half_extents=(x, y, z))
+    # URDF gives box sides and cylinder lengths in full.
     radius = checked_size(shape, shape.number("radius"))
     height = 1.0 if kind is ShapeKind.SPHERE else checked_size(shape, shape.number("length"))
     return make_geometry(kind, position, orientation, color, radius=radius, height=height)

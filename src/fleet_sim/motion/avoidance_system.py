@@ -22,6 +22,7 @@ POSE, VELOCITY = ControllerMode.POSE.code, ControllerMode.VELOCITY.code
 MAX_SPEED = 1e3
 """Speed limit assumed for robots without one, in m/s."""
 
+# Nothing to keep away from.
 _SHAPELESS = (int(ShapeKind.NONE), int(ShapeKind.PLANE))
 
 

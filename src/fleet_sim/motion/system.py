@@ -41,6 +41,7 @@ class MotionSystem:
 
     def settle(self, world: World, done: Rows) -> Rows:
         """End the paths of the rows that arrived, and return them."""
+        # Their paths are of no use any more, and their waypoints are free for others.
         if len(done):
             world.waypoints.discard(world.motion, done)
             world.motion.control[done] = IDLE
@@ -49,12 +50,14 @@ class MotionSystem:
 
     def advance(self, world: World, dt: float) -> Rows:
         """Move agents by one step; return the rows at the end of their paths, in ascending order."""
+        # Few rows of many can move at all: only those are looked at.
         if self._among is not None:
             return self._advance(world, self._among[world.motion.control.take(self._among) != IDLE], dt)
         if not world.compiled:
             return self._advance(world, world.motion.control.nonzero()[0], dt)
         if self._compiled is None:
             self._compiled = CompiledLaws()
+        # Rows that compiled code does not know are left to the laws on arrays.
         left, ended = self._compiled.advance(world, dt)
         if not len(left):
             return ended
@@ -81,6 +84,7 @@ class MotionSystem:
             mover = motion_law(index)
             for at in range(0, len(group), CHUNK):
                 arrived = mover.step(world, group[at : at + CHUNK], dt)
+                # Most steps end no path, so most pieces are empty.
                 if len(arrived):
                     ended.append(arrived)
         if not ended:
@@ -95,6 +99,7 @@ def _law_of_few(world: World, rows: Rows) -> int:
     found = 0
     for row in rows.tolist():
         law = laws[row]
+        # Of another law, removed, or carried: the general way has to sort that out.
         if not law or found not in (0, law) or not alive[row] or parent[row] >= 0:
             return 0
         found = law

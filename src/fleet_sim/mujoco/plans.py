@@ -17,6 +17,7 @@ STILL, DRIVEN, DYNAMIC = range(3)
 MOST_KINDS = 30
 """Kinds of rows that may or may not collide with each other: MuJoCo has a bit for each."""
 
+# Group, mask, collides with nothing, is dynamic, and a row of its own or -1.
 _Class = tuple[int, int, bool, bool, int]
 
 

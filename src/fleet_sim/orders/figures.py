@@ -18,6 +18,7 @@ from fleet_sim.orders.states import OrderState, RobotState
 from fleet_sim.output import replacing
 
 HOUR = 3600.0
+# The usual ones: half of all, most, and nearly all.
 _PERCENTILES = (50, 90, 99)
 _DONE = OrderState.DONE.code
 
@@ -37,6 +38,7 @@ class Figures:
         release, assigned, picked, ended, due = (
             column[:count] for column in (table.release, table.assigned, table.picked, table.ended, table.due)
         )
+        # Without a due time nothing can be late.
         timed = done & np.isfinite(due)
         late = np.maximum(ended - due, 0.0)[timed]
         return {
@@ -55,12 +57,14 @@ class Figures:
         }
 
     def _last_hour(self, ended: Floats, done: Bools, now: float) -> float | None:
+        # At the beginning there is no whole hour yet.
         span = min(now, HOUR)
         return int((done & (ended > now - span)).sum()) / span * HOUR if span > 0.0 else None
 
     def _robots(self) -> dict[str, Any]:
         """Return what robots did, those that were removed included."""
         rows = self._table.among(self._world.rows)
+        # Those that were removed have left their sums.
         driven, loaded, stood, energy, *times = (self._odometer.total + self._odometer.sums(rows)).tolist()
         whole = sum(times)
         return {
@@ -119,6 +123,7 @@ class Figures:
 def _spread(values: Floats) -> Mapping[str, float | None]:
     """Return mean, percentiles and maximum; None for all where there are no values."""
     names = ["mean", *(f"p{percent}" for percent in _PERCENTILES), "max"]
+    # A mean of nothing is no number, not 0.
     if not len(values):
         return dict.fromkeys(names)
     numbers = [values.mean(), *np.percentile(values, _PERCENTILES), values.max()]

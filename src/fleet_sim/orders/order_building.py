@@ -22,6 +22,7 @@ from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind
 
+# Only whether there is a way is asked with it, so any speed will do.
 SPEED = 1.0
 BESIDE = 2
 """Cells between two storeys on the chart."""

@@ -46,6 +46,7 @@ class OrdersSection(SettingsSection[MultiRobotSimulationCore]):
             orders = offer_orders(sim, settings)
         except FleetSimError as error:
             raise ConfigError.of(error).within("orders", source=source) from error
+        # One by one, so that the error names the entry.
         for index, order in enumerate(settings.list):
             try:
                 orders.submit(order)
@@ -54,6 +55,7 @@ class OrdersSection(SettingsSection[MultiRobotSimulationCore]):
         if settings.file is not None:
             path = _found(settings.file, "file", source)
             _submit_all(orders, read_orders(path), path)
+        # Tasks are given in cells, so the site has to say where these are.
         if settings.tasks is not None:
             path = _found(settings.tasks, "tasks", source)
             _submit_all(orders, read_task_orders(path, orders.places.site.grid), path)
@@ -85,6 +87,7 @@ def offer_orders(sim: MultiRobotSimulationCore, settings: OrdersSettings | None 
     desk: OrderDesk = sim.features.use("orders")
     traffic = partial(_traffic, sim)
     transport = FleetTransport(sim.world, traffic)
+    # Whatever fails, no transport stays behind.
     try:
         orders = Orders(sim.world, desk.table, places, transport, chosen)
         if chosen.pods is not None:
@@ -133,6 +136,7 @@ def _pods(
 def _places(sim: MultiRobotSimulationCore) -> OrderPlaces:
     """Return where orders lead to; raises InvalidValueError that says what the scenario lacks."""
     router = sim.extensions.find_manager("router")
+    # A building comes first: its router leads from storey to storey.
     if isinstance(router, StoreyRouter):
         return OrderBuilding(router)
     try:

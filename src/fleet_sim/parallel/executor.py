@@ -19,6 +19,7 @@ Perform = Callable[[Any], Any]
 Begin = Callable[[], Perform]
 """Called once in each worker, before its first job: what all jobs need is read here. It is pickled."""
 
+# Each of these libraries has a variable of its own.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS")
 ONE_THREAD = dict.fromkeys(_THREADS, "1")
 """The environment of a worker: libraries that would start threads of their own do not."""

@@ -33,15 +33,18 @@ class PlaybackWorld:
         before, share = self._around(time)
         snapshot = self._recording.snapshot_at(before[0])
         after = self._recording.snapshot_at(before[1]) if share else snapshot
+        # Of entities that were spawned or removed since, another simulation has to be made.
         if self._sim is None or snapshot.bodies is not self._bodies:
             self._build(snapshot)
         assert self._sim is not None
+        # Entities have come or gone in between: nothing to go to on a straight line.
         if after.names != snapshot.names:
             after, share = snapshot, 0.0
         world = self._sim.world
         rows = np.array([world.index.row_named(name) for name in snapshot.names], np.int64)
         positions = _between(snapshot.positions, after.positions, share)
         orientations = _between(snapshot.orientations, _near(after.orientations, snapshot.orientations), share)
+        # A mean of two unit quaternions is shorter than one.
         orientations /= np.linalg.norm(orientations, axis=1, keepdims=True)
         world.place(rows, positions, orientations)
         slots = world.joints.slots(world.robots, rows)
@@ -71,6 +74,7 @@ class PlaybackWorld:
         index = max(int(np.searchsorted(times, time, side="right")) - 1, 0)
         following = min(index + 1, len(times) - 1)
         begin, end = float(times[index]), float(times[following])
+        # Before the first sample and after the last one nothing moves.
         share = min(max((time - begin) / (end - begin), 0.0), 1.0) if end > begin else 0.0
         return (begin, end), share
 
@@ -89,14 +93,17 @@ class PlaybackWorld:
                 )
                 continue
             half, centre = snapshot.bodies.half_extents[index].tolist(), snapshot.bodies.centres[index].tolist()
+            # What is not known any more is shown as the box around it.
             parts = [params_of(part.geometry) for part in visible_parts(model, shape, tuple(half), tuple(centre))]
             sim.spawn(SimObjectSpawnParams(name=name, visual_shape=parts or None))
         self._painted = np.full((len(snapshot.names), 4), -1.0)
 
     def _paint(self, snapshot: Snapshot, rows: Rows) -> None:
         assert self._sim is not None
+        # Only those whose color has changed.
         for index in np.flatnonzero((snapshot.colors != self._painted).any(axis=1)).tolist():
             red, green, blue, alpha = snapshot.colors[index].tolist()
+            # Below 0: it has no color of its own.
             rgba = None if red < 0.0 else (red, green, blue, alpha)
             self._sim.world.look.paint(int(rows[index]), rgba, None)
         self._painted = snapshot.colors

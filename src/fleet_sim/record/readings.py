@@ -72,6 +72,7 @@ def _scan(entry: SensorEntry, values: Values, now: int) -> Messages:
         "sensor_msgs/msg/LaserScan",
         header=stamped(entry.frame, now),
         angle_min=params.angle_min,
+        # Of the last ray: in a full turn that is one step before the first.
         angle_max=float(params.angles[-1]),
         angle_increment=params.angle_increment,
         scan_time=entry.period,

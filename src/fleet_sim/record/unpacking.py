@@ -25,6 +25,7 @@ from fleet_sim.record.topics.states import states_layout
 from fleet_sim.spatial import quaternions
 
 Pairs = list[tuple[str, str]]
+# No waypoints: positions and orientations.
 NO_PATH = (np.zeros((0, 3)), np.zeros((0, 4)))
 
 

@@ -113,6 +113,7 @@ class Lidar(SensorKind):
 
 
 def _labels(kind: SensorKind, rows: Rows, ranges: Floats) -> Ints:
+    # The floor, and nothing, have no object id.
     known_mask = (rows >= 0) & np.isfinite(ranges)
     return np.where(known_mask, kind.world.object_id[np.where(known_mask, rows, 0)], -1)
 

@@ -25,6 +25,7 @@ LONGEST_VALUE = 10_000
 LONGEST_RESULT = 4 * 2**20
 """Of a rendered template, in characters."""
 
+# None of them makes much of little, as `center` and `indent` do.
 FILTERS = frozenset(
     ("abs", "all", "any", "count", "d", "default", "first", "float", "int", "join", "last", "length", "list", "lower")
     + ("max", "min", "round", "sort", "string", "sum", "trim", "unique", "upper")
@@ -38,6 +39,7 @@ _OPERATORS = {
     nodes.Mod: "%",
     nodes.Pow: "**",
 }
+# What is not listed is refused: macros, imports, includes and blocks among it.
 _NODES: tuple[type[nodes.Node], ...] = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.List, nodes.Tuple, nodes.Dict),
     *(nodes.Pair, nodes.Getitem, nodes.Getattr, nodes.Filter, nodes.Test, nodes.CondExpr, nodes.Assign, nodes.If),

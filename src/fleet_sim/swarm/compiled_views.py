@@ -118,6 +118,7 @@ def _sees_other(
 @compiled_step
 def _look_at_all(rows: Rows, others: Rows, squares: int, views: Views, seen: Seen, hit_mask: Bools) -> None:
     """Set `hit_mask` for `rows` that see one of `others`, both square by square and as many in each."""
+    # Squares are the same size, and lie one after the other.
     count, each = len(rows) // squares, len(others) // squares
     for agent in range(len(rows)):
         row, hit = rows[agent], False
@@ -141,6 +142,7 @@ def _look_near(rows: Rows, others: Rows, cells: FlockCells, views: Views, seen: 
         row, hit = rows[agent], False
         x, y = seen.position[row, 0], seen.position[row, 1]
         sine, cosine = sin_cos(heading(quaternion_of(seen.orientation, row)) + views.bias[agent])
+        # Those outside of the cells look from the nearest one.
         column = min(max(int((x - cells.frame[0]) * inverse), 0), columns - 1)
         line = min(max(int((y - cells.frame[1]) * inverse), 0), lines - 1)
         # The line of cells that the agent is in comes first: most see somebody who is near.
@@ -148,6 +150,7 @@ def _look_near(rows: Rows, others: Rows, cells: FlockCells, views: Views, seen: 
             strip = line + (0 if turn == 0 else 2 * turn - 3)
             if hit or strip < 0 or strip >= lines:
                 continue
+            # Cells of a line follow each other, so three beside each other are one stretch.
             begin = cells.begins[strip * columns + max(column - 1, 0)]
             end = cells.begins[strip * columns + min(column + 1, columns - 1) + 1]
             for place in range(begin, end):

@@ -19,6 +19,7 @@ from fleet_sim.output import TABLES, check_table, load_parquet, replacing
 from fleet_sim.sweeps.journal import SweepJournal
 from fleet_sim.sweeps.plan import SweepPlan
 
+# In every table: parameters are after the seed, measures at the end.
 OWN = ("run", "seed", "status", "error")
 DONE, FAILED = "done", "failed"
 FORMAT = "fleet_sim sweep 1"

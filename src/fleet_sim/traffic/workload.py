@@ -80,6 +80,7 @@ def endless_tasks(site: Site, region: Ints, robots: int, seed: int, goals: str =
     takes the stations where there are both. Raises InvalidValueError where there are not, or nowhere to go.
     """
     ones = _station_cells(site, [StationKind.WORKSTATION], region)
+    # A cell with stations of both kinds counts as a workstation only.
     others = np.setdiff1d(_station_cells(site, (StationKind.PICK, StationKind.DROP), region), ones)
     if goals != "random" and len(ones) and len(others):
         kind = f"back and forth between {len(ones)} workstations and {len(others)} stations"

@@ -33,6 +33,7 @@ from fleet_sim.vda5050.wire.shapes import MalformedMessage
 from fleet_sim.vda5050.work.offer import ActionOffer
 from fleet_sim.vda5050.zones import zone_set_of
 
+# All are kept in checkpoints, and told in states.
 MOST_ZONE_SETS = 20
 
 

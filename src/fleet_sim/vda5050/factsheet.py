@@ -27,6 +27,7 @@ def factsheet_values(vehicle: Vehicle, desk: VehicleDesk) -> dict[str, Any]:
     return {
         "typeSpecification": {
             "seriesName": f"fleet_sim {vehicle.agent.name or 'robot'}",
+            # Version 3 has other words for the two.
             "agvKinematic": {"OMNI": "OMNIDIRECTIONAL", "DIFF": "DIFFERENTIAL"}[kinematics] if third else kinematics,
             "kinematics": {"OMNI": "OMNIDIRECTIONAL", "DIFF": "DIFFERENTIAL"}[kinematics],
             "agvClass": "CARRIER",
@@ -54,6 +55,7 @@ def _physical(vehicle: Vehicle) -> dict[str, float]:
         "decelerationMax": accel,
         "heightMin": z,
         "heightMax": z,
+        # The longer side is the length, whichever way the robot drives.
         "width": min(x, y),
         "length": max(x, y),
         "maximumAngularSpeed": min(float(vehicle.world.motion.angular_limit[vehicle.row]), FASTEST),
@@ -91,6 +93,7 @@ def _limits(vehicle: Vehicle) -> dict[str, Any]:
             "minOrderInterval": vehicle.world.clock.dt,
             "minStateInterval": vehicle.world.clock.dt,
             "defaultStateInterval": settings.state_interval,
+            # A rate of 0 sends none, so there is no time between two.
             "visualizationInterval": 1.0 / rate if rate > 0.0 else None,
         },
     }
@@ -119,6 +122,7 @@ def _features(vehicle: Vehicle, desk: VehicleDesk) -> dict[str, Any]:
 def _action(vehicle: Vehicle, name: str, action: VehicleAction) -> dict[str, Any]:
     """Return what a vehicle says of an action that it offers, in the words of its version of the standard."""
     third = vehicle.version.is_third
+    # Version 3 has lists as values of parameters.
     kinds = {"LABELS": "ARRAY" if third else "STRING"}
     return {
         "actionType": name,

@@ -104,6 +104,7 @@ class VehicleOrder:
         return [action for part in parts for action in part.actions]
 
 
+# What an edge may ask for besides; `acceptance.py` refuses what a vehicle cannot do.
 EXTRAS = (
     *("maxHeight", "minHeight", "direction", "rotationAllowed", "maxRotationSpeed", "length"),
     "reachOrientationBeforeEntering",

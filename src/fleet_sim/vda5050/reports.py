@@ -33,6 +33,7 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
         "paused": state.paused,
         "newBaseRequest": needs_base(vehicle),
         "distanceSinceLastNode": _since_node(vehicle),
+        # Nobody drives vehicles by hand here.
         "operatingMode": "AUTOMATIC",
         "nodeStates": [_node_state(node) for node in state.nodes],
         "edgeStates": [_edge_state(edge) for edge in state.edges],
@@ -44,6 +45,7 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
         "batteryState": _battery(vehicle, context),
         "errors": [fault.values(third) for fault in state.faults],
         "information": [],
+        # No emergency stop is simulated.
         "safetyState": {"eStop": "NONE", "fieldViolation": False},
         **_zone_values(vehicle),
     }

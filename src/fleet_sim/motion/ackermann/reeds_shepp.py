@@ -165,6 +165,7 @@ def _five_pieces(goal: _Goal) -> Word:
     return Word(_positive(distance - 2.0, -u, t, v), lengths, (LEFT, RIGHT, STRAIGHT, LEFT, RIGHT))
 
 
+# Their words are others when they are driven from the goal.
 _TWO_ENDED: tuple[Callable[[_Goal], Word], ...] = (
     _left_right_left,
     _left_right_straight_left,

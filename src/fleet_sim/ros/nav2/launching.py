@@ -135,6 +135,7 @@ def _costmap(robot: str, frame: str, radius: float, *, rolling: bool) -> dict[st
         "robot_base_frame": f"{robot}/base_link",
         "robot_radius": radius,
         "resolution": 0.05,
+        # The local one goes with the robot, the global one is of the whole map.
         "rolling_window": rolling,
         "plugins": [*([] if rolling else ["static_layer"]), "obstacle_layer", "inflation_layer"],
         "obstacle_layer": {

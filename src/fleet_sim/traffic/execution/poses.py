@@ -51,6 +51,7 @@ def write_poses(
         touch(bodies, row)
         if motions[index] & TURNED:
             x, y, z, w = tilts[row, 0], tilts[row, 1], tilts[row, 2], tilts[row, 3]
+            # Half the angle, as quaternions have it.
             sine, cosine = sin_cos(0.5 * yaws[row])
             turn = _normalized(_turned(sine, cosine, x, y, z, w))
             bodies.angular_velocity[row, 2] = spin = spins[row]
@@ -59,6 +60,7 @@ def write_poses(
                 bodies.orientation[row, part] = turn[part]
             for axis in range(3):
                 poses.body_angular[row, axis] = body[axis]
+        # After the turn: the velocity in the robot's own axes depends on it.
         if motions[index] & MOVED:
             x, y = bodies.orientation[row, 0], bodies.orientation[row, 1]
             z, w = bodies.orientation[row, 2], bodies.orientation[row, 3]

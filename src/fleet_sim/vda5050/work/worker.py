@@ -40,6 +40,7 @@ class ActionWorker:
         """Begin actions of a node or edge that was reached, as soon as those before let them."""
         ids = {action.action_id for action in actions}
         state = self._vehicle.state
+        # Those that are under way, or have ended, are not begun again.
         state.queue += [entry for entry in state.actions if entry.action.action_id in ids and entry.status == WAITING]
         if ids:
             self._vehicle.wake()
@@ -55,6 +56,7 @@ class ActionWorker:
         state.instants.append(entry)
         self._forget_old()
         vehicle.wake()
+        # It is in the states already, so that a refusal is told as its end.
         reason = self._offer.refusal(vehicle, action.action_type, INSTANT, action.parameters)
         # Those that act at once, such as the end of a pause, are taken at any time.
         if not reason and len(state.instants) > MOST_INSTANTS and not self._offer.actions[action.action_type].at_once:
@@ -88,6 +90,7 @@ class ActionWorker:
     def step(self, dt: float) -> None:
         """Begin and go on."""
         state = self._vehicle.state
+        # Some act at once and are in no queue, but take their time.
         for entry in [*state.queue, *self._at_once_under_way()]:
             if entry.status == RUNNING:
                 self._offer.actions[entry.action.action_type].proceed(self._vehicle, entry, dt)
@@ -102,6 +105,7 @@ class ActionWorker:
 
     def _begin_next(self) -> None:
         state = self._vehicle.state
+        # Nothing begins in a pause; what runs is paused by itself.
         if state.paused:
             return
         running = [entry for entry in state.queue if entry.status != WAITING]
@@ -110,6 +114,7 @@ class ActionWorker:
             # In their order: what must wait keeps those behind it waiting, too.
             if alone or (running and entry.action.blocking in ALONE):
                 return
+            # It begins when the vehicle has come to rest.
             if entry.action.blocking in STANDING and self._vehicle.moves:
                 return
             self._begin(entry)
@@ -128,6 +133,7 @@ class ActionWorker:
         if entry.status == RUNNING:
             return
         vehicle.changed = True
+        # A cancelOrder that fails is told by its own error.
         if entry.status == FAILED and entry.action.action_type != "cancelOrder":
             references = {"actionId": entry.action.action_id, "actionType": entry.action.action_type}
             vehicle.report(VehicleFault("action_failed", entry.result, references))
@@ -157,6 +163,7 @@ class ActionWorker:
         for entry in state.actions:
             action = self._offer.actions[entry.action.action_type]
             if entry.status in ENDED or (entry.status == RUNNING and not action.can_cancel):
+                # It ends by itself, and the order with it.
                 continue
             began = entry.status != WAITING
             entry.status, entry.result = FAILED, "the order was cancelled"
