@@ -358,7 +358,8 @@ class MultiRobotSimulationCore(DocumentedNames):
         if self.engine.step(dt):
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
-            self.finite.run(dt)
+            if not self.engine.mends_itself:
+                self.finite.run(dt)
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 

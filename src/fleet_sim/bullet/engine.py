@@ -20,6 +20,7 @@ class BulletEngine:
     """Steps the dynamic rows of a mirror's world with PyBullet; bodies have PyBullet's numbers."""
 
     name = "bullet"
+    mends_itself = False
 
     def __init__(self, mirror: BulletMirror, queries: BulletQueries, *, substep: float) -> None:
         self._mirror = mirror

@@ -52,6 +52,8 @@ class PhysicsEngine(Protocol):
 
     name: str
     """As in the setting `engine`."""
+    mends_itself: bool
+    """Whether `step` leaves finite poses only; else they are looked at after it."""
 
     @property
     def checkpoints(self) -> EngineCheckpoints:

@@ -204,7 +204,7 @@ class FrankaArm(Panda):
         for step in range(self.max_steps):
             self._step(forces)
             now = self.agent.joint_positions[:num_joints_to_check]
-            if (np.abs(now - wanted) <= near).all():
+            if np.count_nonzero(np.abs(now - wanted) <= near) == checked:
                 break
             # Fingers that hold an object, or an arm that presses on something, never reach their targets. The first
             # steps are not tested, because a move begins at rest.

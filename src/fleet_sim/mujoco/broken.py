@@ -16,13 +16,13 @@ LARGEST = 1e12
 def mend_broken(world: World, bodies: MujocoBodies) -> None:
     """Put bodies and joints that are no numbers any more back to where the columns have them, at rest; count them.
 
-    To be called before the columns are read back. A sum tells most of the time that all is well.
+    To be called before the columns are read back. A sum of squares tells most of the time that all is well.
     """
     bound = bodies.bound
     assert bound is not None
     data = bound.data
-    # Written this way round because NaN is neither above nor below anything.
-    if abs(float(data.qpos.sum())) <= LARGEST and abs(float(data.qvel.sum())) <= LARGEST:
+    # Of squares, which is faster. Written this way round because NaN is neither above nor below anything.
+    if float(data.qpos.dot(data.qpos)) <= LARGEST**2 and float(data.qvel.dot(data.qvel)) <= LARGEST**2:
         return
     free_mask = _is_broken(data.qpos[bound.free_q]).any(1) | _is_broken(data.qvel[bound.free_v]).any(1)
     joint_mask = _is_broken(data.qpos[bound.joint_q]) | _is_broken(data.qvel[bound.joint_v])

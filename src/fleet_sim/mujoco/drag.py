@@ -15,7 +15,7 @@ def drag(bound: Bound, dt: float) -> None:
     """
     data, at = bound.data, bound.free_span
     moving = data.qvel[at]
-    if not moving.any():
+    if not np.count_nonzero(moving):
         # All sleep.
         return
     # Of each body the linear and the angular velocity.

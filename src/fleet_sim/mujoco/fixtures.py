@@ -14,6 +14,7 @@ from fleet_sim.core.world import World
 
 _NOBODY: Ints = np.empty(0, np.int64)
 _NOWHERE: Floats = np.empty((0, 7))
+_NO_POSES: tuple[Floats, Floats] = np.empty((0, 3)), np.empty((0, 4))
 
 
 class Fixtures:
@@ -53,7 +54,9 @@ class Fixtures:
 
     def poses(self) -> tuple[Floats, Floats]:
         """Return positions (K, 3) and orientations (K, 4) of what `find` looked at the last time, as they are now."""
-        return self._world.position[self._rows], self._world.orientation[self._rows]
+        if not len(self._rows):
+            return _NO_POSES
+        return self._world.position.take(self._rows, axis=0), self._world.orientation.take(self._rows, axis=0)
 
     def forget(self) -> None:
         """Forget what was where: all concave entities that stand still are fixtures again."""

@@ -151,7 +151,7 @@ class Movers:
 
     def drive(self, bound: Bound) -> None:
         """Give those that move their velocities, before each substep: contacts take a little of them."""
-        if not self._moving.any():
+        if not np.count_nonzero(self._moving):
             return
         pieces = bound.compiled.pieces
         chosen = self._driven[self._moving[self._driven]]
@@ -172,7 +172,7 @@ class Movers:
             self._there = np.concatenate((self._positions[self._driven], turns), axis=1).tobytes()
         data = bound.data
         # Mostly they stand where they stood, and nothing touched them.
-        if data.qpos[self._driven_q].tobytes() != self._there or data.qvel[self._driven_v].any():
+        if data.qpos[self._driven_q].tobytes() != self._there or np.count_nonzero(data.qvel[self._driven_v]):
             self._write(self._driven, self._positions, self._turns)
 
     def standing(self, bound: Bound) -> Ints:
@@ -188,7 +188,8 @@ class Movers:
         rows = self._rows
         if self._last is not None and not len(rows):
             return False
-        now = world.position[rows], world.orientation[rows], world.joints.position[self._slots]
+        places, turns = world.position.take(rows, axis=0), world.orientation.take(rows, axis=0)
+        now = places, turns, world.joints.position[self._slots]
         # As bytes, which is one comparison; other bits of equal numbers count as moved, which does no harm.
         seen = tuple(values.tobytes() for values in now)
         if (self._last is not None and seen == self._seen) or not world.alive[rows].all():
