@@ -133,6 +133,23 @@ class ByteTemplate:
         data = self._bytes.data
         return [data[start:end] for start, end in self._spans]
 
+    def elements(self, first: str, chosen: Ints) -> bytes:
+        """Return the only message with the `chosen` (K,) of its elements alone, in their order.
+
+        The message is nothing but an array of elements, each of which begins with the group `first`, at `offsets` that
+        are multiples of ALIGNMENT.
+        """
+        ((start, end),) = self._spans
+        begins = self._places[first][1][:, 0].tolist()
+        data, ends = self._bytes.data, [*begins[1:], end]
+        header, count = data[start : start + HEADER_SIZE], np.array(len(chosen), "<u4").tobytes()
+        return b"".join([header, count, *[data[begins[index] : ends[index]] for index in chosen.tolist()]])
+
+    def offsets(self, first: str) -> Ints:
+        """Return how many bytes after the first of the elements, which begin with the group `first`, each begins."""
+        begins = self._places[first][1][:, 0]
+        return begins - begins[:1]
+
     def repeated(self, name: str, values: AnyArray) -> list[memoryview]:
         """Return the only message K times, each time with other `values` (K, count, fields) of the group `name`."""
         ((start, end),) = self._spans

@@ -11,7 +11,7 @@ pytest.importorskip("rclpy")
 
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
@@ -108,14 +108,39 @@ def test_markers(numbers: dict[str, Any]) -> None:
     def markers() -> list[Marker]:
         return [Marker(ns=name, id=index, type=Marker.CUBE, text=name) for index, name in enumerate(NAMES)]
 
-    template = markers_template(markers())
+    # Their texts are filled up, so that some can be sent alone.
+    shown = markers()
+    template = markers_template(shown)
     template.write_stamp(NOW)
     template.write("position", numbers["position"])
     template.write("orientation", numbers["orientation"])
-    message = MarkerArray(markers=markers())
+    assert [marker.text.rstrip() for marker in shown] == NAMES
+    message = MarkerArray(markers=shown)
     for marker, pose in zip(message.markers, poses(numbers), strict=True):
         marker.header.stamp, marker.pose = time_to_msg(NOW), pose
     assert template.pieces() == [serialize_message(message)]
+
+
+@pytest.mark.parametrize("chosen", [[3], [0, 7], [1, 2, 4, 5, 6], []])
+def test_some_markers(numbers: dict[str, Any], chosen: list[int]) -> None:
+    meshes = ["file:///" + "x" * length for length in range(len(NAMES))]
+    markers = [
+        Marker(ns=name, id=index, type=Marker.MESH_RESOURCE, mesh_resource=mesh)
+        for index, (name, mesh) in enumerate(zip(NAMES, meshes, strict=True))
+    ]
+    template = markers_template(markers)
+    template.write_stamp(NOW)
+    template.write("position", numbers["position"])
+    template.write("orientation", numbers["orientation"])
+    sent = template.elements("sec", np.array(chosen, np.int64))
+    message = deserialize_message(sent, MarkerArray)
+    assert message == deserialize_message(serialize_message(message), MarkerArray)
+    # Zeros may follow, up to a multiple of four.
+    whole = serialize_message(message)
+    assert sent[: len(whole)] == whole and len(sent) - len(whole) <= 3
+    assert [(marker.ns, marker.mesh_resource) for marker in message.markers] == [(NAMES[i], meshes[i]) for i in chosen]
+    places = [(marker.pose, marker.header.stamp) for marker in message.markers]
+    assert places == [(poses(numbers)[index], time_to_msg(NOW)) for index in chosen]
 
 
 def test_numbers_can_be_written_again_and_again(numbers: dict[str, Any]) -> None:

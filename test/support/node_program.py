@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from geometry_msgs.msg import Twist
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
+
+from fleet_sim_msgs.msg import FleetCommand
+from fleet_sim_msgs.srv import SendFleetCommand
 
 PATIENCE = 60.0
 """The longest any event is waited for, in s. On a busy machine a node needs a while to start."""
@@ -27,6 +31,18 @@ RESEND = 15.0
 """A request without a response is sent again after so many s: servers here answer at once, or not at all."""
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+THREE_ROBOTS = """
+simulation: {timestep: 0.05, target_rtf: 5.0}
+robots:
+  - name: amr
+    pose: [0, 0, 0.15]
+    shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}
+    grid: {count: 3, columns: 1, spacing: [0, 3, 0]}
+objects:
+  - {name: ball, pose: [9, 0, 0.25], shape: {shape_type: sphere, radius: 0.25}}
+"""
+"""A scenario of three robots, amr_0 to amr_2, in a row along y, and a ball."""
 
 
 class NodeProcess:
@@ -191,6 +207,15 @@ def running_scenario(folder: Path, scenario: str, *arguments: str) -> Iterator[R
     file.write_text(scenario)
     with running(folder / "node.log", "-p", f"config:={file}", *arguments) as both:
         yield both
+
+
+def drive(client: Client, name: str, x: float = 0.5, yaw_rate: float = 0.0, timeout: float = 0.0) -> None:
+    """Let a robot drive until told otherwise."""
+    twist = Twist()
+    twist.linear.x, twist.angular.z = x, yaw_rate
+    command = FleetCommand(kind=FleetCommand.VELOCITY, names=[name], twists=[twist], timeout=timeout)
+    response = client.call(SendFleetCommand, "/fleet/command", SendFleetCommand.Request(command=command))
+    assert list(response.result.accepted) == [name]
 
 
 def static_frames(client: Client, *names: str) -> dict[str, Any]:

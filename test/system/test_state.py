@@ -7,53 +7,28 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped, Twist
 from nav_msgs.msg import Odometry
-from node_program import LATCHED, Client, Running, running, running_scenario
+from node_program import LATCHED, THREE_ROBOTS, Running, drive, running, running_scenario
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
-from visualization_msgs.msg import Marker, MarkerArray
 
-import fleet_sim
-from fleet_sim import MultiRobotSimulationCore
 from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState, RobotState
 from fleet_sim_msgs.srv import Load, Save, SendFleetCommand, Spawn
-
-SCENARIO = """
-simulation: {timestep: 0.05, target_rtf: 5.0}
-robots:
-  - name: amr
-    pose: [0, 0, 0.15]
-    shape: {shape_type: box, half_extents: [0.3, 0.2, 0.15]}
-    grid: {count: 3, columns: 1, spacing: [0, 3, 0]}
-objects:
-  - {name: ball, pose: [9, 0, 0.25], shape: {shape_type: sphere, radius: 0.25}}
-"""
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, SCENARIO) as both:
+    with running_scenario(tmp_path, THREE_ROBOTS) as both:
         yield both
 
 
 def nanoseconds(stamp: object) -> int:
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)  # type: ignore[attr-defined]
-
-
-def drive(client: Client, name: str, x: float = 0.5, yaw_rate: float = 0.0, timeout: float = 0.0) -> None:
-    """Let a robot drive until told otherwise."""
-    twist = Twist()
-    twist.linear.x, twist.angular.z = x, yaw_rate
-    command = FleetCommand(kind=FleetCommand.VELOCITY, names=[name], twists=[twist], timeout=timeout)
-    response = client.call(SendFleetCommand, "/fleet/command", SendFleetCommand.Request(command=command))
-    assert list(response.result.accepted) == [name]
 
 
 def test_the_tf_tree_is_complete_and_agrees_with_odometry(fleet: Running) -> None:
@@ -118,66 +93,6 @@ def test_the_fleet_is_one_message(fleet: Running) -> None:
     assert [robot.name for robot in states[-1].robots] == ["amr_0", "amr_1", "amr_2"]
     assert (first.mode, first.moving, first.busy) == (RobotState.VELOCITY, True, False)
     assert (second.mode, second.moving, second.pose.position.y) == (RobotState.IDLE, False, 3.0)
-
-
-def test_markers_show_robots_and_objects(fleet: Running) -> None:
-    _, client = fleet
-    arrays = client.listen(MarkerArray, "/fleet/markers")
-    client.until(lambda: arrays and len(arrays[-1].markers) == 4, "markers")
-    shown = [(marker.ns, marker.type, marker.scale.x) for marker in arrays[-1].markers]
-    assert shown == [*[("robots", Marker.CUBE, 0.6)] * 3, ("objects", Marker.SPHERE, 0.5)]
-
-
-def test_markers_show_each_shape_in_its_color(tmp_path: Path) -> None:
-    scenario = """
-simulation: {timestep: 0.05, target_rtf: 5.0}
-objects:
-  - name: gate
-    shape:
-      - {shape_type: box, half_extents: [0.1, 0.1, 0.5], frame_pose: [0, -1, 0.5], rgba_color: [1, 0, 0, 1]}
-      - {shape_type: cylinder, radius: 0.1, height: 1.0, frame_pose: [0, 1, 0.5], rgba_color: [0, 0, 1, 1]}
-"""
-    (tmp_path / "gate.yaml").write_text(scenario)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'gate.yaml'}") as (_, client):
-        arrays = client.listen(MarkerArray, "/fleet/markers")
-        client.until(lambda: arrays and len(arrays[-1].markers) == 2, "markers")
-        shown = [(marker.ns, marker.type, marker.pose.position.y) for marker in arrays[-1].markers]
-        assert shown == [("objects", Marker.CUBE, -1.0), ("objects/1", Marker.CYLINDER, 1.0)]
-        assert [marker.color.r for marker in arrays[-1].markers] == [1.0, 0.0]
-
-
-def test_markers_of_a_robot_with_joints_are_its_links_where_they_are(tmp_path: Path) -> None:
-    # Its links are meshes.
-    pytest.importorskip("pybullet_data")
-    scenario = """
-simulation: {timestep: 0.05, target_rtf: 5.0, gui: false}
-robots:
-  - {name: arm, urdf_path: arm6, use_fixed_base: true}
-  - {name: panda, urdf_path: panda, pose: [3, 0, 0], use_fixed_base: true}
-"""
-    (tmp_path / "arms.yaml").write_text(scenario)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'arms.yaml'}") as (_, client):
-        arrays = client.listen(MarkerArray, "/fleet/markers")
-        with MultiRobotSimulationCore.from_yaml(tmp_path / "arms.yaml") as sim:
-            models = [robot.robot_model for robot in sim.agents]
-            rows = [robot.row for robot in sim.agents for _ in robot.robot_model.visuals]
-            links = [part.link for model in models for part in model.visuals]
-            poses = sim.world.link_poses(np.array(rows), np.array(links))
-        parts = [part.geometry for model in models for part in model.visuals]
-        client.until(lambda: arrays and len(arrays[-1].markers) == len(parts), "markers")
-        for marker, part, place, turn in zip(arrays[-1].markers, parts, *poses, strict=True):
-            at = fleet_sim.Pose(place.tolist(), turn.tolist()) * fleet_sim.Pose(part.position, part.orientation)
-            position = marker.pose.position
-            assert (position.x, position.y, position.z) == pytest.approx(at.position, abs=1e-6)
-            if marker.type == Marker.MESH_RESOURCE:
-                assert marker.mesh_resource == Path(part.mesh_path).resolve().as_uri()
-        assert {marker.type for marker in arrays[-1].markers} >= {Marker.CYLINDER, Marker.MESH_RESOURCE}
-        # One link of the arm turns, and its markers with it.
-        before = [marker.pose.position for marker in arrays[-1].markers]
-        client.publisher(JointState, "/arm/joint_commands").publish(JointState(name=["joint_2"], position=[0.6]))
-        moved = lambda: [m.pose.position != at for m, at in zip(arrays[-1].markers, before, strict=True)]  # noqa: E731
-        client.until(lambda: any(moved()), "markers that move")
-        assert not moved()[0] and not any(moved()[len(models[0].visuals) :])
 
 
 def test_collisions_begin_and_end(fleet: Running) -> None:

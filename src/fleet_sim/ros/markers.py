@@ -9,8 +9,8 @@ from geometry_msgs.msg import Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from fleet_sim.arrays import NO_ROWS
-from fleet_sim.cdr import ORIENTATION, POSITION, STAMP, MessagePart, under
+from fleet_sim.arrays import NO_ROWS, Floats, Ints
+from fleet_sim.cdr import ALIGNMENT, ORIENTATION, POSITION, STAMP, MessagePart, under
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.shapes import Geometry
 from fleet_sim.core.visible import TRANSPARENT, has_own_materials, marker_shape, visible_parts
@@ -21,9 +21,28 @@ from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.wire import MessageTemplate
 from fleet_sim.spatial import poses
 
+COMPLETE_EVERY = 5_000_000_000
+"""Time in ns after which all markers are sent again, for viewers that missed one."""
+
 
 def markers_template(markers: list[Marker]) -> MessageTemplate:
-    """Return the template of one MarkerArray; groups sec, nanosec, position (N, 3), orientation (N, 4)."""
+    """Return the template of one MarkerArray; groups sec, nanosec, position (N, 3), orientation (N, 4).
+
+    Some of its markers can be sent alone: `elements` of "sec". Their texts, which nobody sees, are filled up for that.
+    """
+    template = _template(markers)
+    # Of each marker but the last one, whether the next one begins elsewhere than at a multiple. Where the marker itself
+    # begins does not matter: its numbers of eight bytes begin at a multiple in any case.
+    odd = template.offsets("sec")[1:] % ALIGNMENT != 0
+    if not odd.any():
+        return template
+    for index in odd.nonzero()[0].tolist():
+        # All that follows a text takes a multiple of 4 bytes, and so do these spaces.
+        markers[index].text += " " * (ALIGNMENT // 2)
+    return _template(markers)
+
+
+def _template(markers: list[Marker]) -> MessageTemplate:
     numbers = {
         **STAMP,
         "position": ("f8", under("pose", POSITION)),
@@ -38,7 +57,10 @@ class MarkersTopic(Interface):
     Boxes, spheres, cylinders, and meshes by the URIs of their files, which RViz has to be able to read: package:// for
     meshes of installed packages, file:// for others.
 
-    After a removal, one message with DELETEALL is published before the next markers.
+    A message has the markers that have moved since the last one, as viewers keep the others: drawing a fleet of
+    thousands of shapes again and again takes RViz half of its time. All of them are sent when somebody subscribes, when
+    something looks different, and every COMPLETE_EVERY. After a removal, one message with DELETEALL is published before
+    the next markers.
     """
 
     rate = "markers"
@@ -49,6 +71,11 @@ class MarkersTopic(Interface):
         self._rows = NO_ROWS
         self._behind = True
         self._look = 0
+        self._subscribers = 0
+        self._completed: int | None = None
+        """When all markers were sent last, in ns."""
+        self._shown: tuple[Floats, Floats] = np.empty((0, 3)), np.empty((0, 4))
+        """The poses that were sent last."""
 
     def on_fleet_changed(self, roster: Roster) -> None:
         """Send all markers again, as names and shapes may be others."""
@@ -56,19 +83,38 @@ class MarkersTopic(Interface):
         self._behind = True
 
     def publish(self, now: int) -> None:
-        """Publish all visible shapes while somebody is subscribed; laid out anew where something looks different."""
-        if not self._publisher.get_subscription_count():
+        """Publish what has moved while somebody is subscribed; laid out anew where something looks different."""
+        subscribers, known = self._publisher.get_subscription_count(), self._subscribers
+        self._subscribers = subscribers
+        if not subscribers:
             return
         world = self.bridge.sim.world
         if self._behind or self._look != world.look.version:
             self._rebuild()
         if not len(self._rows):
             return
-        positions, orientations = poses.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
+        shown = poses.compose(*world.link_poses(self._rows, self._links), self._offsets, self._turns)
+        chosen = None if subscribers != known or self._is_due(now) else self._moved(shown)
+        if chosen is not None and not len(chosen):
+            return
+        self._shown = shown
         self._template.write_stamp(now)
-        self._template.write("position", positions)
-        self._template.write("orientation", orientations)
-        self._publisher.publish(self._template.pieces()[0])
+        self._template.write("position", shown[0])
+        self._template.write("orientation", shown[1])
+        if chosen is None:
+            self._completed = now
+            self._publisher.publish(self._template.pieces()[0])
+        else:
+            self._publisher.publish(self._template.elements("sec", chosen))
+
+    def _is_due(self, now: int) -> bool:
+        """Return whether all markers are to be sent; also after a reset, when time begins again."""
+        return self._completed is None or not 0 <= now - self._completed < COMPLETE_EVERY
+
+    def _moved(self, shown: tuple[Floats, Floats]) -> Ints:
+        """Return which markers (K,) are elsewhere than they were sent last."""
+        (positions, turns), (before, before_turns) = shown, self._shown
+        return np.flatnonzero((positions != before).any(axis=1) | (turns != before_turns).any(axis=1))
 
     def _rebuild(self) -> None:
         """Lay out a marker for each visible shape, and let viewers remove those they have."""
@@ -90,6 +136,7 @@ class MarkersTopic(Interface):
         self._offsets = np.array(offsets, np.float64).reshape(-1, 3)
         self._turns = np.array(turns, np.float64).reshape(-1, 4)
         self._template = markers_template(markers)
+        self._completed = None
         # RViz keeps markers that later messages do not mention.
         clear = Marker(action=Marker.DELETEALL)
         clear.header.frame_id = self.bridge.frames.map
