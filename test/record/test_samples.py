@@ -25,7 +25,6 @@ BOX = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 STRANGE = np.array([0.0, -0.0, np.nan, -np.nan, 5e-324, 1.0, np.inf])
 """Numbers of which some are equal with other bits, or are not equal to themselves."""
 FIELDS = ("positions", "orientations", "velocities", "angular_velocities", "carriers", "modes", "busy_mask", "blockers")
-PATHS = ("path_starts", "path_positions", "path_orientations")
 
 
 @pytest.fixture(params=[pytest.param(True, marks=needs_kernels), False], ids=["kernels", "arrays"])
@@ -44,43 +43,24 @@ def fleet(robots: int, compiled_code: str = "auto") -> fs.MultiRobotSimulationCo
     return sim
 
 
-def longest(giver: SampleGiver, sim: fs.MultiRobotSimulationCore) -> int:
-    board, (roster, _) = sim.snapshots, sim.snapshots.entities()
-    return giver.longest(board, roster, board.columns(roster))
-
-
-def written(giver: SampleGiver, sim: fs.MultiRobotSimulationCore, now: int = 0, tick: int = 0) -> bytes:
-    """A sample of this moment, somewhere in a longer memory, of which nothing else is written."""
-    board, (roster, _), size = sim.snapshots, sim.snapshots.entities(), longest(giver, sim)
-    memory = np.full(8 + size // 8 + 8, -7)
-    length = giver.write(memory, 8, now, tick, board, roster, board.columns(roster))
-    assert length <= size
-    assert (memory[:8] == -7).all()
-    assert (memory[8 + size // 8 :] == -7).all()
-    return memory[8:].tobytes()[:length]
-
-
 def assert_same(one: Snapshot, other: Snapshot) -> None:
-    for name in (*FIELDS, *PATHS):
+    for name in FIELDS:
         # By their bits: zeros have signs.
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
 
 
 def test_samples_come_out_bit_for_bit(with_kernels: bool) -> None:
     numbers = np.random.default_rng(5)
-    with fleet(50, "always" if with_kernels else "never") as sim:
+    with fleet(50) as sim:
         giver, taker, read = SampleGiver(), SampleTaker(), []
         for step in range(60):
             if step % 20 == 13:
                 giver.start_anew()
-            if step % 15 == 7:
-                sim.get_object(f"robot_{step % 40}").set_path([fs.Pose((x, 1.0, 0.1)) for x in range(1 + step // 15)])
-            if step == 33:
-                # From then on entities are not in a row.
-                sim.remove_object(sim.get_object("robot_20"))
+            state, roster, colors = sim.snapshots.look()
             true = sim.snapshots.take()
-            data = written(giver, sim, step, step)
-            sample = taker.read(data, *sim.snapshots.entities(), ())
+            data = bytearray(giver.longest(state))
+            length = giver.write(memoryview(data), step, step, 0.1 * step, state, with_kernels=with_kernels)
+            sample = taker.read(bytes(data[:length]), roster, colors, ())
             read.append((sample.snapshot, true))
             assert (sample.now, sample.snapshot.tick) == (step, step)
             # Whatever a column has: samples are of the state, and judge nothing.
@@ -93,36 +73,34 @@ def test_samples_come_out_bit_for_bit(with_kernels: bool) -> None:
 
 @needs_kernels
 def test_a_sample_with_kernels_has_what_moved_only() -> None:
-    with fleet(300, "always") as sim:
+    with fleet(300) as sim:
         giver = SampleGiver()
         lengths = []
         for _ in range(3):
             sim.step_once()
-            lengths.append(len(written(giver, sim)))
-        assert lengths[0] == longest(giver, sim)
-        assert lengths[1] == lengths[2] < lengths[0] / 2
+            state, _, _ = sim.snapshots.look()
+            place = memoryview(bytearray(giver.longest(state)))
+            lengths.append(giver.write(place, 0, 0, 0.0, state, with_kernels=True))
+        assert lengths[0] == giver.longest(state)
+        assert lengths[1] == lengths[2] < lengths[0] / 3
 
 
 @needs_kernels
 def test_the_kernel_is_the_function_in_python() -> None:
     numbers, results = np.random.default_rng(2), []
-    # More rows than entities, which begin at the third one; the first waypoints are of nobody.
-    lengths = np.array([0, 3, 1, 0, 2] * 9)
-    starts = 4 + np.cumsum(lengths) - lengths
-    points = (numbers.choice(STRANGE, (60, 3)), numbers.choice(STRANGE, (60, 4)))
-    samples = []
-    for _ in range(5):
-        state = [numbers.choice(STRANGE, (45, width)) for width in (3, 4, 3, 3)]
-        rows = [numbers.integers(-1, 2, 45) for _ in range(2)]
-        samples.append([*state, *rows, *numbers.integers(0, 5, (2, 45), np.uint8), 3, lengths, starts, *points, 3])
+    widths = (3, 4, 3, 3)
+    samples = [
+        [numbers.choice(STRANGE, (40, width)) for width in widths] + [numbers.integers(-1, 2, 40) for _ in range(3)]
+        for _ in range(5)
+    ]
     for pack in (pack_changed, pack_changed.in_python):
-        last, memory, found = np.zeros((40, 16), np.int64), np.zeros(2000, np.int64), []
-        for number, sample in enumerate(samples):
-            words, waypoints = pack(*sample, last, int(number == 0), memory, 8 * number)  # type: ignore[call-arg]
-            found.append((int(words), int(waypoints), memory.tobytes()))
+        last, masks, values = np.zeros((40, 16), np.int64), np.zeros(40, np.uint16), np.zeros(640, np.int64)
+        found = []
+        for sample in samples:
+            count = pack(*sample, last, masks, values)
+            found.append((count, masks.tolist(), values[:count].tolist()))
         results.append(found)
     assert results[0] == results[1]
-    assert results[0][0][:2] == (16 * 40, lengths[3:43].sum())
 
 
 def test_a_recording_is_the_same_with_and_without_kernels(with_kernels: bool, tmp_path: Path) -> None:

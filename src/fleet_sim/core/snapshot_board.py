@@ -7,14 +7,11 @@ from concurrent.futures import Future
 from threading import Condition
 
 from fleet_sim.arrays import AnyArray, Ints
-from fleet_sim.core.joints import JointColumns
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.snapshot_taking import (
     EntityRoster,
     GivenColors,
-    StateColumns,
     snapshot_of,
-    state_columns,
     state_views,
     take_colors,
     take_features,
@@ -69,7 +66,7 @@ class Subscription:
 class SnapshotBoard:
     """The newest snapshot of a simulation, `sim.snapshots`. Without a subscription, steps take none.
 
-    Every method may be called from any thread, but for those of the simulation's thread, below: they read the world.
+    Every method may be called from any thread, but for `take`, `look`, `refresh` and `end_step`, which read the world.
     `pairs()` returns the rows (M, 2) that collide, `between_steps(function)` has a function called while no step is
     under way.
     """
@@ -171,45 +168,25 @@ class SnapshotBoard:
     @property
     def time(self) -> float:
         """The simulation time in s at the end of that step."""
-        return self.time_of(self.tick)
-
-    def time_of(self, tick: int) -> float:
-        """Return the simulation time in s at the end of a step."""
-        return self._world.clock.seconds(tick)
+        return self._world.clock.seconds(self.tick)
 
     @property
     def compiled(self) -> bool:
         """Whether the simulation uses compiled code."""
         return self._world.compiled
 
-    @property
-    def pairs(self) -> Ints:
-        """The rows (M, 2) that collided at the last check."""
-        return self._pairs()
+    def look(self) -> tuple[dict[str, AnyArray], EntityRoster, GivenColors]:
+        """Return what a snapshot of this moment is made of; the arrays change with the world.
 
-    @property
-    def joints(self) -> JointColumns:
-        """The columns of joints, for the slots that an EntityRoster has."""
-        return self._world.joints
-
-    def entities(self) -> tuple[EntityRoster, GivenColors]:
-        """Return the living entities and their colors: the same objects as before while nothing of them has changed."""
+        EntityRoster and colors are the same objects as before while nothing of them has changed.
+        """
         world = self._world
         if self._roster is None or self._names_version != world.version:
             # Names and bodies are the parts that take Python per entity, and they rarely change.
             self._roster, self._names_version, self._colors = take_roster(world), world.version, None
         if self._colors is None or self._look_version != world.look.version:
             self._colors, self._look_version = take_colors(world), world.look.version
-        return self._roster, self._colors
-
-    def columns(self, roster: EntityRoster) -> StateColumns:
-        """Return where the state of the entities is; a recording has no time for the arrays of `look`."""
-        return state_columns(self._world, roster)
-
-    def look(self) -> tuple[dict[str, AnyArray], EntityRoster, GivenColors]:
-        """Return what a snapshot of this moment is made of; the arrays change with the world."""
-        roster, colors = self.entities()
-        return state_views(self._world, roster, self._pairs()), roster, colors
+        return state_views(world, self._roster, self._pairs()), self._roster, self._colors
 
     def refresh(self) -> None:
         """Replace the snapshot, if anybody reads it: the world has changed without a step."""

@@ -7,47 +7,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.snapshot import EntityBodies, LinkColors, Snapshot
+from fleet_sim.core.waypoints import EntityPaths
 from fleet_sim.core.world import World
 
 StateArrays = Mapping[str, AnyArray]
-"""What changes all the time, by the names that `state_views` gives it."""
+"""By the names in STATE."""
+
+ENTITIES, WAYPOINTS, JOINTS, PAIRS = range(4)
+STATE: Mapping[str, tuple[int, tuple[int, ...], str]] = {
+    "positions": (ENTITIES, (3,), "f8"),
+    "orientations": (ENTITIES, (4,), "f8"),
+    "velocities": (ENTITIES, (3,), "f8"),
+    "angular_velocities": (ENTITIES, (3,), "f8"),
+    "parents": (ENTITIES, (), "i8"),
+    "blocked_by": (ENTITIES, (), "i8"),
+    "path_lengths": (ENTITIES, (), "i8"),
+    "path_positions": (WAYPOINTS, (3,), "f8"),
+    "path_orientations": (WAYPOINTS, (4,), "f8"),
+    "joint_positions": (JOINTS, (), "f8"),
+    "joint_velocities": (JOINTS, (), "f8"),
+    "joint_efforts": (JOINTS, (), "f8"),
+    "pairs": (PAIRS, (2,), "i8"),
+    "modes": (ENTITIES, (), "u1"),
+    "waiting": (ENTITIES, (), "u1"),
+}
+"""What changes all the time: by name, what it has a row for, the shape of a row, and the type.
+
+`parents`, `blocked_by` and `pairs` are rows of the world. Bytes come last: one after the other, all are aligned.
+"""
 
 
-class StateColumns(NamedTuple):
-    """The columns that the state of entities is in, until something is spawned or gets a path.
-
-    The entities of a roster are the rows from `first` on. `path_length` and `path_start` are aligned with them from
-    `first_path` on; `path_start` is where in `path_position` and `path_orientation` the waypoints of each begin.
-    """
-
-    position: Floats
-    orientation: Floats
-    velocity: Floats
-    angular_velocity: Floats
-    parent: Ints
-    blocked_by: Ints
-    control: Bytes
-    waiting: Bytes
-    first: int
-    path_length: Ints
-    path_start: Ints
-    path_position: Floats
-    path_orientation: Floats
-    first_path: int
-
-
-_AS_THEY_ARE = (
-    *("positions", "orientations", "velocities", "angular_velocities", "modes"),
-    *("path_positions", "path_orientations", "joint_positions", "joint_velocities", "joint_efforts"),
-)
+_AS_THEY_ARE = tuple(name for name in STATE if name in Snapshot.__dataclass_fields__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,57 +124,33 @@ def take_colors(world: World) -> GivenColors:
     return GivenColors(_frozen(world.look.rgba[world.rows]), links)
 
 
-def state_columns(world: World, roster: EntityRoster) -> StateColumns:
-    """Return the columns of the state, copied only where entities are not in a row."""
-    motion, pool, span = world.motion, world.waypoints, roster.bodies.span
-    actions: Any = world.tables["actions"]
-    columns: tuple[Any, ...] = (
-        *(world.position, world.orientation, world.velocity, world.angular_velocity, world.parent),
-        *(motion.blocked_by, motion.control, actions.waiting),
-    )
-    if span is None:
-        columns, first = tuple([column[roster.rows] for column in columns]), 0
-    else:
-        first = span.start
-    if pool.sources:
-        paths = pool.paths(motion, roster.rows)
-        starts = np.cumsum(paths.lengths) - paths.lengths
-        return StateColumns._make((*columns, first, paths.lengths, starts, paths.positions, paths.orientations, 0))
-    lengths, starts = motion.path_length, motion.path_start
-    if span is None:
-        lengths, starts = lengths[roster.rows], starts[roster.rows]
-    position, orientation = pool.position[: pool.used], pool.orientation[: pool.used]
-    return StateColumns._make((*columns, first, lengths, starts, position, orientation, first))
-
-
 def state_views(world: World, roster: EntityRoster, pairs: Ints) -> dict[str, AnyArray]:
-    """Return the state as arrays, which may share memory with the world: to be copied before anything changes.
+    """Return the arrays of STATE, which may share memory with the world: to be copied before anything changes.
 
-    Each is aligned with the entities, with their waypoints or with their joints. `pairs` (M, 2), `parents` and
-    `blocked_by` are rows of the world.
+    `pairs` (M, 2) are the rows that collide.
     """
-    columns, joints, count = state_columns(world, roster), world.joints, len(roster.names)
-    own = slice(columns.first, columns.first + count)
+    motion, joints = world.motion, world.joints
     slots = roster.joint_slots if len(roster.joint_slots) else slice(0)
-    with_path = slice(columns.first_path, columns.first_path + count)
-    lengths = columns.path_length[with_path]
-    places = _places(lengths, columns.path_start[with_path])
+    # A slice is a view; indexing by an array copies, which takes several times as long.
+    own = roster.rows if roster.bodies.span is None else roster.bodies.span
+    paths = _paths(world, roster)
+    actions: Any = world.tables["actions"]
     return {
-        "positions": columns.position[own],
-        "orientations": columns.orientation[own],
-        "velocities": columns.velocity[own],
-        "angular_velocities": columns.angular_velocity[own],
-        "parents": columns.parent[own],
-        "blocked_by": columns.blocked_by[own],
-        "modes": columns.control[own],
-        "waiting": columns.waiting[own],
-        "path_lengths": lengths,
-        "path_positions": columns.path_position[places],
-        "path_orientations": columns.path_orientation[places],
+        "positions": world.position[own],
+        "orientations": world.orientation[own],
+        "velocities": world.velocity[own],
+        "angular_velocities": world.angular_velocity[own],
+        "parents": world.parent[own],
+        "blocked_by": motion.blocked_by[own],
+        "path_lengths": paths.lengths,
+        "path_positions": paths.positions,
+        "path_orientations": paths.orientations,
         "joint_positions": joints.position[slots],
         "joint_velocities": joints.velocity[slots],
         "joint_efforts": joints.effort[slots],
         "pairs": pairs,
+        "modes": motion.control[own],
+        "waiting": actions.waiting[own],
     }
 
 
@@ -226,13 +200,24 @@ def snapshot_of(
     )
 
 
-def _places(lengths: Ints, starts: Ints) -> Ints:
-    """Return the places of all waypoints of paths that have `lengths` and begin at `starts`, path by path."""
-    total = int(lengths.sum())
-    if not total:
-        return NO_ROWS
-    # All numbers from the start of a path on, as many as it has waypoints.
-    return np.arange(total) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+def _paths(world: World, roster: EntityRoster) -> EntityPaths:
+    """Return the paths of all; arrays may be views of columns."""
+    motion, pool = world.motion, world.waypoints
+    if pool.sources:
+        return pool.paths(motion, roster.rows)
+    # A sample of a recording has no time to spare: slices are views, and most paths are of one waypoint.
+    own = roster.rows if roster.bodies.span is None else roster.bodies.span
+    lengths = motion.path_length[own]
+    if not pool.live:
+        return EntityPaths(lengths, motion.waypoint[own], pool.position[:0], pool.orientation[:0])
+    driving = np.flatnonzero(lengths)
+    some = lengths[driving]
+    places: Ints = motion.path_start[own][driving]
+    # Some have several waypoints: all numbers from the start of a path on.
+    if len(driving) != int(some.sum()):
+        before = np.cumsum(some) - some
+        places = np.arange(int(some.sum())) + np.repeat(places - before, some)
+    return EntityPaths(lengths, motion.waypoint[own], pool.position[places], pool.orientation[places])
 
 
 def _frozen(array: AnyArray) -> AnyArray:

@@ -140,7 +140,7 @@ class McapRecording:
 
     def _put(self, now: int, tick: int) -> None:
         self._last_tick = tick
-        self._writer.put(now, tick, self._sim.snapshots, self._changed_orders())
+        self._writer.put(now, self._sim.snapshots, self._changed_orders())
 
     def _changed_orders(self) -> tuple[OrderStatus, ...]:
         features = self._sim.features

@@ -28,9 +28,7 @@ class RingGiver:
         """Up to where records are whole."""
         self.tail = 0
         """Up to where they were taken, as far as is known here."""
-        self.content = 0
-        """Where the content begins of the record that was placed last, in bytes of the memory; a multiple of 64."""
-        # Of that record, too.
+        # Of the record that was placed last.
         self._begin = self._kind = self._skipped = self._end = 0
 
     @property
@@ -57,8 +55,7 @@ class RingGiver:
         _RECORD.pack_into(self._memory, begin, whole, kind, length)
         self._begin, self._kind, self._skipped = begin, kind, skipped
         self._end = self.head + skipped + whole
-        self.content = begin + ALIGNMENT
-        return self._memory[self.content : self.content + length]
+        return self._memory[begin + ALIGNMENT : begin + ALIGNMENT + length]
 
     def shorten(self, length: int) -> None:
         """Have the record that was placed last be only `length` long."""

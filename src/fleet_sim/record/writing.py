@@ -15,11 +15,8 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 
-import numpy as np
-
-from fleet_sim.arrays import Ints
 from fleet_sim.core.snapshot_board import SnapshotBoard
-from fleet_sim.core.snapshot_taking import EntityRoster, GivenColors, StateColumns
+from fleet_sim.core.snapshot_taking import EntityRoster, GivenColors, StateArrays
 from fleet_sim.errors import FleetSimError
 from fleet_sim.output import part_beside, refusals
 from fleet_sim.record import bells, parcels, writer_program
@@ -62,8 +59,6 @@ class WriterProcess:
                 self._part.unlink(missing_ok=True)
                 raise
         self._ring = RingGiver(self._memory)
-        self._words = np.frombuffer(self._memory, np.int64)
-        self._waits = params.on_full == "wait"
         self._roster: EntityRoster | None = None
         self._colors: GivenColors | None = None
         self._samples = SampleGiver()
@@ -96,15 +91,13 @@ class WriterProcess:
 
     # ---- giving ------------------------------------------------------------------------------------------------------
 
-    def put(self, now: int, tick: int, board: SnapshotBoard, orders: tuple[Any, ...] = ()) -> bool:
-        """Give the state at the end of the step `tick`, of the time `now` in ns; return whether it was taken.
+    def put(self, now: int, board: SnapshotBoard, orders: tuple[Any, ...] = ()) -> bool:
+        """Give the state of this moment, of the time `now` in ns; return whether it was taken.
 
         Where there is no room, see `on_full`.
         """
         with self._lock:
-            if self._over:
-                return False
-            roster, colors = board.entities()
+            state, roster, colors = board.look()
             if roster is not self._roster:
                 self._roster = roster
                 self._give(roster)
@@ -114,32 +107,28 @@ class WriterProcess:
                 self._give(colors)
             if orders:
                 self._give(parcels.ChangedOrders(orders))
-            taken = self._give_sample(now, tick, board, roster)
+            taken = self._give_state(now, board, state)
             self.dropped += not taken and not self._over
             return taken
 
-    def _give_sample(self, now: int, tick: int, board: SnapshotBoard, roster: EntityRoster) -> bool:
+    def _give_state(self, now: int, board: SnapshotBoard, state: StateArrays) -> bool:
         """Give a sample to the writer; return False where there is no room and it may be left out."""
-        ring, samples, columns = self._ring, self._samples, board.columns(roster)
-        length = samples.longest(board, roster, columns)
-        if length > ring.longest:
-            return self._give_long_sample(np.empty(length // 8, np.int64), now, tick, board, roster, columns)
-        if self._place(parcels.SAMPLE, length, waits=self._waits) is None:
+        waits, samples = self._params.on_full == "wait", self._samples
+        length = samples.longest(state)
+        if length > self._ring.longest:
+            data = bytearray(length)
+            length = samples.write(memoryview(data), now, board.tick, board.time, state, with_kernels=board.compiled)
+            taken = self._give_bytes(parcels.SAMPLE, memoryview(data)[:length], waits=waits)
+            if not taken:
+                # The next one cannot build on it.
+                samples.start_anew()
+            return taken
+        place = self._place(parcels.SAMPLE, length, waits=waits)
+        if place is None:
             return False
-        ring.shorten(samples.write(self._words, ring.content // 8, now, tick, board, roster, columns))
+        self._ring.shorten(samples.write(place, now, board.tick, board.time, state, with_kernels=board.compiled))
         self._commit()
         return True
-
-    def _give_long_sample(
-        self, memory: Ints, now: int, tick: int, board: SnapshotBoard, roster: EntityRoster, columns: StateColumns
-    ) -> bool:
-        """Give a sample that is too long for the ring in pieces."""
-        length = self._samples.write(memory, 0, now, tick, board, roster, columns)
-        taken = self._give_bytes(parcels.SAMPLE, memory.data.cast("B")[:length], waits=self._waits)
-        if not taken:
-            # The next one cannot build on it.
-            self._samples.start_anew()
-        return taken
 
     def give(self, parcel: object) -> None:
         """Give one of the objects of `parcels`; waits until there is room."""
@@ -241,8 +230,6 @@ class WriterProcess:
                 self._hear(wait=True)
             self._process.wait()
             self._socket.close()
-            # What views the memory keeps it from being closed.
-            del self._words
             self._memory.release()
             self._mapped.close()
 
