@@ -39,9 +39,8 @@ def separation(
 ) -> float:
     """Return the distance between the cores of two pieces; OVERLAP where they touch, or FAR above `limit`.
 
-    Less than `enough` is not measured to the end. The second piece is at `relative` (12,), seen from the first.
-    Leaves in `s` (4, 8) the simplex of the difference that is nearest to the origin, see `Scratch`; corners that do not
-    count have no share.
+    Less than `enough` is not measured to the end. The second piece is at `relative` (12,), seen from the first. `s` (4,
+    8) gets the simplex of the difference nearest to the origin, see `Scratch`; corners that do not count have no share.
     """
     kind, start, many = codes[one, KIND], codes[one, START], codes[one, COUNT]
     a, b, c = sizes[one, 0], sizes[one, 1], sizes[one, 2]

@@ -5,7 +5,7 @@ Profiles are read by their attributes only: the module of profiles imports this 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .duration import Duration, Infinite
 
@@ -63,7 +63,7 @@ _DURATIONS = (
 )
 
 
-def conflicts(offered: Any, asked: Any) -> list[str]:
+def conflicts(offered: object, asked: object) -> list[str]:
     """Why the two profiles do not match; none where they do."""
     found = [rule.conflict for rule in _RULES if _values(rule, offered, asked) == (rule.offered, rule.asked)]
     for name, is_less, is_missing in _DURATIONS:
@@ -73,7 +73,7 @@ def conflicts(offered: Any, asked: Any) -> list[str]:
     return found
 
 
-def doubts(offered: Any, asked: Any) -> list[str]:
+def doubts(offered: object, asked: object) -> list[str]:
     """Why it is up to the middleware whether the two profiles match; none where it is not."""
     found = []
     for rule in _RULES:
@@ -89,7 +89,7 @@ def doubts(offered: Any, asked: Any) -> list[str]:
     return found
 
 
-def _values(rule: _Rule, offered: Any, asked: Any) -> tuple[str, str]:
+def _values(rule: _Rule, offered: object, asked: object) -> tuple[str, str]:
     return getattr(offered, rule.policy).name, getattr(asked, rule.policy).name
 
 

@@ -20,7 +20,7 @@ class Future(Generic[_T]):
     Can be awaited in callbacks; safe from any thread.
     """
 
-    def __init__(self, *, executor: Any = None) -> None:
+    def __init__(self, *, executor: object = None) -> None:
         self._done = False
         self._cancelled = False
         self._result: Any = None
@@ -121,7 +121,7 @@ class Future(Generic[_T]):
         except Exception as error:  # A faulty callback must not keep the others from being told.
             warnings.warn(f"Unhandled exception in done callback: {error}", stacklevel=2)
 
-    def _set_executor(self, executor: Any) -> None:
+    def _set_executor(self, executor: object) -> None:
         self._executor = weakref.ref(executor)
 
 
@@ -130,10 +130,10 @@ class Task(Future[_T]):
 
     def __init__(
         self,
-        handler: Any,
+        handler: object,
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
-        executor: Any = None,
+        executor: object = None,
     ) -> None:
         super().__init__(executor=executor)
         self._resume: Callable[[Task[_T]], None] | None = None
@@ -193,7 +193,7 @@ class Task(Future[_T]):
         finally:
             _stepping.task = outer
 
-    def _wait_for(self, awaited: Any) -> None:
+    def _wait_for(self, awaited: object) -> None:
         resume = self._resume
         if resume is None:
             return

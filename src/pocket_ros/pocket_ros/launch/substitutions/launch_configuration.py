@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..frontend.expose import expose_substitution
 from ..frontend.substitution_of_words import SubstitutionOfWords, Words
@@ -25,7 +25,7 @@ class LaunchConfiguration(SubstitutionOfWords):
 
     _ros_words = Words("var", ("variable_name", "default"), optional=1, described="LaunchConfig")
 
-    def __init__(self, variable_name: SomeSubstitutionsType, *, default: Any = None) -> None:
+    def __init__(self, variable_name: SomeSubstitutionsType, *, default: object = None) -> None:
         self._variable_name = normalize_to_list_of_substitutions(variable_name)
         if default is None:
             self._default: list[Substitution] | None = None

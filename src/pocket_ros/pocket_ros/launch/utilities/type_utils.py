@@ -40,17 +40,17 @@ StrSomeSequenceType = Sequence[ScalarValueType]
 StrSomeValueType = Union[StrSomeScalarType, StrSomeSequenceType]  # noqa: UP007
 
 
-def is_typing_list(data_type: Any) -> bool:
+def is_typing_list(data_type: object) -> bool:
     """Whether a type is typing.List, or a list of some type."""
     return data_type is List or get_origin(data_type) is list  # noqa: UP006
 
 
-def is_valid_scalar_type(data_type: Any) -> bool:
+def is_valid_scalar_type(data_type: object) -> bool:
     """Whether a type is int, float, bool or str."""
     return data_type in ScalarTypesTuple
 
 
-def extract_type(data_type: Any) -> tuple[Any, bool]:
+def extract_type(data_type: object) -> tuple[Any, bool]:
     """The scalar type, and whether a list of it is meant. Raises ValueError for any other type."""
     held = get_args(data_type) if is_typing_list(data_type) else ()
     scalar = held[0] if held else data_type
@@ -61,7 +61,7 @@ def extract_type(data_type: Any) -> tuple[Any, bool]:
     return scalar, bool(held)
 
 
-def is_instance_of_valid_type(value: Any, *, can_be_str: bool = False) -> bool:
+def is_instance_of_valid_type(value: object, *, can_be_str: bool = False) -> bool:
     """Whether a value is a scalar or a list of scalars of one type, with texts among them if they may be."""
     if not isinstance(value, list):
         return isinstance(value, ScalarTypesTuple)
@@ -71,7 +71,7 @@ def is_instance_of_valid_type(value: Any, *, can_be_str: bool = False) -> bool:
     return len(kinds) <= 1 and kinds <= set(ScalarTypesTuple)
 
 
-def is_instance_of(value: Any, data_type: Any = None, *, can_be_str: bool = False) -> bool:
+def is_instance_of(value: object, data_type: object = None, *, can_be_str: bool = False) -> bool:
     """Whether a value is of a type, or text if it may be; None is any type. Raises ValueError."""
     if data_type is None:
         return is_instance_of_valid_type(value, can_be_str=can_be_str)
@@ -82,7 +82,7 @@ def is_instance_of(value: Any, data_type: Any = None, *, can_be_str: bool = Fals
     return isinstance(value, list) and all(isinstance(item, allowed) for item in value)
 
 
-def coerce_to_type(value: str, data_type: Any = None, *, can_be_str: bool = False) -> Any:
+def coerce_to_type(value: str, data_type: object = None, *, can_be_str: bool = False) -> Any:
     """The value a text stands for: of a type, or whatever YAML makes of it.
 
     With `can_be_str` text that is not of the type stays text, and lists may hold texts. Raises ValueError,
@@ -124,7 +124,7 @@ def _convert(text: str, scalar: Any, is_list: bool, can_be_str: bool) -> Any:
     return found
 
 
-def coerce_list(value: list[str], data_type: Any = None, *, can_be_str: bool = False) -> list[Any]:
+def coerce_list(value: list[str], data_type: object = None, *, can_be_str: bool = False) -> list[Any]:
     """Texts as values of one type. Raises ValueError, and TypeError for what is no list of texts."""
     ensure_argument_type(value, list, "value", "coerce_list")
     found = [coerce_to_type(item, data_type, can_be_str=can_be_str) for item in value]
@@ -133,7 +133,7 @@ def coerce_list(value: list[str], data_type: Any = None, *, can_be_str: bool = F
     return found
 
 
-def get_typed_value(value: str | list[str], data_type: Any, *, can_be_str: bool = False) -> Any:
+def get_typed_value(value: str | list[str], data_type: object, *, can_be_str: bool = False) -> Any:
     """A text, or a list of texts, as a value of a type. Raises ValueError and TypeError."""
     if not isinstance(value, list):
         return coerce_to_type(value, data_type, can_be_str=can_be_str)
@@ -145,7 +145,7 @@ def get_typed_value(value: str | list[str], data_type: Any, *, can_be_str: bool 
     return coerce_list(value, scalar, can_be_str=can_be_str)
 
 
-def is_substitution(x: Any) -> bool:
+def is_substitution(x: object) -> bool:
     """Whether it is a substitution, or texts and substitutions with at least one of the latter."""
     if isinstance(x, Substitution):
         return True
@@ -157,7 +157,7 @@ def is_substitution(x: Any) -> bool:
     )
 
 
-def is_normalized_substitution(x: Any) -> bool:
+def is_normalized_substitution(x: object) -> bool:
     """Whether it is a list of nothing but substitutions."""
     return isinstance(x, list) and bool(x) and all(isinstance(part, Substitution) for part in x)
 

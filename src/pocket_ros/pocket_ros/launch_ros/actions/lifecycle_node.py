@@ -40,7 +40,7 @@ class LifecycleNode(Node):
         loop = context.asyncio_loop
         assert loop is not None
 
-        def tell(message: Any) -> None:
+        def tell(message: object) -> None:
             transition = StateTransition(action=self, msg=message)
             loop.call_soon_threadsafe(context.emit_event_sync, transition)
 

@@ -205,7 +205,7 @@ class Node(ExecuteProcess):
         return self._ros_arguments
 
 
-def _as_yaml(value: Any) -> Any:
+def _as_yaml(value: object) -> Any:
     return list(value) if isinstance(value, tuple | bytes) else value
 
 

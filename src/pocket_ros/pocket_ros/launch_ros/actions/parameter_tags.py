@@ -85,7 +85,7 @@ def _written(param: Entity, separated: bool) -> str | list[Any]:
 class _Separated(Substitution):
     """A text that is a list, as YAML: items are told apart before what is embedded in them is read."""
 
-    def __init__(self, texts: list[str], item_type: Any, parser: Parser) -> None:
+    def __init__(self, texts: list[str], item_type: object, parser: Parser) -> None:
         self._items = [parser.parse_substitution(text) for text in texts]
         self._item_type = item_type
 

@@ -27,7 +27,7 @@ GLOBAL_PARAMETERS = "global_params"
 """The launch configuration that holds them: `(name, value)` pairs and paths of files, in order."""
 
 
-def _append(context: LaunchContext, item: Any) -> None:
+def _append(context: LaunchContext, item: object) -> None:
     # A new list each time: the old one belongs to the enclosing scope.
     context.launch_configurations[GLOBAL_PARAMETERS] = [
         *context.launch_configurations.get(GLOBAL_PARAMETERS, ()),
@@ -41,7 +41,7 @@ class SetParameter(NameAction):
 
     _ros_texts = {"name": "name", "value": "value"}
 
-    def __init__(self, name: SomeSubstitutionsType, value: Any, **kwargs: Any) -> None:
+    def __init__(self, name: SomeSubstitutionsType, value: object, **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         self._value = value
         check_parameters({self._name[0]: value})
@@ -65,7 +65,7 @@ class SetUseSimTime(SetParameter):
 
     _ros_texts = {"value": "value"}
 
-    def __init__(self, value: Any, **kwargs: Any) -> None:
+    def __init__(self, value: object, **kwargs: Any) -> None:
         super().__init__("use_sim_time", value, **kwargs)
 
     def execute(self, context: LaunchContext) -> list[LaunchDescriptionEntity] | None:
@@ -139,7 +139,7 @@ def global_parameters_of_process(context: LaunchContext, node_name: str | None) 
     ]
 
 
-def _read(value: Any) -> Any:
+def _read(value: object) -> Any:
     if isinstance(value, _Text):
         return str(value)
     return text_to_value(value) if isinstance(value, str) else value

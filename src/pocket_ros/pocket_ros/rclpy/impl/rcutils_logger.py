@@ -69,7 +69,7 @@ class RcutilsLogger:
     def fatal(self, message: str, **kwargs: Any) -> bool:
         return self._log(message, LoggingSeverity.FATAL, kwargs)
 
-    def _log(self, message: Any, severity: int | LoggingSeverity, options: dict[str, Any]) -> bool:
+    def _log(self, message: object, severity: int | LoggingSeverity, options: dict[str, Any]) -> bool:
         if "severity" in options:
             raise TypeError("got multiple values for argument 'severity': use log() to choose it")
         name = options.pop("name", None)
