@@ -7,6 +7,7 @@ import gc
 import logging
 import shutil
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -207,8 +208,8 @@ class BadBroker:
             while True:
                 one = self._listener.accept()[0]
                 self._open.append(one)
-                # A vehicle may be gone before it is answered.
-                with contextlib.suppress(ConnectionError):
+                # A vehicle may be gone before it is answered: that is no connection error where the end is shut down.
+                with contextlib.suppress(OSError):
                     one.recv(1000)
                     one.sendall(CONNACK + BROKEN[self.taken % len(BROKEN)])
                     # After what it was sent the vehicle finds the end, and comes back.
@@ -219,6 +220,35 @@ class BadBroker:
         """Listen no longer."""
         for one in (self._listener, *self._open):
             one.close()
+
+
+class ResettingBroker(BadBroker):
+    """Lets each vehicle in, and resets its connection while the vehicle sends."""
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                one = self._listener.accept()[0]
+                with contextlib.suppress(OSError):
+                    one.recv(1000)
+                    one.sendall(CONNACK)
+                    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                one.close()
+                self.taken += 1
+
+
+def test_a_broker_that_resets_connections_does_not_end_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mqtt_link, "FIRST_RETRY", 0.001)
+    monkeypatch.setattr(mqtt_link, "LAST_RETRY", 0.001)
+    broker = ResettingBroker()
+    bench = VehicleBench(scenario(robots=8))
+    with connect_vehicles(bench.sim, f"mqtt://127.0.0.1:{broker.port}"):
+        end = time.monotonic() + LIMIT
+        while broker.taken < 100 and time.monotonic() < end:
+            bench.sim.step_once()
+        assert broker.taken >= 100, "it looks for the broker no longer"
+    bench.sim.close()
+    broker.close()
 
 
 def test_a_broker_that_sends_garbage_does_not_end_the_connections(monkeypatch: pytest.MonkeyPatch) -> None:

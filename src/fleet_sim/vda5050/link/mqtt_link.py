@@ -198,7 +198,8 @@ class MqttLink:
             connection = self._connections.get(item.identity.prefix)
             if connection is None or not connection.send(item.topic, item.text, now):
                 self.lost[f"{item.topic}: not connected, or behind"] += 1
-            if connection is not None and connection.client.want_write():
+            if connection is not None:
+                # Sending may have closed the socket, whose number the next one of another vehicle may have.
                 self._register(connection)
 
     def _keep_only(self, identities: list[VehicleIdentity]) -> None:
