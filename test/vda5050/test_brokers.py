@@ -211,10 +211,13 @@ class BadBroker:
                 # A vehicle may be gone before it is answered: that is no connection error where the end is shut down.
                 with contextlib.suppress(OSError):
                     one.recv(1000)
-                    one.sendall(CONNACK + BROKEN[self.taken % len(BROKEN)])
-                    # After what it was sent the vehicle finds the end, and comes back.
-                    one.shutdown(socket.SHUT_WR)
+                    self._answer(one)
                 self.taken += 1
+
+    def _answer(self, one: socket.socket) -> None:
+        one.sendall(CONNACK + BROKEN[self.taken % len(BROKEN)])
+        # After what it was sent the vehicle finds the end, and comes back.
+        one.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Listen no longer."""
@@ -225,16 +228,10 @@ class BadBroker:
 class ResettingBroker(BadBroker):
     """Lets each vehicle in, and resets its connection while the vehicle sends."""
 
-    def _serve(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                one = self._listener.accept()[0]
-                with contextlib.suppress(OSError):
-                    one.recv(1000)
-                    one.sendall(CONNACK)
-                    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                one.close()
-                self.taken += 1
+    def _answer(self, one: socket.socket) -> None:
+        one.sendall(CONNACK)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        one.close()
 
 
 def test_a_broker_that_resets_connections_does_not_end_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,9 @@ import logging
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
+from fleet_sim.arrays import Ints
 from fleet_sim.errors import StateError
 from fleet_sim.mujoco.bodies import MujocoBodies
 from fleet_sim.mujoco.bound import Bound
@@ -125,7 +128,7 @@ def _left_out(bound: Bound) -> bytes:
 
 
 @cache
-def _kinds_of_lack() -> slice:
+def _kinds_of_lack() -> Ints:
     """Return the numbers of MuJoCo's warnings that there was no room for contacts, or for constraints."""
     kinds = mujoco_module().mjtWarning
-    return slice(int(kinds.mjWARN_CONTACTFULL), int(kinds.mjWARN_CNSTRFULL) + 1)
+    return np.array([int(kinds.mjWARN_CONTACTFULL), int(kinds.mjWARN_CNSTRFULL)])

@@ -30,16 +30,23 @@ def markers_template(markers: list[Marker]) -> MessageTemplate:
 
     Some of its markers can be sent alone: `elements` of "sec". Their texts, which nobody sees, are filled up for that.
     """
-    template = _template(markers)
-    # Of each marker but the last one, whether the next one begins elsewhere than at a multiple. Where the marker itself
-    # begins does not matter: its numbers of eight bytes begin at a multiple in any case.
-    odd = template.offsets("sec")[1:] % ALIGNMENT != 0
-    if not odd.any():
-        return template
-    for index in odd.nonzero()[0].tolist():
-        # All that follows a text takes a multiple of 4 bytes, and so do these spaces.
-        markers[index].text += " " * (ALIGNMENT // 2)
+    _fill_up(markers)
     return _template(markers)
+
+
+def _fill_up(markers: list[Marker]) -> None:
+    """Lengthen texts so that each marker takes a multiple of ALIGNMENT bytes, wherever it begins."""
+    alike: dict[tuple[int, ...], list[Marker]] = {}
+    for marker in markers:
+        names = marker.header.frame_id, marker.ns, marker.text, marker.mesh_resource
+        alike.setdefault(tuple([len(name.encode()) for name in names]), []).append(marker)
+    # Only one of each length is laid out, with one more at the end: where the next one begins tells it.
+    ends = _template([*[group[0] for group in alike.values()], Marker()]).offsets("sec")[1:]
+    for group, end in zip(alike.values(), ends.tolist(), strict=True):
+        if end % ALIGNMENT:
+            for marker in group:
+                # All that follows a text takes a multiple of 4 bytes, and so do these spaces.
+                marker.text += " " * (ALIGNMENT // 2)
 
 
 def _template(markers: list[Marker]) -> MessageTemplate:
