@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,7 @@ CUBE = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 BALL = fs.ShapeParams("sphere", radius=0.1)
 SMALL = fs.ShapeParams("box", half_extents=(0.03, 0.03, 0.03))
 WALL = fs.ShapeParams("box", half_extents=(0.3, 0.02, 0.15))
-ARMS, SOLUTIONS = 16, 100
+ARMS, SOLUTIONS = 16, 101
 MODULES = {"bullet": "pybullet", "mujoco": "mujoco"}
 
 
@@ -124,6 +124,10 @@ class Measured(NamedTuple):
     told: float
 
 
+Kind: TypeAlias = tuple[str, str, Callable[[list[str], float], dict[str, Measured]]]
+"""A name, what is told of the end, and what measures one round with all engines."""
+
+
 def measure(world: World, engine: str, scale: float) -> Measured:
     """Return what a world costs with an engine."""
     params = fs.SimulationParams(gui=False, physics=True, engine=engine, timestep=0.02, collision_check_frequency=0.0)
@@ -139,29 +143,48 @@ def measure(world: World, engine: str, scale: float) -> Measured:
         return Measured(first, (time.process_time() - begin) / steps, world.tell(sim))
 
 
-def measure_arms(engine: str, scale: float) -> Measured:
-    """Return what steps of environments cost in which Franka arms reach into bins of 20 things."""
+def measure_in_turn(world: World, engines: list[str], scale: float) -> dict[str, Measured]:
+    """Return what a world costs with each engine."""
+    return {engine: measure(world, engine, scale) for engine in engines}
+
+
+def measure_arms(engines: list[str], scale: float) -> dict[str, Measured]:
+    """Return what steps of environments cost in which Franka arms reach into bins of 20 things.
+
+    All worlds of all engines take each step in turn, as a machine that also does other work is not always equally fast.
+    """
     settings = {"scene": {"bin": {"objects": {"min-number-of-objects": 20, "max-number-of-objects": 20}}}}
-    worlds = [Franka2Env(settings, engine=engine, max_steps=10**9) for _ in range(max(1, int(ARMS * scale)))]
+    count = max(1, int(ARMS * scale))
+    worlds = {
+        engine: [Franka2Env(settings, engine=engine, max_steps=10**9) for _ in range(count)] for engine in engines
+    }
     actions = np.random.default_rng(0).uniform(-1.0, 1.0, (12, 5)).astype(np.float32)
     actions[:, :3] *= 0.01
-    begin = time.process_time()
-    for seed, env in enumerate(worlds):
-        env.reset(seed=seed)
-    first, spent, moved = time.process_time() - begin, 0.0, 0.0
-    arm = worlds[0].arm()
-    for _ in range(SOLUTIONS):
-        # So many load the compiled code of inverse kinematics, once in a process.
-        arm.get_joint_poses_ik(arm.get_gripper_state()[0].tolist(), use_null_space=True)
-    for env in worlds:
-        place = env.arm().get_gripper_state()[0]
+    first, spent, begun = dict[str, float](), dict.fromkeys(engines, 0.0), dict[str, list[np.ndarray]]()
+    for engine, envs in worlds.items():
         begin = time.process_time()
-        for action in actions:
-            env.step(action)
-        spent += time.process_time() - begin
-        moved += float(np.linalg.norm(env.arm().get_gripper_state()[0] - place))
-        env.close()
-    return Measured(first, spent / (len(worlds) * len(actions)), moved / len(worlds))
+        for seed, env in enumerate(envs):
+            env.reset(seed=seed)
+        first[engine] = time.process_time() - begin
+        arm = envs[0].arm()
+        for _ in range(SOLUTIONS):
+            # The last one loads the compiled code of inverse kinematics, once in a process.
+            arm.get_joint_poses_ik(arm.get_gripper_state()[0].tolist(), use_null_space=True)
+        begun[engine] = [env.arm().get_gripper_state()[0] for env in envs]
+    for action in actions:
+        for turn in zip(*worlds.values(), strict=True):
+            for engine, env in zip(engines, turn, strict=True):
+                begin = time.process_time()
+                env.step(action)
+                spent[engine] += time.process_time() - begin
+    found = {}
+    for engine, envs in worlds.items():
+        ends = [env.arm().get_gripper_state()[0] for env in envs]
+        moved = float(np.mean(np.linalg.norm(np.subtract(ends, begun[engine]), axis=1)))
+        found[engine] = Measured(first[engine], spent[engine] / (count * len(actions)), moved)
+        for env in envs:
+            env.close()
+    return found
 
 
 def bytes_per_body(engine: str, count: int) -> float:
@@ -220,15 +243,12 @@ def main() -> None:
         return
     engines = [engine for engine, module in MODULES.items() if find_spec(module) is not None]
     print(f"{'world':16} {'engine':7} {'first ms':>9} {'step ms':>8}  what came of it (processor time)")
-    kinds = [(world.name, world.told, partial(measure, world)) for world in WORLDS]
+    kinds: list[Kind] = [(world.name, world.told, partial(measure_in_turn, world)) for world in WORLDS]
     kinds.append(("Franka worlds", "moved m", measure_arms))
     for name, told, run in kinds:
         if options.only in name:
-            found: dict[str, list[Measured]] = {engine: [] for engine in engines}
-            for _ in range(options.rounds):
-                for engine in engines:
-                    found[engine].append(run(engine, options.scale))
-            show(name, found, told)
+            rounds = [run(engines, options.scale) for _ in range(options.rounds)]
+            show(name, {engine: [each[engine] for each in rounds] for engine in engines}, told)
     if options.only in "bytes":
         for engine in engines:
             print(f"{'bytes of a cube':16} {engine:7} {told_bytes(engine, max(200, int(1000 * options.scale))):9.0f}")

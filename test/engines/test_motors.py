@@ -175,6 +175,27 @@ def test_robots_whose_joints_are_apart_move_as_alone(make_sim: Make, file: str) 
     assert ends("gone", "gone_too") == pytest.approx(alone, abs=1e-6)
 
 
+def test_a_motor_does_the_same_in_a_large_company(make_sim: Make, file: str) -> None:
+    def ends(others: int) -> list[tuple[float, ...]]:
+        sim = make_sim(physics=True)
+        agents = [
+            spawn(sim, file, pose=fs.Pose.from_xyz(5.0 * place, 0.0, 0.0), motors={"max_velocity": 0.8})
+            for place in range(3 + others)
+        ]
+        agents[0].set_joints_targets({"a": 0.4, "b": -1.5})
+        agents[1].set_joints_velocities({"a": 0.2, "b": -0.1})
+        agents[2].set_joints_forces({"a": 0.3})
+        states = []
+        for _ in range(10):
+            sim.step_once()
+            states += [agent.get_joint_state(name) for agent in agents[:3] for name in "abc"]
+        return [tuple(state) for state in states]
+
+    # The motors of few joints are computed one by one, those of many as arrays.
+    for alone, in_company in zip(ends(0), ends(10), strict=True):
+        assert alone == pytest.approx(in_company, abs=1e-12)
+
+
 def test_what_rests_beside_moving_joints_can_be_put_elsewhere(make_sim: Make, file: str) -> None:
     sim = make_sim(physics=True)
     agent = spawn(sim, file)

@@ -197,18 +197,18 @@ class FrankaArm(Panda):
         if checked > min(9, len(target)):
             raise InvalidValueError(f"num_joints_to_check: {checked} of 9 joints, and {len(target)} targets are given")
         wanted = as_floats(target, (len(target),), "target")[:checked]
-        near = np.full(9, self.acceptable_proximity_to_target)
-        near[7:] = self.acceptable_gripper_proximity_to_target
-        near = near[:num_joints_to_check]
+        # As numbers: mostly the first joint already tells that there is more to do.
+        near = [self.acceptable_proximity_to_target] * 7 + [self.acceptable_gripper_proximity_to_target] * 2
+        targets = list(zip(wanted.tolist(), near[:checked], strict=True))
         forces = no_forces()
         for step in range(self.max_steps):
             self._step(forces)
-            now = self.agent.joint_positions[:num_joints_to_check]
-            if np.count_nonzero(np.abs(now - wanted) <= near) == checked:
+            now = self.agent.joint_positions[:checked].tolist()
+            if all(abs(value - goal) <= room for value, (goal, room) in zip(now, targets, strict=True)):
                 break
             # Fingers that hold an object, or an arm that presses on something, never reach their targets. The first
             # steps are not tested, because a move begins at rest.
-            if step >= 10 and (np.abs(self.agent.joint_velocities[:num_joints_to_check]) < 1e-3).all():
+            if step >= 10 and all(abs(speed) < 1e-3 for speed in self.agent.joint_velocities[:checked].tolist()):
                 break
         return forces
 

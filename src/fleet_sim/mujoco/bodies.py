@@ -6,6 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.collision_rules import LinkPairs
+from fleet_sim.core.columns import Scalars
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.mujoco.bound import Bound
@@ -39,6 +40,9 @@ class MujocoBodies:
         self._options = options
         self._arena = 0
         self._kept: dict[WorldPlan, Compiled] = {}
+        self._tables: tuple[Scalars, ...] = ()
+        self._watched: tuple[AnyArray, ...] = ()
+        """The columns that a model depends on, of the tables with these scalars."""
         self._made_from: tuple[bytes, ...] = ()
         self._seen: tuple[bytes | int, ...] = ()
         """What the world was like when the model in use was found to be the right one."""
@@ -110,10 +114,12 @@ class MujocoBodies:
     def _now(self, rows: Rows) -> tuple[bytes | int, ...]:
         """Return all that may make another model necessary; compared in each step."""
         world = self._world
-        # Whole columns, with rows that nobody has: copying them takes less time than choosing rows.
-        columns = *self._columns(), world.kind, *self._pairs(), *self.fixtures.poses()
+        # Whole columns, with rows that nobody has: copying them takes less time than choosing rows. Pairs that must not
+        # collide follow from who carries whom, and change with the version of the rules.
+        columns = *self._columns(), world.kind, world.parent, *self.fixtures.poses()
         # Nobody is taken out of `driven` as long as there is a model.
-        return (len(self.driven), len(world.models), len(world.shapes.concave), *_bytes_of(rows, *columns))
+        counts = len(self.driven), len(world.models), len(world.shapes.concave), world.collision_rules.version
+        return (*counts, *_bytes_of(rows, *columns))
 
     def _sources(self, rows: Rows, driven_mask: Bools, fixed: Ints, poses: Floats) -> tuple[bytes, ...]:
         """Return all that the model depends on, as bytes."""
@@ -124,6 +130,14 @@ class MujocoBodies:
         return world.collision_rules.exempt_pairs(), world.collision_filters.enabled_pairs()
 
     def _columns(self) -> tuple[AnyArray, ...]:
+        """Return the columns that the model depends on, looked up anew where a table has got other arrays."""
+        world = self._world
+        tables = world.scalars, world.robots.scalars, world.material.scalars
+        if tables != self._tables:
+            self._tables, self._watched = tables, self._find_columns()
+        return self._watched
+
+    def _find_columns(self) -> tuple[AnyArray, ...]:
         world, material, robots = self._world, self._world.material, self._world.robots
         columns: list[AnyArray] = [world.object_id, world.dynamic, world.mass, world.shape_id]
         columns += [world.collision_group, world.collision_mask, world.collision_mode]
@@ -204,9 +218,9 @@ class MujocoBodies:
         if any_moved:
             self._read_free(now[0].reshape(-1, 7), now[1].reshape(-1, 6))
         if len(bound.slots):
-            joints, angles = world.joints, data.qpos[spans.joint_q]
+            joints, angles, speeds = world.joints, data.qpos[spans.joint_q], data.qvel[spans.joint_v]
             changed = bound.joint_row[angles != joints.position[spans.slots]]
-            joints.position[spans.slots], joints.velocity[spans.slots] = angles, data.qvel[spans.joint_v]
+            joints.position[spans.slots], joints.velocity[spans.slots] = angles, speeds
             joints.effort[spans.slots] = efforts
             if len(changed):
                 world.touch_joints(bound.with_joints if len(bound.with_joints) == 1 else np.unique(changed))

@@ -41,7 +41,7 @@ def state_of(bound: WithData) -> MujocoState:
     mujoco, data, kind = mujoco_module(), bound.data, _integration()
     vector = np.empty(mujoco.mj_stateSize(bound.model, kind))
     mujoco.mj_getState(bound.model, data, vector, kind)
-    accelerations = np.empty((2, len(data.qacc)))
+    accelerations = np.empty((2, bound.model.nv))
     accelerations[0], accelerations[1] = data.qacc, data.qacc_smooth
     return MujocoState(vector, data.tree_asleep.astype(np.int64), accelerations, tuple(sorted(bound.waking)))
 
