@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from spoiled import spoiled
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.images import write_png
-from fleet_sim.sites import StationKind, read_site, write_map, write_site
+from fleet_sim.sites import StationKind, read_site, write_map
 from fleet_sim.sites.formats.robot_runners import read_tasks
 
 MAP = "type octile\nheight 3\nwidth 4\nmap\n..@.\n.TS.\n....\n"
@@ -218,66 +217,6 @@ def test_a_map_is_written_as_it_is_read(tmp_path: Path, maps: Path) -> None:
     again = read_site(tmp_path / "out.yaml").grid
     assert (again.free_mask == grid.free_mask).all()
     assert (again.cell, again.origin) == (grid.cell, grid.origin)
-
-
-# ---- our own ---------------------------------------------------------------------------------------------------------
-
-OWN = """
-site: hall
-cell: 0.5
-origin: [1.0, 2.0, 0.0]
-rows: |
-  ....
-  .@@.
-stations:
-- {name: dock, kind: charge, at: [1.2, 2.2, 1.5]}
-zones:
-- {name: slow, kind: speed_limit, corners: [[1, 2], [2, 2], [2, 3]], speed: 0.4}
-- {name: shut, kind: no_go, corners: [[2.5, 2], [3, 2], [3, 3], [2.5, 3]]}
-doors:
-- {name: gate, kind: hinged, begin: [1, 2], end: [1, 3]}
-roadmap:
-  nodes:
-  - {name: a, at: [1.2, 2.8]}
-  - {at: [2.8, 2.8]}
-  lanes:
-  - {begin: a, end: 1, both_ways: true, speed_limit: 1.5}
-"""
-
-
-def test_our_own_format_keeps_everything(tmp_path: Path) -> None:
-    (tmp_path / "hall.yaml").write_text(OWN)
-    site = read_site(tmp_path / "hall.yaml")
-    assert site.station("dock").yaw == 1.5
-    assert site.open_grid.free_cells.tolist() == [0, 1, 2, 4]
-    assert site.roadmap is not None
-    assert site.roadmap.lanes.tolist() == [[0, 1], [1, 0]]
-    assert site.roadmap.speed_limits.tolist() == [1.5, 1.5]
-    assert site.roadmap.node("a") == 0
-    write_site(site, tmp_path / "again.yaml")
-    again = read_site(tmp_path / "again.yaml")
-    write_site(again, tmp_path / "twice.yaml")
-    assert (tmp_path / "again.yaml").read_text() == (tmp_path / "twice.yaml").read_text()
-    assert again.stations == site.stations
-    assert (again.grid.free_mask == site.grid.free_mask).all()
-
-
-@spoiled(
-    OWN,
-    ("kind: charge", "kind: charg", "stations.0..kind: must be one of"),
-    ("at: [1.2, 2.2, 1.5]", "at: [1.2]", r"stations.0..at: must be \[x, y\] or"),
-    ("at: [1.2, 2.2, 1.5]", "at: [1.8, 2.2]", "station 'dock' at .* is not on free space"),
-    ("begin: a", "begin: b", r"roadmap.lanes.0..begin: unknown node 'b'. Known: a"),
-    ("end: 1", "end: 2", "lane .* there are 2 nodes"),
-    (", speed: 0.4", "", "a speed limit needs a speed"),
-    ("kind: no_go", "kind: no_go, speed: 1", "only a zone of the kind speed_limit has a speed"),
-    ("[[1, 2], [2, 2], [2, 3]]", "[[1, 2], [2, 2]]", "at least three corners"),
-    ("rows: |\n  ....\n  .@@.\n", "rows: []\n", "rows: must be lines of letters"),
-    ("site: hall", "site: hall\nhigh: 3", "high: unknown key"),
-)
-def test_a_wrong_site_of_ours_is_one_error(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "hall.yaml").write_text(text)
-    refused(tmp_path / "hall.yaml", words)
 
 
 def test_unknown_files_are_refused(tmp_path: Path) -> None:

@@ -77,6 +77,11 @@ class DoorEntry(Checked):
     begin: list[float] = setting(doc="One end, [x, y] in m.")
     end: list[float] = setting(doc="The other end.")
     kind: str = setting("", doc="What the building calls it, such as hinged or sliding.")
+    degrees: float = setting(90.0, low=1.0, high=180.0, unit="deg", doc="How far hinged leaves turn.")
+    direction: int = setting(
+        1, low=-1, high=1, doc="Hinged leaves turn to the left (1), seen from `begin`, or right (-1)."
+    )
+    ratio: float = setting(1.0, low=0.01, high=100.0, doc="Width of the leaf at `end` by that of the one at `begin`.")
 
 
 def read_rows(value: object) -> list[str]:
@@ -165,7 +170,10 @@ def _zone(entry: ZoneEntry) -> Zone:
 
 def _door(entry: DoorEntry) -> Door:
     begin, end = (as_floats(place, (2,), f"door {entry.name!r}").tolist() for place in (entry.begin, entry.end))
-    return Door(entry.name, entry.kind, (begin[0], begin[1]), (end[0], end[1]))
+    if entry.direction == 0:
+        raise InvalidValueError(f"door {entry.name!r}: direction must be 1 or -1, got 0")
+    ends = (begin[0], begin[1]), (end[0], end[1])
+    return Door(entry.name, entry.kind, *ends, entry.degrees, entry.direction, entry.ratio)
 
 
 def _roadmap(entry: RoadmapEntry, path: Path) -> Roadmap:
@@ -223,10 +231,7 @@ def write_site(site: Site, path: str | Path) -> None:
     if site.zones:
         content["zones"] = [_zone_content(zone) for zone in site.zones]
     if site.doors:
-        content["doors"] = [
-            _Line({"name": door.name, "kind": door.kind, "begin": list(door.begin), "end": list(door.end)})
-            for door in site.doors
-        ]
+        content["doors"] = [_door_content(door) for door in site.doors]
     if site.roadmap is not None:
         content["roadmap"] = _roadmap_content(site.roadmap)
     text = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=1000, default_flow_style=None)
@@ -251,9 +256,21 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(_Block, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|"))
+# Coordinates are often computed.
+_Dumper.add_multi_representer(np.generic, lambda dumper, number: dumper.represent_data(number.item()))  # type: ignore[type-abstract]
 _Dumper.add_representer(
     _Line, lambda dumper, entry: dumper.represent_mapping("tag:yaml.org,2002:map", entry.items(), flow_style=True)
 )
+
+
+def _door_content(door: Door) -> dict[str, Any]:
+    content = _Line({"name": door.name, "kind": door.kind, "begin": list(door.begin), "end": list(door.end)})
+    for name in ("degrees", "direction", "ratio"):
+        value = getattr(door, name)
+        # What is as usual need not be read by those who edit the file.
+        if value != getattr(Door, name):
+            content[name] = value
+    return content
 
 
 def _zone_content(zone: Zone) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""Sites in fleet_sim's own format: what is written is what is read."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from spoiled import spoiled
+
+from fleet_sim.errors import ConfigError
+from fleet_sim.sites import Door, Station, StationKind, read_site, write_site
+
+OWN = """
+site: hall
+cell: 0.5
+origin: [1.0, 2.0, 0.0]
+rows: |
+  ....
+  .@@.
+stations:
+- {name: dock, kind: charge, at: [1.2, 2.2, 1.5]}
+zones:
+- {name: slow, kind: speed_limit, corners: [[1, 2], [2, 2], [2, 3]], speed: 0.4}
+- {name: shut, kind: no_go, corners: [[2.5, 2], [3, 2], [3, 3], [2.5, 3]]}
+doors:
+- {name: gate, kind: hinged, begin: [1, 2], end: [1, 3]}
+roadmap:
+  nodes:
+  - {name: a, at: [1.2, 2.8]}
+  - {at: [2.8, 2.8]}
+  lanes:
+  - {begin: a, end: 1, both_ways: true, speed_limit: 1.5}
+"""
+
+
+def test_our_own_format_keeps_everything(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text(OWN)
+    site = read_site(tmp_path / "hall.yaml")
+    assert site.station("dock").yaw == 1.5
+    assert site.open_grid.free_cells.tolist() == [0, 1, 2, 4]
+    assert site.roadmap is not None
+    assert site.roadmap.lanes.tolist() == [[0, 1], [1, 0]]
+    assert site.roadmap.speed_limits.tolist() == [1.5, 1.5]
+    assert site.roadmap.node("a") == 0
+    write_site(site, tmp_path / "again.yaml")
+    again = read_site(tmp_path / "again.yaml")
+    write_site(again, tmp_path / "twice.yaml")
+    assert (tmp_path / "again.yaml").read_text() == (tmp_path / "twice.yaml").read_text()
+    assert again.stations == site.stations
+    assert (again.grid.free_mask == site.grid.free_mask).all()
+
+
+def test_computed_coordinates_are_written_as_numbers(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text(OWN)
+    site = read_site(tmp_path / "hall.yaml")
+    place = site.grid.positions(site.open_grid.free_cells)[0]
+    ends = np.float32(0.5), np.int64(2)
+    computed = replace(
+        site.with_stations([Station("press", StationKind.DROP, *place, yaw=np.arange(2.0)[1])]),
+        doors=(
+            Door("door", "hinged", ends, ends[::-1], 60.0, -1),
+            Door("gate", "double_hinged", ends, ends, ratio=2.0),
+        ),
+    )
+    write_site(computed, tmp_path / "computed.yaml")
+    again = read_site(tmp_path / "computed.yaml")
+    assert again.station("press") == computed.station("press")
+    assert list(map(astuple, again.doors)) == list(map(astuple, computed.doors))
+
+
+@spoiled(
+    OWN,
+    ("kind: charge", "kind: charg", "stations.0..kind: must be one of"),
+    ("at: [1.2, 2.2, 1.5]", "at: [1.2]", r"stations.0..at: must be \[x, y\] or"),
+    ("at: [1.2, 2.2, 1.5]", "at: [1.8, 2.2]", "station 'dock' at .* is not on free space"),
+    ("begin: a", "begin: b", r"roadmap.lanes.0..begin: unknown node 'b'. Known: a"),
+    ("end: 1", "end: 2", "lane .* there are 2 nodes"),
+    (", speed: 0.4", "", "a speed limit needs a speed"),
+    ("kind: no_go", "kind: no_go, speed: 1", "only a zone of the kind speed_limit has a speed"),
+    ("[[1, 2], [2, 2], [2, 3]]", "[[1, 2], [2, 2]]", "at least three corners"),
+    ("rows: |\n  ....\n  .@@.\n", "rows: []\n", "rows: must be lines of letters"),
+    ("site: hall", "site: hall\nhigh: 3", "high: unknown key"),
+)
+def test_a_wrong_site_of_ours_is_one_error(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "hall.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=words) as caught:
+        read_site(tmp_path / "hall.yaml")
+    assert "hall.yaml" in str(caught.value)
