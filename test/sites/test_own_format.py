@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,10 +56,10 @@ def test_our_own_format_keeps_everything(tmp_path: Path) -> None:
 def test_computed_coordinates_are_written_as_numbers(tmp_path: Path) -> None:
     (tmp_path / "hall.yaml").write_text(OWN)
     site = read_site(tmp_path / "hall.yaml")
-    place = site.grid.positions(site.open_grid.free_cells)[0]
-    ends = np.float32(0.5), np.int64(2)
+    x, y = site.grid.positions(site.open_grid.free_cells)[0]
+    ends: Any = np.float32(0.5), np.int64(2)
     computed = replace(
-        site.with_stations([Station("press", StationKind.DROP, *place, yaw=np.arange(2.0)[1])]),
+        site.with_stations([Station("press", StationKind.DROP, x, y, np.arange(2.0)[1])]),
         doors=(
             Door("door", "hinged", ends, ends[::-1], 60.0, -1),
             Door("gate", "double_hinged", ends, ends, ratio=2.0),
