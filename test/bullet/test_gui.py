@@ -83,18 +83,25 @@ class Window:
 
     def wake(self) -> None:
         """Press a key until the window hears it: one that has just opened on a busy machine misses keys."""
-        for count in range(12):
+        for _ in range(12):
             self._tap("space")
             if self.ask("action") != "nothing":
-                # Those that were late, not lost, would count as keys pressed later.
-                while count and self.ask("action") != "nothing":
-                    pass
-                return
-        raise AssertionError("the window hears no keys")
+                break
+        else:
+            raise AssertionError("the window hears no keys")
+        # Those that were late, not lost, would count as keys pressed later. They come before this one.
+        action = self.press("period")
+        while action == "pause":
+            action = self.hear("period")
+        assert action == "single_step"
 
     def press(self, key: str) -> str:
         """Press a key once in a window that is awake and return the action it means."""
         self._tap(key)
+        return self.hear(key)
+
+    def hear(self, key: str) -> str:
+        """Return the next action of a key that was pressed."""
         for _ in range(12):
             action = self.ask("action")
             if action != "nothing":

@@ -39,15 +39,23 @@ class Program:
         self.visualizer.configure({"enable_shadows": False}, structures=self.rows[1:])
         setup_camera(scene.mirror, {}, (np.array([-1.3, -0.5, 0.0]), np.array([1.3, 0.5, 1.0])))
         self.gui = Gui(scene.mirror, self.visualizer)
+        self.heard: list[str] = []
+        """Actions of keys that nobody has asked for yet."""
 
     def action(self) -> str:
         """Wait for a key for some seconds, carry out what it means and return that; "nothing" without one."""
         end = time.monotonic() + 5.0
-        while time.monotonic() < end:
-            for action in self.gui.poll():
-                self.gui.apply(action)
-                return action
-        return "nothing"
+        while not self.heard and time.monotonic() < end:
+            # On a busy machine, several keys may come at once.
+            self.heard += self.gui.poll()
+        if not self.heard:
+            return "nothing"
+        # Pressed once more before it is up, a key may count once only.
+        while self.gui.held and time.monotonic() < end:
+            self.heard += self.gui.poll()
+        action = self.heard.pop(0)
+        self.gui.apply(action)
+        return action
 
     def frame(self) -> str:
         """Let the window draw another picture."""

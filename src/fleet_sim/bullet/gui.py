@@ -33,7 +33,8 @@ class Gui:
         """Name what the keys switch: what the `visualizer` shows, and the view of the window."""
         self.mirror = mirror
         self.visualizer = visualizer
-        self._held: set[int] = set()
+        self.held: set[int] = set()
+        """The codes of the keys that were down at the last poll."""
         self._actions: dict[str, Callable[[], None]] = {
             "visual_shapes": lambda: visualizer.show_visuals(not visualizer.visuals_shown),
             "collision_shapes": lambda: visualizer.show_collisions(not visualizer.collisions_shown),
@@ -64,11 +65,12 @@ class Gui:
         """Return whether `key` was pressed; PyBullet may report a short tap only as released."""
         client = self.mirror.client
         released = bool(state & client.KEY_WAS_RELEASED)
-        pressed = bool(state & client.KEY_WAS_TRIGGERED) or (released and key not in self._held)
-        if released:
-            self._held.discard(key)
-        elif pressed:
-            self._held.add(key)
+        pressed = bool(state & client.KEY_WAS_TRIGGERED) or (released and key not in self.held)
+        # Released and down: it was pressed again since, and will be released once more.
+        if state & client.KEY_IS_DOWN:
+            self.held.add(key)
+        elif released:
+            self.held.discard(key)
         return pressed
 
     def apply(self, action: str) -> bool:
