@@ -110,6 +110,7 @@ def test_one_included_model_is_the_model(tmp_path: Path) -> None:
     ("__model__", "base", "an axis expressed in 'base' is not supported"),
     ("<upper>0.6</upper>", "<upper>nan</upper>", "<upper> must be a finite number, got 'nan'"),
     ("<length>0.4</length>", "", "<capsule>: needs a <length> element"),
+    ("</material></visual>", "</material><transparency>1.5</transparency></visual>", "must be from 0 to 1, got 1.5"),
     ("capsule>", "ellipsoid>", "<capsule>, <mesh>, <plane>, got ['ellipsoid']"),
 )
 def test_what_is_unsupported_or_wrong_is_named(text: str, words: str, tmp_path: Path) -> None:

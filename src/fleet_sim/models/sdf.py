@@ -274,7 +274,10 @@ def _color(visual: Element) -> Color:
             red, green, blue = color.text_numbers(3)
             values = color.text.split()
             opacity = float(values[3]) if len(values) > 3 else 1.0
-    return (red, green, blue, opacity * (1.0 - clear.text_numbers(1)[0]) if clear else opacity)
+    transparency = clear.text_numbers(1)[0] if clear else 0.0
+    if clear and not 0.0 <= transparency <= 1.0:
+        raise clear.error(f"<transparency> must be from 0 to 1, got {transparency:g}")
+    return (red, green, blue, opacity * (1.0 - transparency))
 
 
 def text_of(element: Element, tag: str) -> str:

@@ -21,7 +21,8 @@ class Region:
     """A part of the plane, in m: a polygon with corners (K, 2), or a disc."""
 
     def __init__(self, points: Any = None, *, center: Any = None, radius: float | None = None) -> None:
-        if (points is None) == (center is None or radius is None):
+        of_disc = [value is not None for value in (center, radius)]
+        if any(of_disc) if points is not None else not all(of_disc):
             raise InvalidValueError("a region has either points (three or more) or a center and a radius")
         self.points = None if points is None else as_polygon(points, "points")
         self.radius = 0.0 if radius is None else as_float(radius, "radius in m", low=0.0)
@@ -97,7 +98,7 @@ class AreaGoal(Goal):
     # Worked out from the settings below.
     points: Any = field(init=False, default=None)
     center: Vector | None = field(init=False, default=None)
-    radius: float = field(init=False, default=0.0)
+    radius: Any = field(init=False, default=None)
     position: Vector = setting(unit="m", doc="Its lower left corner.")
     size: Vector = setting(unit="m", doc="Its width and height.")
 
