@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from spoiled import spoiled
 
-from fleet_sim.errors import ConfigError
-from fleet_sim.sites import Door, Station, StationKind, read_site, write_site
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.sites import Door, Station, StationKind, read_site, write_map, write_site
 
 OWN = """
 site: hall
@@ -33,6 +33,9 @@ roadmap:
   - {at: [2.8, 2.8]}
   lanes:
   - {begin: a, end: 1, both_ways: true, speed_limit: 1.5}
+starts: [[1.2, 2.8], [2.8, 2.8]]
+goals: [[2.8, 2.2], [1.2, 2.2]]
+elsewhere: {attic: L2}
 """
 
 
@@ -45,11 +48,16 @@ def test_our_own_format_keeps_everything(tmp_path: Path) -> None:
     assert site.roadmap.lanes.tolist() == [[0, 1], [1, 0]]
     assert site.roadmap.speed_limits.tolist() == [1.5, 1.5]
     assert site.roadmap.node("a") == 0
+    assert site.starts.tolist() == [0, 3]
+    assert site.goals.tolist() == [7, 4]
+    assert site.elsewhere == {"attic": "L2"}
     write_site(site, tmp_path / "again.yaml")
     again = read_site(tmp_path / "again.yaml")
     write_site(again, tmp_path / "twice.yaml")
     assert (tmp_path / "again.yaml").read_text() == (tmp_path / "twice.yaml").read_text()
     assert again.stations == site.stations
+    assert (again.starts.tolist(), again.goals.tolist()) == (site.starts.tolist(), site.goals.tolist())
+    assert again.elsewhere == site.elsewhere
     assert (again.grid.free_mask == site.grid.free_mask).all()
 
 
@@ -83,9 +91,35 @@ def test_computed_coordinates_are_written_as_numbers(tmp_path: Path) -> None:
     ("[[1, 2], [2, 2], [2, 3]]", "[[1, 2], [2, 2]]", "at least three corners"),
     ("rows: |\n  ....\n  .@@.\n", "rows: []\n", "rows: must be lines of letters"),
     ("site: hall", "site: hall\nhigh: 3", "high: unknown key"),
+    ("[2.8, 2.8]]\ngoals", "[9, 2.8]]\ngoals", r"starts.1.: .9.0, 2.8. is outside of the cells"),
+    ("goals: [[2.8, 2.2], ", "goals: [", "2 starts, but 1 goals"),
+    ("{attic: L2}", "[attic]", "elsewhere: must be"),
+    ("end: [1, 3]}", "end: [1, 3], direction: 0}", "door 'gate': direction must be 1 or -1, got 0"),
 )
 def test_a_wrong_site_of_ours_is_one_error(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "hall.yaml").write_text(text)
     with pytest.raises(ConfigError, match=words) as caught:
         read_site(tmp_path / "hall.yaml")
     assert "hall.yaml" in str(caught.value)
+
+
+def test_a_benchmark_keeps_its_starts_and_goals_when_it_is_converted(tmp_path: Path) -> None:
+    (tmp_path / "a.map").write_text("type octile\nheight 2\nwidth 3\nmap\n...\n.@.\n")
+    (tmp_path / "a.scen").write_text("version 1\n0\ta.map\t3\t2\t0\t0\t2\t1\t3\n0\ta.map\t3\t2\t2\t0\t0\t1\t3\n")
+    benchmark = read_site(tmp_path / "a.scen")
+    write_site(benchmark, tmp_path / "a.yaml")
+    again = read_site(tmp_path / "a.yaml")
+    assert again.starts.tolist() == benchmark.starts.tolist() == [0, 2]
+    assert again.goals.tolist() == benchmark.goals.tolist() == [5, 3]
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text(OWN)
+    site = read_site(tmp_path / "hall.yaml")
+    given: Any = site
+    for write, name in ((write_site, "hall.json"), (write_map, "hall.png")):
+        with pytest.raises(InvalidValueError, match=r"the file of a site ends in \.yaml"):
+            write(given, tmp_path / name)
+    with pytest.raises(InvalidValueError, match=r"of a Grid, such as site\.grid, got Site"):
+        write_map(given, tmp_path / "map.yaml")
+    assert [path.name for path in tmp_path.iterdir()] == ["hall.yaml"]

@@ -11,8 +11,8 @@ from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.sites.formats.geodesy import projection
 from fleet_sim.sites.grid import MOST_CELLS, Grid, check_size
 from fleet_sim.sites.roadmap import Roadmap
-from fleet_sim.sites.site import Site
-from fleet_sim.sites.stations import Station, StationKind
+from fleet_sim.sites.site import Door, Site
+from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
 
 CORNERS = [[0.0, 0.0], [3.0, 4.0], [3.0, 0.0]]
 
@@ -159,3 +159,54 @@ def test_no_other_projection_is_guessed() -> None:
 def test_places_far_from_the_middle_meridian_are_refused(place: list[float]) -> None:
     with pytest.raises(InvalidValueError, match="places are longitude and latitude, within"):
         projection("EPSG:32632").to_metres(np.array([place]))
+
+
+# ---- what people pass ------------------------------------------------------------------------------------------------
+
+
+def test_parts_of_sites_take_text_lists_and_numbers_of_numpy() -> None:
+    kind: Any = "pick"
+    no_go: Any = "no_go"
+    end: Any = np.array([1.0, 2.0], np.float32)
+    made = site(
+        stations=[Station("s", kind, np.float32(0.5), np.int64(1))],  # type: ignore[arg-type]
+        zones=[Zone("z", no_go, [(0, 0), (9, 0), (9, 9), (0, 9)])],  # type: ignore[arg-type]
+        doors=[Door("d", "hinged", end, [3, 4], np.float64(80.0), np.int64(-1))],  # type: ignore[arg-type]
+        walls=[[0, 0, 0, 1, 1]],
+        starts=[1, 2],
+        goals=(3, 4),
+    )
+    assert made.stations_of("pick") == (Station("s", StationKind.PICK, 0.5, 1.0),)
+    assert made.zones[0].kind is ZoneKind.NO_GO
+    assert len(made.open_grid.free_cells) == 0
+    assert (made.doors[0].begin, made.doors[0].end, made.doors[0].direction) == ((1.0, 2.0), (3.0, 4.0), -1)
+    assert made.boxes().shape == (1, 5)
+    assert made.first_starts(1).tolist() == [1]
+    assert made.grid.is_free([0, -1]).tolist() == [True, False]  # type: ignore[arg-type]
+
+
+SQUARE = [(0, 0), (9, 0), (9, 9)]
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: Station("s", "pik", 0, 0), "unknown value 'pik'. Did you mean 'pick'"),
+        (lambda: Station("s", "pick", 0, 0, float("nan")), "station 's': yaw: expected a finite number"),
+        (lambda: Station(3, "pick", 0, 0), "station: its name must be text, got 3"),
+        (lambda: Zone("z", "no_go", SQUARE, speed=0.5), "zone 'z': only a zone of the kind speed_limit has a speed"),
+        (lambda: Zone("z", "no_go", SQUARE, direction=1), "zone 'z': only a zone of the kind one_way has a direction"),
+        (lambda: Zone("z", "speed_limit", SQUARE, speed="1"), "zone 'z': a speed limit needs a speed above 0 m/s"),
+        (lambda: Door("d", "hinged", (0, 0), (1, 0), 400.0), "door 'd': degrees: expected a finite number"),
+        (lambda: Door("d", "hinged", (0, 0), (1, 0), direction=3), "door 'd': direction must be 1 or -1, got 3"),
+        (lambda: Door("d", "hinged", (0, 0), (1, 0, 2)), "door 'd': end: expected numbers of shape"),
+        (lambda: site(walls=[[0, 0, 0, 1]]), "walls: expected numbers of shape"),
+        (lambda: site(walls=[[0, 0, 0, 1, -1]]), "walls have a length and a width above 0 m"),
+        (lambda: site(starts=[1.5]), "starts are numbers of cells, got"),
+        (lambda: site().with_cells_of("2"), "cell in m: expected a number, got '2'"),
+        (lambda: Roadmap(CORNERS, [], (1, 2, 3)), "names: those of nodes must be text"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_a_part_of_a_site_cannot_use_is_refused(make: Any, reason: str) -> None:
+    with pytest.raises(InvalidValueError, match=reason):
+        make()

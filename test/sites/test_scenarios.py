@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,9 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert main(["site", "convert", str(hall), str(out)]) == 0
     assert read_site(out).stations == read_site(hall).stations
+    assert "not in it" not in capsys.readouterr().out
+    assert main(["site", "convert", str(hall), str(folder / "map.yaml"), "--to", "map"]) == 0
+    assert re.search(r"has only free space; not in it: \d+ stations\n", capsys.readouterr().out)
     assert main(["site", "generate", "sortation", str(out), "--rows", "3", "--columns", "4", "--chargers", "2"]) == 0
     assert len(read_site(out).stations_of("drop")) == 12
     assert main(["site", "generate", "warehouse", str(folder / "x.txt")]) == 1

@@ -11,7 +11,6 @@ import numpy as np
 
 from fleet_sim.cli.arguments import check_png
 from fleet_sim.config.modes import RouteMode
-from fleet_sim.errors import InvalidValueError
 from fleet_sim.images import write_png
 from fleet_sim.output import check_target
 from fleet_sim.sites import (
@@ -19,11 +18,13 @@ from fleet_sim.sites import (
     SortationFloor,
     StationKind,
     Warehouse,
+    ZoneKind,
     draw_site,
     read_site,
     write_map,
     write_site,
 )
+from fleet_sim.sites.formats.site_format import check_suffix
 
 # Their settings are the options of the command.
 GENERATORS = {"warehouse": Warehouse, "sortation": SortationFloor}
@@ -146,10 +147,28 @@ def _convert(args: argparse.Namespace) -> int:
     if args.to == "map":
         write_map(site.open_grid, args.file)
         print(f"wrote {args.file} and {Path(args.file).with_suffix('.png')}")
+        lost = _not_in_maps(site)
+        if lost:
+            print(f"a map has only free space; not in it: {', '.join(lost)}")
         return 0
     write_site(site, args.file)
     print(f"wrote {args.file}")
     return 0
+
+
+def _not_in_maps(site: Site) -> list[str]:
+    """Return what of a site a map for map_server cannot hold. No-go zones are in it, as blocked cells."""
+    parts = {
+        "stations": site.stations,
+        "zones": [zone for zone in site.zones if zone.kind is not ZoneKind.NO_GO],
+        "doors": site.doors,
+        "starts": site.starts,
+        "goals": site.goals,
+    }
+    found = [f"{len(things)} {name}" for name, things in parts.items() if len(things)]
+    if site.walls is not None:
+        found.append("walls finer than cells")
+    return found if site.roadmap is None else [*found, "the roadmap"]
 
 
 def _generate(args: argparse.Namespace) -> int:
@@ -166,6 +185,5 @@ def _generate(args: argparse.Namespace) -> int:
 
 
 def _check_yaml(path: str) -> None:
-    if Path(path).suffix not in (".yaml", ".yml"):
-        raise InvalidValueError(f"{path}: the file of a site ends in .yaml")
+    check_suffix(path)
     check_target(path)

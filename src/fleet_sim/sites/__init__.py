@@ -13,7 +13,7 @@ from fleet_sim.exports import lazy
 if TYPE_CHECKING:
     from fleet_sim.sites.building import Building as Building
     from fleet_sim.sites.formats.map_server import write_map as write_map
-    from fleet_sim.sites.formats.own import write_site as write_site
+    from fleet_sim.sites.formats.own_writing import write_site as write_site
     from fleet_sim.sites.formats.rmf_building import read_building as read_building
     from fleet_sim.sites.formats.site_format import FORMATS as FORMATS
     from fleet_sim.sites.formats.site_format import SiteFormat as SiteFormat

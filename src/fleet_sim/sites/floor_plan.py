@@ -140,7 +140,8 @@ def _zone(name: object, kind: object, corners: object) -> Zone:
         raise InvalidValueError(f"expected the corners of a zone, got {brief(corners)}")
     places = np.array([(_number(x), _number(y)) for x, y in corners])
     # A zone with a limit needs one; it is not shown.
-    return Zone(text_of(name), ZoneKind.parse(text_of(kind)), places, speed=1.0)
+    rule = ZoneKind.parse(text_of(kind))
+    return Zone(text_of(name), rule, places, speed=1.0 if rule is ZoneKind.SPEED_LIMIT else float("inf"))
 
 
 def _door(name: object, kind: object, *ends: object) -> Door:

@@ -83,6 +83,7 @@ class Grid:
 
     def is_free(self, cells: Ints) -> Bools:
         """Return which `cells` (K,) are free; NO_CELL is not."""
+        cells = np.asarray(cells)
         known_mask = (cells >= 0) & (cells < self.count)
         free: Bools = known_mask & self.free_mask.ravel()[np.where(known_mask, cells, 0)]
         return free

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, as_floats
-from fleet_sim.errors import InvalidValueError, unknown_name
+from fleet_sim.errors import InvalidValueError, brief, unknown_name
 from fleet_sim.spatial import trigonometry as trig
 
 NO_LIMIT = float("inf")
@@ -44,6 +44,8 @@ class Roadmap:
         names = tuple(self.names) or ("",) * count
         if len(names) != count:
             raise InvalidValueError(f"names: expected one per node ({count}), got {len(names)}")
+        if not all(isinstance(name, str) for name in names):
+            raise InvalidValueError(f"names: those of nodes must be text, got {brief(names)}")
         given = [name for name in names if name]
         if len(set(given)) < len(given):
             twice = next(name for name in given if given.count(name) > 1)

@@ -9,11 +9,14 @@ from operator import itemgetter
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints
-from fleet_sim.errors import InvalidValueError, named
+from fleet_sim.arrays import Bools, Floats, Ints, as_float, as_floats
+from fleet_sim.errors import InvalidValueError, brief, named
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.roadmap import Roadmap
-from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
+from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind, check_name
+
+MOST_DEGREES, MOST_RATIO = 360.0, 1e6
+"""Of a door: how far its leaves turn at most, and how many times as wide one may be as the other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,18 @@ class Door:
     degrees: float = 90.0
     direction: int = 1
     ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "door")
+        door = f"door {self.name!r}"
+        check_name(self.kind, f"{door}: kind")
+        for name in ("begin", "end"):
+            object.__setattr__(self, name, tuple(as_floats(getattr(self, name), (2,), f"{door}: {name}").tolist()))
+        if self.direction not in (-1, 1):
+            raise InvalidValueError(f"{door}: direction must be 1 or -1, got {brief(self.direction)}")
+        object.__setattr__(self, "direction", int(self.direction))
+        for name, low, high in (("degrees", 0.0, MOST_DEGREES), ("ratio", 1.0 / MOST_RATIO, MOST_RATIO)):
+            object.__setattr__(self, name, as_float(getattr(self, name), f"{door}: {name}", low=low, high=high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +69,42 @@ class Site:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_name(self.name, "site")
+        self._convert()
         for what, things in (("stations", self.stations), ("zones", self.zones), ("doors", self.doors)):
             name, times = max(Counter(thing.name for thing in things).items(), key=itemgetter(1), default=("", 0))
             if times > 1:
                 raise InvalidValueError(f"site {self.name!r}: {times} {what} are named {name!r}")
+        self._check_places()
+
+    def _convert(self) -> None:
+        """Store sequences as tuples, and numbers as arrays; raises InvalidValueError for what is none."""
+        for name in ("stations", "zones", "doors"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.walls is not None:
+            # An empty list has no second dimension.
+            given = self.walls if len(self.walls) else np.empty((0, 5))
+            walls = as_floats(given, (None, 5), f"site {self.name!r}: walls")
+            if not (walls[:, 3:] > 0.0).all():
+                raise InvalidValueError(f"site {self.name!r}: walls have a length and a width above 0 m")
+            object.__setattr__(self, "walls", walls)
+        for name in ("starts", "goals"):
+            cells = np.asarray(getattr(self, name))
+            # Not converted: a fraction would become another cell.
+            if cells.size and (cells.ndim != 1 or cells.dtype.kind not in "iu"):
+                raise InvalidValueError(f"site {self.name!r}: {name} are numbers of cells, got {brief(cells.tolist())}")
+            object.__setattr__(self, name, cells.astype(np.int64).reshape(-1))
+        object.__setattr__(self, "elsewhere", dict(self.elsewhere))
+
+    def _check_places(self) -> None:
+        """Raise InvalidValueError for stations, starts and goals that are not on free space."""
         places = np.array([(station.x, station.y) for station in self.stations]).reshape(-1, 2)
         for station, free in zip(self.stations, self.grid.is_free(self.grid.cells_at(places)), strict=True):
             if not free:
                 place = f"({station.x:g}, {station.y:g})"
                 raise InvalidValueError(f"site {self.name!r}: station {station.name!r} at {place} is not on free space")
         for what, cells in (("start", self.starts), ("goal", self.goals)):
-            blocked = np.asarray(cells)[~self.grid.is_free(np.asarray(cells))]
+            blocked = cells[~self.grid.is_free(cells)]
             if len(blocked):
                 row, column = divmod(int(blocked[0]), self.grid.width)
                 first = f"the first in row {row}, column {column}"
@@ -127,7 +167,7 @@ class Site:
 
         Stations that would be on cells that are not wholly free are refused with InvalidValueError.
         """
-        if abs(cell - self.grid.cell) <= 1e-9:
+        if abs(as_float(cell, "cell in m") - self.grid.cell) <= 1e-9:
             return self
         if len(self.starts):
             raise InvalidValueError(f"site {self.name!r}: its starts are cells of {self.grid.cell:g} m; keep that size")

@@ -11,11 +11,11 @@ import numpy as np
 import yaml
 
 from fleet_sim.arrays import AnyArray, Bools, Bytes, Floats
-from fleet_sim.errors import ConfigError, missing_extra
+from fleet_sim.errors import ConfigError, InvalidValueError, missing_extra
 from fleet_sim.images import write_png
 from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
-from fleet_sim.sites.formats.site_format import LARGEST_FILE, SiteFormat, beside, fail
+from fleet_sim.sites.formats.site_format import LARGEST_FILE, SiteFormat, beside, check_suffix, fail
 from fleet_sim.sites.grid import MOST_CELLS, Grid
 from fleet_sim.sites.site import Site
 
@@ -162,7 +162,14 @@ def _picture(path: Path) -> AnyArray:
 
 
 def write_map(grid: Grid, path: str | Path) -> None:
-    """Write `grid` to the YAML file `path` and a PNG picture beside it, as map_server and Nav2 load them."""
+    """Write `grid` to the YAML file `path` and a PNG picture beside it, as map_server and Nav2 load them.
+
+    Of a site only the free space can be written: `site.grid`, or `site.open_grid` without the no-go zones. Raises
+    InvalidValueError for anything else, and for a file that does not end in .yaml or .yml.
+    """
+    check_suffix(path)
+    if not isinstance(grid, Grid):
+        raise InvalidValueError(f"a map is written of a Grid, such as site.grid, got {type(grid).__name__}")
     target = Path(path)
     picture = target.with_suffix(".png")
     grey = np.where(grid.free_mask, FREE_GREY, BLOCKED_GREY).astype(np.uint8)

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-from fleet_sim.arrays import as_floats
+from fleet_sim.arrays import Ints, as_floats
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, brief, did_you_mean
 from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SPEED
-from fleet_sim.output import replacing
 from fleet_sim.settings import Checked, read, setting
 from fleet_sim.sites.formats.movingai import map_of
 from fleet_sim.sites.formats.site_format import SiteFormat, fail
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.roadmap import NO_LIMIT, Roadmap
-from fleet_sim.sites.site import Door, Site
+from fleet_sim.sites.site import MOST_DEGREES, MOST_RATIO, Door, Site
 from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
 
 
@@ -77,11 +75,16 @@ class DoorEntry(Checked):
     begin: list[float] = setting(doc="One end, [x, y] in m.")
     end: list[float] = setting(doc="The other end.")
     kind: str = setting("", doc="What the building calls it, such as hinged or sliding.")
-    degrees: float = setting(90.0, low=1.0, high=180.0, unit="deg", doc="How far hinged leaves turn.")
+    degrees: float = setting(90.0, low=0.0, high=MOST_DEGREES, unit="deg", doc="How far hinged leaves turn.")
     direction: int = setting(
         1, low=-1, high=1, doc="Hinged leaves turn to the left (1), seen from `begin`, or right (-1)."
     )
-    ratio: float = setting(1.0, low=0.01, high=100.0, doc="Width of the leaf at `end` by that of the one at `begin`.")
+    ratio: float = setting(
+        1.0,
+        low=1.0 / MOST_RATIO,
+        high=MOST_RATIO,
+        doc="Width of the leaf at `end` by that of the one at `begin`.",
+    )
 
 
 def read_rows(value: object) -> list[str]:
@@ -115,6 +118,11 @@ class SiteConfig(Checked):
     zones: list[ZoneEntry] = setting(factory=list, doc="Its zones.")
     doors: list[DoorEntry] = setting(factory=list, doc="Its doors.")
     roadmap: RoadmapEntry | None = setting(None, doc="Its roadmap.")
+    starts: list[list[float]] = setting(factory=list, doc="Cells that robots start on, as points [x, y] in m.")
+    goals: list[list[float]] = setting(factory=list, doc="Where each of these goes, [x, y] in m; may be left out.")
+    elsewhere: dict[str, str] = setting(
+        factory=dict, doc="Places on other levels of the building, and the name of the level of each."
+    )
 
 
 class OwnFormat(SiteFormat):
@@ -130,15 +138,19 @@ class OwnFormat(SiteFormat):
         # The first row says how wide all are.
         mask = map_of(config.rows, len(config.rows[0]), path).free_mask
         try:
+            grid = Grid(mask, config.cell, _origin(config.origin, path))
             return Site(
                 config.site,
-                Grid(mask, config.cell, _origin(config.origin, path)),
+                grid,
                 roadmap=None if config.roadmap is None else _roadmap(config.roadmap, path),
                 stations=tuple(_station(entry, path, index) for index, entry in enumerate(config.stations)),
                 zones=tuple(_zone(entry) for entry in config.zones),
                 doors=tuple(_door(entry) for entry in config.doors),
                 # An empty list is a site without walls, which is not the same as walls that follow from the cells.
                 walls=None if config.walls is None else as_floats(config.walls or np.empty((0, 5)), (None, 5), "walls"),
+                starts=_cells(config.starts, grid, "starts"),
+                goals=_cells(config.goals, grid, "goals"),
+                elsewhere=config.elsewhere,
             )
         except FleetSimError as error:
             # What sites check themselves knows no file; here it gets one.
@@ -151,27 +163,28 @@ def _origin(given: list[float], path: Path) -> tuple[float, float, float]:
     return given[0], given[1], given[2] if len(given) == 3 else 0.0
 
 
+def _cells(points: list[list[float]], grid: Grid, what: str) -> Ints:
+    """Return the cells (S,) of the starts or goals at `points`; raises InvalidValueError for one off the grid."""
+    cells = grid.cells_at(as_floats(points or np.empty((0, 2)), (None, 2), what))
+    outside = np.flatnonzero(cells < 0)
+    if len(outside):
+        raise InvalidValueError(f"{what}[{outside[0]}]: {points[outside[0]]} is outside of the cells")
+    return cells
+
+
 def _station(entry: StationEntry, path: Path, index: int) -> Station:
     if len(entry.at) not in (2, 3):
         fail(path, f"must be [x, y] or [x, y, yaw], got {entry.at!r}", f"stations[{index}].at")
     return Station(entry.name, entry.kind, *map(float, entry.at))
 
 
-# Both ways of being silent are refused: what is missing and what is too much.
 def _zone(entry: ZoneEntry) -> Zone:
-    # A value that its kind does not use would look as if it acted.
-    if entry.speed is not None and entry.kind is not ZoneKind.SPEED_LIMIT:
-        raise InvalidValueError(f"zone {entry.name!r}: only a zone of the kind speed_limit has a speed")
-    if entry.direction and entry.kind is not ZoneKind.ONE_WAY:
-        raise InvalidValueError(f"zone {entry.name!r}: only a zone of the kind one_way has a direction")
     speed = float("inf") if entry.speed is None else entry.speed
     return Zone(entry.name, entry.kind, as_floats(entry.corners, (None, 2), entry.name), speed, entry.direction)
 
 
 def _door(entry: DoorEntry) -> Door:
     begin, end = (as_floats(place, (2,), f"door {entry.name!r}").tolist() for place in (entry.begin, entry.end))
-    if entry.direction == 0:
-        raise InvalidValueError(f"door {entry.name!r}: direction must be 1 or -1, got 0")
     ends = (begin[0], begin[1]), (end[0], end[1])
     return Door(entry.name, entry.kind, *ends, entry.degrees, entry.direction, entry.ratio)
 
@@ -209,90 +222,6 @@ def _number(node: object, names: list[str], path: Path, where: str) -> int:
         fail(path, f"unknown node {node!r}.{did_you_mean(str(node), filter(None, names))}", where)
     # Names before numbers: a node called "3" is not node 3, as it is text.
     return names.index(str(node))
-
-
-def write_site(site: Site, path: str | Path) -> None:
-    """Write `site` to a YAML file that `read_site` reads to an equal one; starts and goals are not part of it."""
-    grid = site.grid
-    content: dict[str, Any] = {
-        "site": site.name,
-        "cell": float(grid.cell),
-        "origin": [float(value) for value in grid.origin],
-        "rows": _Block("\n".join("".join(row) for row in np.where(grid.free_mask, ".", "@").tolist()) + "\n"),
-    }
-    if site.walls is not None:
-        # Only what there is: people edit these files, and empty sections invite questions.
-        content["walls"] = np.asarray(site.walls).tolist()
-    if site.stations:
-        content["stations"] = [
-            _Line({"name": station.name, "kind": station.kind.value, "at": [station.x, station.y, station.yaw]})
-            for station in site.stations
-        ]
-    if site.zones:
-        content["zones"] = [_zone_content(zone) for zone in site.zones]
-    if site.doors:
-        content["doors"] = [_door_content(door) for door in site.doors]
-    if site.roadmap is not None:
-        content["roadmap"] = _roadmap_content(site.roadmap)
-    text = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=1000, default_flow_style=None)
-    # Whole or not at all: a site that ends in the middle may still be valid YAML, of a smaller site.
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
-
-
-# A site is read and edited by people: cells as a picture of letters, and an entry a line.
-class _Block(str):
-    __slots__ = ()
-
-
-class _Line(dict[str, Any]):
-    pass
-
-
-class _Dumper(yaml.SafeDumper):
-    # YAML would write the second of two equal lists as a reference to the first, which nobody wants to edit.
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_Dumper.add_representer(_Block, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|"))
-# Coordinates are often computed.
-_Dumper.add_multi_representer(np.generic, lambda dumper, number: dumper.represent_data(number.item()))  # type: ignore[type-abstract]
-_Dumper.add_representer(
-    _Line, lambda dumper, entry: dumper.represent_mapping("tag:yaml.org,2002:map", entry.items(), flow_style=True)
-)
-
-
-def _door_content(door: Door) -> dict[str, Any]:
-    content = _Line({"name": door.name, "kind": door.kind, "begin": list(door.begin), "end": list(door.end)})
-    for name in ("degrees", "direction", "ratio"):
-        value = getattr(door, name)
-        # What is as usual need not be read by those who edit the file.
-        if value != getattr(Door, name):
-            content[name] = value
-    return content
-
-
-def _zone_content(zone: Zone) -> dict[str, Any]:
-    content = _Line({"name": zone.name, "kind": zone.kind.value, "corners": zone.corners.tolist()})
-    if zone.kind is ZoneKind.SPEED_LIMIT:
-        content["speed"] = float(zone.speed)
-    if zone.kind is ZoneKind.ONE_WAY:
-        content["direction"] = float(zone.direction)
-    return content
-
-
-def _roadmap_content(roadmap: Roadmap) -> dict[str, Any]:
-    """Return a roadmap as a file has it."""
-    nodes = [{"name": name, "at": place} for name, place in zip(roadmap.names, roadmap.positions.tolist(), strict=True)]
-    lanes = []
-    for (begin, end), limit in zip(roadmap.lanes.tolist(), roadmap.speed_limits.tolist(), strict=True):
-        lane = _Line({"begin": begin, "end": end})
-        # No limit is infinity in a Roadmap, and a missing key in files.
-        if limit < NO_LIMIT:
-            lane["speed_limit"] = limit
-        lanes.append(lane)
-    return {"nodes": nodes, "lanes": lanes}
 
 
 FORMAT = OwnFormat()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from fleet_sim.errors import ConfigError, brief
+from fleet_sim.errors import ConfigError, InvalidValueError, brief
 from fleet_sim.paths import is_file
 from fleet_sim.registry import Registry, instances_of
 from fleet_sim.sites.site import Site
@@ -59,6 +59,12 @@ def read_text(path: Path) -> str:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+
+
+def check_suffix(path: str | Path) -> None:
+    """Raise InvalidValueError for a file to write that does not end in .yaml or .yml: it could not be read again."""
+    if Path(path).suffix not in (".yaml", ".yml"):
+        raise InvalidValueError(f"{path}: the file of a site ends in .yaml")
 
 
 def fail(path: Path, message: str, key: str = "") -> NoReturn:
