@@ -45,6 +45,8 @@ def check(args: argparse.Namespace) -> None:
         raise ConfigError("--record-rate is the rate of a recording; name its file with --record")
     if args.record_sensors is not None and not args.record:
         raise ConfigError("--record-sensors is about a recording; name its file with --record")
+    if args.record_inputs and args.from_state:
+        raise ConfigError("--record-inputs is for runs from the beginning of a scenario, not for --from-state")
 
 
 def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
@@ -62,6 +64,8 @@ def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
         "--seeds": args.seeds,
         "--duration": args.duration,
         "--rtf": args.rtf,
+        "--engine": args.engine,
+        "--vda5050": args.vda5050,
         "--record-inputs": args.record_inputs,
     }
     for name, value in changes.items():
@@ -86,7 +90,7 @@ class KeptRun:
             self._inputs = InputRecorder(sim, args.record_inputs, source=str(resolve_config(args.config).resolve()))
         if args.record:
             rate = DEFAULT_RATE if args.record_rate is None else args.record_rate
-            sensors = tuple(args.record_sensors.split(",")) if args.record_sensors else ()
+            sensors = tuple(args.record_sensors.split(",")) if args.record_sensors is not None else ()
             self._recording = sim.record(args.record, rate=rate, sensors=sensors)
 
     def __enter__(self) -> KeptRun:

@@ -32,7 +32,7 @@ def execute(args: argparse.Namespace) -> int:
     """Do what the options say; return 0."""
     if not args.publish and (args.speed is not None or args.start is not None):
         raise ConfigError("--speed and --start are for --publish")
-    if args.repair:
+    if args.repair is not None:
         from fleet_sim.record.repair import repair
 
         count = repair(args.recording, args.repair)

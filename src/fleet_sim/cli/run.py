@@ -82,13 +82,13 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run the scenario to its end or to Ctrl-C, print a summary; return 0."""
-    for options in (state_options, recorded, broker_options, run_files):
+    for options in (run_files, state_options, recorded, broker_options):
         options.check(args)
+    if not args.view:
+        check_unused(args)
     inputs = recorded.inputs_of(args)
     if args.seeds:
         return execute_seeds(args)
-    if not args.view:
-        check_unused(args)
     config = configuration(args, None if inputs is None else inputs.scenario)
     check_outputs(args, config)
     # Imported here so that --help and errors in options are immediate.
@@ -123,10 +123,10 @@ def _keep_end(sim: MultiRobotSimulationCore, args: argparse.Namespace, later: st
     if args.picture:
         write_png(args.picture, sim.draw_picture(1024, 768))
         print(f"picture: {args.picture}")
-    if later is not None:
-        print(later.finish())
     if args.hash:
         print(f"state hash: {sim.state_hash()}")
+    if later is not None:
+        print(later.finish())
 
 
 def check_outputs(args: argparse.Namespace, config: Mapping[str, Any]) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
-from fleet_sim.errors import InvalidValueError
-from fleet_sim.output import check_target, load_parquet, replacing
+from fleet_sim.errors import ConfigError, InvalidValueError
+from fleet_sim.output import check_target, load_parquet, named, replacing
 
 if TYPE_CHECKING:
     from fleet_sim.cli.robot_figures import RobotFigures
     from fleet_sim.cli.summary import RunSummary
     from fleet_sim.simulation import MultiRobotSimulationCore
 
+READ = ("config", "from_state", "replay_inputs")
+WRITTEN = ("record", "record_inputs", "save_state", "picture", "figures", "json", "metrics")
+"""Options of `fleet-sim run` that name a file."""
 SUMS = ("goals", "distance_m", "waiting_s")
 """Figures of robots that a run has too, as their sum; a collision of two robots is one of the run."""
 
@@ -30,7 +34,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Raise InvalidValueError where a file could not be written, MissingDependencyError where Parquet is not there."""
+    """Raise InvalidValueError where a file could not be written, MissingDependencyError where Parquet is not there.
+
+    Raises ConfigError for a name that is empty, and for a file that would be written over by another.
+    """
+    _check_names(args)
     if args.json:
         check_target(args.json)
     if args.metrics:
@@ -39,6 +47,25 @@ def check(args: argparse.Namespace) -> None:
         if args.metrics.lower().endswith(".parquet"):
             load_parquet("writing Parquet")
         check_target(args.metrics)
+
+
+def _check_names(args: argparse.Namespace) -> None:
+    """Raise ConfigError for a name that is empty, and for two options with the same file, one of which writes it."""
+    options: dict[str, str] = {}
+    for name in (*READ, *WRITTEN):
+        file = getattr(args, name)
+        if file is None:
+            continue
+        option = "CONFIG" if name == "config" else f"--{name.replace('_', '-')}"
+        if not file:
+            raise ConfigError(f"{option}: the name of a file is missing, got ''")
+        # The name of a shipped scenario is no file.
+        if name in READ and not os.path.exists(file):
+            continue
+        other = options.setdefault(os.path.realpath(file), option)
+        # A state may be continued from and written again: it is read before the run, and replaced after it.
+        if other != option and (other, option) != ("--from-state", "--save-state"):
+            raise ConfigError(f"{other} and {option} name the same file, {named(file)}; give them different ones")
 
 
 class RunFiles:

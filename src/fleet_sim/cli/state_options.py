@@ -96,6 +96,8 @@ class LaterSave:
         if self._done is None and self._tick is None:
             self._save()
         if self._done is None:
-            return f"no state was written: the run ended at {self._sim.sim_time:g} s, before --at"
+            raise ConfigError(
+                f"--at: no state was written: the run ended at {self._sim.sim_time:g} s, before that time"
+            )
         self._done.result()
         return f"state: {self._file}"

@@ -41,7 +41,9 @@ def view_params(args: argparse.Namespace) -> ViewParams:
 def check_unused(args: argparse.Namespace) -> None:
     """Raise ConfigError for options of a view where there is none."""
     for name in ("host", "port", "read_only", "no_browser"):
-        if getattr(args, name) not in (None, False):
+        value = getattr(args, name)
+        # By identity: the port 0 equals False.
+        if value is not None and value is not False:
             raise ConfigError(f"--{name.replace('_', '-')} is for the page in the browser; give --view too")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
+from fleet_sim.output import check_target
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.mcap_index import McapIndex
 
@@ -16,28 +18,31 @@ def repair(source: str | Path, target: str | Path) -> int:
 
     `source` stays as it is. Raises InvalidValueError for what is no MCAP file, and where `target` cannot be written.
     """
-    index = McapIndex(source)
-    # Its own unfinished file is what is in the way of a recording that is repaired under its own name.
-    file = McapFile(target, part=Path(f"{target}.repair"))
-    try:
-        for name, data in index.attachments.items():
-            file.attach(name, "application/json", data)
-        for name, values in index.metadata.items():
-            file.describe(name, values)
-        begin = 0
-        for topic, place in index.messages():
-            if place.time - begin > CHUNK_TIME:
-                file.flush()
-                begin = place.time
-            text = index.definition_of(topic.kind)
-            file.write(
-                file.copied_channel(topic.name, topic.kind, text, topic.metadata), place.time, index.message(place)
-            )
-        file.finish()
-    except BaseException:
-        file.abandon()
-        file.part.unlink(missing_ok=True)
-        raise
-    finally:
-        index.close()
-    return index.message_count
+    check_target(target)
+    with contextlib.closing(McapIndex(source)) as index:
+        # Its own unfinished file is what is in the way of a recording that is repaired under its own name.
+        file = McapFile(target, part=Path(f"{target}.repair"))
+        try:
+            _copy(index, file)
+            file.finish()
+        except BaseException:
+            file.abandon()
+            file.part.unlink(missing_ok=True)
+            raise
+        return index.message_count
+
+
+def _copy(index: McapIndex, file: McapFile) -> None:
+    """Write to `file` what `index` has found."""
+    for name, data in index.attachments.items():
+        file.attach(name, "application/json", data)
+    for name, values in index.metadata.items():
+        file.describe(name, values)
+    begin = 0
+    for topic, place in index.messages():
+        if place.time - begin > CHUNK_TIME:
+            file.flush()
+            begin = place.time
+        text = index.definition_of(topic.kind)
+        channel = file.copied_channel(topic.name, topic.kind, text, topic.metadata)
+        file.write(channel, place.time, index.message(place))
