@@ -132,3 +132,9 @@ class Pickled:
 
     def __reduce__(self) -> Any:
         return pytest.fail, ("it was unpickled",)
+
+
+@pytest.mark.parametrize("path", ["", ".", Path(), "/no/such/folder/now.state"])
+def test_where_no_file_can_be_is_said(make_sim: MakeSim, path: str | Path) -> None:
+    with pytest.raises(fs.InvalidValueError):
+        make_sim().save_state(path)

@@ -253,7 +253,7 @@ WRONG = {
     "at alone": (["demo.yaml", "--at", "3"], "--save-state"),
     "at before": (["demo.yaml", "--save-state", "a", "--at", "-1"], "at least 0 s"),
     "at infinity": (["demo.yaml", "--save-state", "a", "--at", "1e400"], "and finite, got inf"),
-    "no name": (["demo.yaml", "--save-state", ""], "no file has such a name"),
+    "no name": (["demo.yaml", "--save-state", ""], "--save-state: the name of a file is missing"),
     "no folder": (["demo.yaml", "--save-state", "/none/a"], "there is no folder"),
     "no file": (["--from-state", "/none/a"], "No such file"),
 }

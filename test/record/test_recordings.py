@@ -173,6 +173,9 @@ def test_what_cannot_be_written_is_one_error(tmp_path: Path) -> None:
         with pytest.raises(fs.ConfigError, match="rate"):
             sim.record(tmp_path / "run.mcap", rate=-1)
     assert not list(tmp_path.iterdir())
+    with pytest.raises(fs.StateError, match="closed"):
+        sim.record(tmp_path / "late.mcap")
+    assert not list(tmp_path.iterdir())
 
 
 def test_orders_are_recorded_and_loads_come_and_go(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.stamps import RosTime
-from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.errors import FleetSimError, InvalidValueError, StateError
 from fleet_sim.facade.recording import RunRecording
 from fleet_sim.facade.state_files import package_version
 from fleet_sim.orders.news import OrderNews
@@ -180,6 +180,8 @@ class McapRecorder:
 
     def start(self, sim: MultiRobotSimulationCore, path: Path, settings: Mapping[str, Any]) -> RunRecording:
         """Begin a recording of `sim` in the file `path`."""
+        if sim.is_closed:
+            raise StateError("this simulation was closed, so there is nothing more to record")
         known = RecordParams.__dataclass_fields__
         for name in settings:
             if name not in known:
