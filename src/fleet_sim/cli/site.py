@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sized
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -158,7 +159,7 @@ def _convert(args: argparse.Namespace) -> int:
 
 def _not_in_maps(site: Site) -> list[str]:
     """Return what of a site a map for map_server cannot hold. No-go zones are in it, as blocked cells."""
-    parts = {
+    parts: dict[str, Sized] = {
         "stations": site.stations,
         "zones": [zone for zone in site.zones if zone.kind is not ZoneKind.NO_GO],
         "doors": site.doors,

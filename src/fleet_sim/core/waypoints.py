@@ -102,6 +102,8 @@ class WaypointPool:
 
     def _own_paths(self, motion: MotionColumns, rows: Rows) -> EntityPaths:
         lengths = motion.path_length[rows]
+        if not self.live:
+            return EntityPaths(lengths, motion.waypoint[rows], self.position[:0], self.orientation[:0])
         driving = np.flatnonzero(lengths)
         some = lengths[driving]
         before = np.cumsum(some) - some
@@ -157,6 +159,8 @@ def _joined(paths: EntityPaths, others: EntityPaths) -> EntityPaths:
     """Return `paths`, but those of `others` where these have waypoints."""
     if not others.lengths.any():
         return paths
+    if not paths.lengths.any():
+        return others
     chosen_mask = others.lengths > 0
     lengths = np.where(chosen_mask, others.lengths, paths.lengths)
     from_mask, kept_mask = np.repeat(chosen_mask, lengths), np.repeat(~chosen_mask, paths.lengths)

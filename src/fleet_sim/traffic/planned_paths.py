@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.core.waypoints import EntityPaths
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
@@ -24,6 +24,20 @@ class _Corners(NamedTuple):
     orientations: Floats
 
 
+class _Ahead(NamedTuple):
+    """The corners that are ahead of the robots that were asked for: of whom each is, and what does not change of them.
+
+    `owners` (K,) are indices of the robots, `counts` (N,) how many corners each has.
+    """
+
+    owners: Ints
+    counts: Ints
+    rows: Rows
+    places: Ints
+    positions: Floats
+    orientations: Floats
+
+
 class PlannedPaths:
     """The ways of robots as paths (a PathSource): their corners and their ends, from one plan to the next the same.
 
@@ -34,29 +48,43 @@ class PlannedPaths:
         self._world, self._table, self._graph = world, table, graph
         # Found once for a plan: paths are read at each sample of a recording, and there are thousands of nodes.
         self._corners: tuple[object, int, int, _Corners] | None = None
+        self._ahead: tuple[_Corners, bytes, bytes, _Ahead] | None = None
+        """Of which corners, for which rows, and which of them were ahead the last time."""
 
     def paths_of(self, rows: Rows) -> EntityPaths:
         """Return the planned paths of `rows` (N,); read only. None has waypoints before the first robot takes part."""
-        counts, nexts = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
         graph = self._graph()
         if graph is None:
-            return EntityPaths(counts, nexts, np.empty((0, 3)), np.empty((0, 4)))
-        corners = self._corners_of(graph)
-        table, index = self._table, np.full(self._world.capacity, -1, np.int64)
-        index[rows] = np.arange(len(rows))
-        asked = index[corners.rows]
+            none = np.zeros(len(rows), np.int64)
+            return EntityPaths(none, none, np.empty((0, 3)), np.empty((0, 4)))
+        ahead = self._ahead_of(self._corners_of(graph), rows)
+        passed_mask = ahead.places <= self._table.at[ahead.rows]
+        nexts = np.bincount(ahead.owners[passed_mask], minlength=len(rows))
+        nexts.flags.writeable = False
+        return EntityPaths(ahead.counts, nexts, ahead.positions, ahead.orientations)
+
+    def _ahead_of(self, corners: _Corners, rows: Rows) -> _Ahead:
+        """Return the corners ahead of `rows` (N,), arranged anew where others are asked for or one has arrived."""
         # Who has driven all of its way has nothing ahead of it.
-        kept_mask = (asked >= 0) & (table.at[corners.rows] < table.length[corners.rows] - 1)
-        order = np.flatnonzero(kept_mask)
-        # Robots in the order they are asked for, corners of each in the order of its way.
-        order = order[np.argsort(asked[order], kind="stable")]
-        passed_mask = corners.places[order] <= table.at[corners.rows[order]]
-        counts += np.bincount(asked[order], minlength=len(rows))
-        nexts += np.bincount(asked[order][passed_mask], minlength=len(rows))
-        paths = EntityPaths(counts, nexts, corners.positions[order], corners.orientations[order])
-        for array in paths:
+        left_mask = self._table.at[corners.rows] < self._table.length[corners.rows] - 1
+        asked, left, known = rows.tobytes(), left_mask.tobytes(), self._ahead
+        if known is None or known[0] is not corners or known[1:3] != (asked, left):
+            self._ahead = known = (corners, asked, left, self._arrange(corners, rows, left_mask))
+        return known[3]
+
+    def _arrange(self, corners: _Corners, rows: Rows, left_mask: Bools) -> _Ahead:
+        """Return the corners of `left_mask` (K,), robots in the order of `rows` (N,), each in the order of its way."""
+        index = np.full(self._world.capacity, -1, np.int64)
+        index[rows] = np.arange(len(rows))
+        owners = index[corners.rows]
+        order = np.flatnonzero(left_mask & (owners >= 0))
+        order = order[np.argsort(owners[order], kind="stable")]
+        counts = np.bincount(owners[order], minlength=len(rows))
+        poses = corners.positions[order], corners.orientations[order]
+        ahead = _Ahead(owners[order], counts, corners.rows[order], corners.places[order], *poses)
+        for array in ahead:
             array.flags.writeable = False
-        return paths
+        return ahead
 
     def _corners_of(self, graph: ActionDependencyGraph) -> _Corners:
         known = self._corners
