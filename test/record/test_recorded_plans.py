@@ -13,6 +13,7 @@ pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 
 from fleet_sim.record.recording import Recording
+from fleet_sim.record.samples import SampleGiver, SampleTaker
 
 
 def test_paths_of_all_lengths_are_those_of_their_robots(tmp_path: Path) -> None:
@@ -31,3 +32,40 @@ def test_paths_of_all_lengths_are_those_of_their_robots(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.path_starts, [0, 1, 3, 6, 7, 9, 12, 12])
     for name in ("path_starts", "path_positions", "path_orientations"):
         np.testing.assert_array_equal(getattr(read, name), getattr(true, name), err_msg=name)
+
+
+HALL = """
+site: hall
+cell: 1.0
+rows: |
+  ............
+  ............
+  ............
+"""
+
+
+def test_planned_paths_are_given_once_until_they_change(tmp_path: Path) -> None:
+    (tmp_path / "hall.yaml").write_text(HALL)
+    shape = {"shape_type": "cylinder", "radius": 0.3, "height": 0.3}
+    scenario = {
+        "simulation": {"gui": False, "timestep": 0.1, "target_rtf": 0},
+        "site": {"map": str(tmp_path / "hall.yaml")},
+        "robots": [{"name": "cart", "at": {"site": "free", "count": 6, "seed": 1}, "shape": shape}],
+        "traffic": {"planner": "pibt"},
+        "tasks": {},
+    }
+    giver, taker, lengths = SampleGiver(), SampleTaker(), []
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim:
+        for step in range(60):
+            sim.step_once()
+            if step == 30:
+                giver.start_anew()
+            state, roster, colors = sim.snapshots.look()
+            data = bytearray(giver.longest(state))
+            length = giver.write(memoryview(data), step, step, 0.1 * step, state, with_kernels=False)
+            read, true = taker.read(bytes(data[:length]), roster, colors, ()).snapshot, sim.snapshots.take()
+            for name in ("path_starts", "path_positions", "path_orientations", "modes", "busy_mask"):
+                np.testing.assert_array_equal(getattr(read, name), getattr(true, name), err_msg=name)
+            lengths.append(giver.longest(state) - length)
+    # Between two plans they are left out, and after `start_anew` they are not.
+    assert max(lengths) > 0 and lengths[30] == 0

@@ -1,7 +1,8 @@
 """Samples as bytes, on their way from a run to the process that writes: of the entities, what changed.
 
 An entity has 16 words of 8 bytes. A sample has a mask of 16 bits for each entity, which tells the words that follow,
-then those, entity by entity, then the arrays of STATE that have other rows or single bytes, as they are.
+then those, entity by entity, then the arrays of STATE that have other rows or single bytes, as they are. Paths are left
+out where they are the arrays of the sample before.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ WORDS = {
 """Which words of an entity each array has, in the order in which kernels take them."""
 WIDTH = 16
 _REST = tuple(name for name in STATE if name not in WORDS)
-_HEAD = struct.Struct("<qqdqqqqq")
-"""Time in ns, tick, time in s, how many entities, waypoints, joints and pairs there are, and how many words follow."""
+_HEAD = struct.Struct("<qqdqqqqq?7x")
+"""Time in ns, tick, time in s, how many entities, waypoints, joints and pairs there are, how many words follow, and
+whether paths are those of the sample before."""
+_PATHS = ("path_positions", "path_orientations")
+"""Arrays that a plan of thousands of waypoints makes longer than all others, and that change with it only."""
 _ALL = np.uint16(0xFFFF)
 _COUNTED = ("positions", "path_positions", "joint_positions", "pairs")
 
@@ -40,6 +44,7 @@ class SampleGiver:
 
     def __init__(self) -> None:
         self._last: Ints = np.empty((0, WIDTH), np.int64)
+        self._paths: tuple[AnyArray, ...] = ()
         self._anew = True
 
     def start_anew(self) -> None:
@@ -62,21 +67,31 @@ class SampleGiver:
         entities = len(state["positions"])
         begin = _HEAD.size + _masks_size(entities)
         masks = np.frombuffer(place, np.uint16, entities, _HEAD.size)
+        same_paths = self._has_same_paths(state)
         values = np.frombuffer(place, np.int64, WIDTH * entities, begin)
         if with_kernels and not self._anew:
             count = pack_changed(*[state[name] for name in WORDS], self._last, masks, values)  # type: ignore[call-arg]
         else:
             self._write_all(state, masks, values)
             count = len(values)
-        _HEAD.pack_into(place, 0, now, tick, time, *[len(state[name]) for name in _COUNTED], count)
+        _HEAD.pack_into(place, 0, now, tick, time, *[len(state[name]) for name in _COUNTED], count, same_paths)
         at = begin + 8 * count
         for name in _REST:
+            if same_paths and name in _PATHS:
+                continue
             array = state[name]
             # Views of arrays without elements cannot be cast.
             if array.nbytes:
                 place[at : at + array.nbytes] = array.data.cast("B")
                 at += array.nbytes
         return at
+
+    def _has_same_paths(self, state: StateArrays) -> bool:
+        """Return whether the paths are the same arrays as in the sample before, which nobody can have changed."""
+        before, now = self._paths, tuple(state[name] for name in _PATHS)
+        self._paths = now
+        same = len(before) == len(now) and all(one is other for one, other in zip(before, now, strict=True))
+        return same and not self._anew and not any(array.flags.writeable for array in now)
 
     def _write_all(self, state: StateArrays, masks: AnyArray, values: Ints) -> None:
         masks[:] = _ALL
@@ -91,10 +106,11 @@ class SampleTaker:
 
     def __init__(self) -> None:
         self._words: Ints = np.empty((0, WIDTH), np.int64)
+        self._paths: dict[str, AnyArray] = {}
 
     def read(self, data: bytes, roster: EntityRoster, colors: GivenColors, orders: tuple[Any, ...]) -> Sample:
         """Return the sample in `data`, which must not change any more. Features are not recorded."""
-        now, tick, time, *counts, count = _HEAD.unpack_from(data, 0)
+        now, tick, time, *counts, count, same_paths = _HEAD.unpack_from(data, 0)
         entities = counts[0]
         masks = np.frombuffer(data, np.uint8, 2 * entities, _HEAD.size)
         at = _HEAD.size + _masks_size(entities)
@@ -110,9 +126,12 @@ class SampleTaker:
             rows = counts[counted]
             if name in WORDS:
                 state[name] = self._words[:, WORDS[name]].view(kind).reshape(rows, *shape)
+            elif same_paths and name in _PATHS:
+                state[name] = self._paths[name]
             else:
                 state[name] = np.frombuffer(data, kind, rows * math.prod(shape), at).reshape(rows, *shape)
                 at += state[name].nbytes
+        self._paths = {name: state[name] for name in _PATHS}
         return Sample(now, snapshot_of(state, roster, colors, tick=tick, time=time, features={}), orders)
 
 
