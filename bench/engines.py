@@ -20,12 +20,13 @@ import numpy as np
 
 import fleet_sim as fs
 from fleet_sim.envs.franka import Franka2Env
+from fleet_sim.manipulation.hand_kinematics import MANY
 
 CUBE = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
 BALL = fs.ShapeParams("sphere", radius=0.1)
 SMALL = fs.ShapeParams("box", half_extents=(0.03, 0.03, 0.03))
 WALL = fs.ShapeParams("box", half_extents=(0.3, 0.02, 0.15))
-ARMS, SOLUTIONS = 16, 101
+ARMS = 16
 MODULES = {"bullet": "pybullet", "mujoco": "mujoco"}
 
 
@@ -167,7 +168,7 @@ def measure_arms(engines: list[str], scale: float) -> dict[str, Measured]:
             env.reset(seed=seed)
         first[engine] = time.process_time() - begin
         arm = envs[0].arm()
-        for _ in range(SOLUTIONS):
+        for _ in range(MANY + 1):
             # The last one loads the compiled code of inverse kinematics, once in a process.
             arm.get_joint_poses_ik(arm.get_gripper_state()[0].tolist(), use_null_space=True)
         begun[engine] = [env.arm().get_gripper_state()[0] for env in envs]

@@ -18,7 +18,11 @@ LONGEST = 300
 
 
 def part_of(path: str | Path) -> Path:
-    """Return the file beside `path` that is written first: hidden, with the same ending, of this process only."""
+    """Return the file beside `path` that is written first: hidden, with the same ending, of this process only.
+
+    Raises InvalidValueError where no file can have the name of `path`.
+    """
+    _refuse_other_than_names(path)
     file = _behind_links(path)
     return file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}")
 
@@ -42,11 +46,13 @@ def _behind_links(path: str | Path) -> Path:
     return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
 
-def _may_be_a_name(path: str | Path) -> bool:
+def _refuse_other_than_names(path: str | Path) -> None:
     try:
-        return bool(Path(path).name) and b"\0" not in os.fsencode(path)
+        is_name = bool(Path(path).name) and b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
-        return False
+        is_name = False
+    if not is_name:
+        raise InvalidValueError(f"{named(path)!r}: cannot be written: no file has such a name")
 
 
 def _refuse_other_than_files(path: str | Path) -> None:
@@ -118,8 +124,8 @@ def named(path: str | Path) -> str:
 
 def check_target(path: str | Path) -> None:
     """Raise InvalidValueError where nothing can be written to `path`: to be called before work that takes long."""
-    if not os.path.isdir(path) and not _may_be_a_name(path):
-        raise InvalidValueError(f"{named(path)!r}: cannot be written: no file has such a name")
+    if not os.path.isdir(path):
+        _refuse_other_than_names(path)
     if not os.path.isdir(parent := Path(path).parent):
         raise InvalidValueError(f"{named(path)}: cannot be written: there is no folder {named(parent)!r}")
     _refuse_other_than_files(path)

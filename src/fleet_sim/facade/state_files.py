@@ -29,7 +29,6 @@ from fleet_sim.facade.origin import Origin, live_settings, take_settings
 from fleet_sim.facade.saved_forms import WorldForms
 from fleet_sim.facade.state import State
 from fleet_sim.facade.user_code import user_code
-from fleet_sim.output import check_target
 from fleet_sim.sensors.system import SensorSystem
 
 
@@ -62,7 +61,6 @@ class StateFiles:
     def save(self, path: str | Path, *, user_code_too: bool = False) -> Checkpoint:
         """Write the present state to a file, whole or not at all, and return it; see `sim.save_state`."""
         self._sim.control.require_between_steps("save_state")
-        check_target(path)
         if not user_code_too:
             self.check_code()
         # The scenario goes along, so that a file can be opened by itself.
