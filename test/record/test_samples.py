@@ -125,6 +125,20 @@ def test_a_recording_is_the_same_with_and_without_kernels(with_kernels: bool, tm
             np.testing.assert_allclose(read.angular_velocities, snapshot.angular_velocities, atol=1e-12)
 
 
+def test_worlds_without_entities_are_recorded(with_kernels: bool, tmp_path: Path) -> None:
+    with fleet(0, "always" if with_kernels else "never") as sim, sim.record(tmp_path / "run.mcap", rate=None):
+        sim.step_once()
+        sim.spawn(fs.AgentSpawnParams(BOX, BOX, name="late"))
+        sim.step_once()
+        sim.clear()
+        # The time of a recording goes on.
+        sim.step_once()
+        sim.step_once()
+    with Recording(tmp_path / "run.mcap") as recording:
+        names = [recording.snapshot_at(time).names for time in recording.times]
+    assert names == [(), (), ("late",), (), ()]
+
+
 @needs_kernels
 def test_what_was_left_out_is_not_built_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # So small that a sample goes through it in pieces, of which the first may find no room.

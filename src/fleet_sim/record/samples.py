@@ -97,7 +97,8 @@ class SampleGiver:
         masks[:] = _ALL
         words = values.reshape(-1, WIDTH)
         for name, places in WORDS.items():
-            words[:, places] = state[name].view(np.int64).reshape(len(words), -1)
+            # Not -1 for the width: no entities have none.
+            words[:, places] = state[name].view(np.int64).reshape(len(words), places.stop - places.start)
         self._last, self._anew = words.copy(), False
 
 
