@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Ints
+from fleet_sim.arrays import AnyArray, Bytes, Ints
 
 HEADER_SIZE = 4
 """Length of the encapsulation header in bytes, which names the kind of CDR."""
@@ -150,14 +150,14 @@ class ByteTemplate:
         begins = self._places[first][1][:, 0]
         return begins - begins[:1]
 
-    def repeated(self, name: str, values: AnyArray) -> list[memoryview]:
-        """Return the only message K times, each time with other `values` (K, count, fields) of the group `name`."""
+    def repeated(self, name: str, values: AnyArray) -> Bytes:
+        """Return the only message K times as bytes (K, L), with `values` (K, count, fields) of the group `name`."""
         ((start, end),) = self._spans
         copies = np.tile(self._bytes, (len(values), 1))
         kind, at = self._places[name]
         places = (len(self._bytes) * np.arange(len(values))[:, None, None] + at).reshape(-1, at.shape[1])
         _slot(copies.reshape(-1), kind, places).write(values.reshape(places.shape))
-        return [copy[start:end].data for copy in copies]
+        return copies[:, start:end]
 
     def fill(self, pieces: Sequence[bytes]) -> None:
         """Take the numbers out of messages of this layout; raises ValueError for messages of another one."""

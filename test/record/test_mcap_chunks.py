@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,28 @@ def test_a_file_has_what_the_library_of_mcap_would_write() -> None:
     assert content(stream) == content(by_library())
     assert len(summary.chunk_indexes) == 5
     assert max(index.uncompressed_size for index in summary.chunk_indexes) < CHUNK + len(LONG[2])
+
+
+def test_messages_added_at_once_are_those_added_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Both files are compressed alike.
+    monkeypatch.setattr(compression, "SHARE", 0.0)
+    streams = io.BytesIO(), io.BytesIO()
+    numbers = np.random.default_rng(0)
+    files = [McapChunks(stream, "ros2", "test") for stream in streams]
+    for file in files:
+        schema = file.add_schema("std_msgs/msg/String", "ros2msg", b"string data")
+        for number in range(300):
+            file.add_channel(f"/topic_{number}", "cdr", schema, {})
+    # The last ones are longer together than a chunk, and each of them is.
+    for now, (count, length) in enumerate([(300, 7), (0, 5), (1, 0), (250, 90_000), (300, 1), (2, CHUNK)]):
+        channels = 1 + numbers.permutation(300)[:count]
+        data = numbers.integers(0, 256, (count, length), np.uint8)
+        files[0].add_messages(channels, now, data)
+        for channel, content in zip(channels.tolist(), data, strict=True):
+            files[1].add_message(channel, now, content.data)
+    for file in files:
+        file.finish()
+    assert streams[0].getvalue() == streams[1].getvalue()
 
 
 def test_what_was_flushed_is_whole_and_the_rest_is_not_counted() -> None:
@@ -180,7 +203,7 @@ def test_more_topics_than_a_file_can_have_are_refused(monkeypatch: pytest.Monkey
     file.close()
 
 
-def test_chunks_are_compressed_better_where_there_is_time() -> None:
+def test_chunks_are_compressed_better_where_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     noise, compressor = np.random.default_rng(0), ChunkCompressor()
     # Noise, and pieces of it in another order.
     base = noise.bytes(200_000)
@@ -188,11 +211,15 @@ def test_chunks_are_compressed_better_where_there_is_time() -> None:
     pieces = [base[begin : begin + length] for begin, length in zip(begins, lengths, strict=True)]
     raw = memoryview(base + b"".join(pieces))
 
-    hurried, leisurely, again = (compressor.compress(raw, time) for time in (0.0, 3600.0, 0.0))
+    # Compressing fast takes a second.
+    monkeypatch.setattr(compression, "thread_time", itertools.count().__next__)
+    hurried, between, leisurely, again = (compressor.compress(raw, time) for time in (0.0, 4.0, 3600.0, 0.0))
 
     assert len(leisurely) < 0.95 * len(hurried)
+    assert len(leisurely) < len(between) < len(hurried)
     assert again == hurried
-    assert ZstdDecompressor().decompress(hurried) == ZstdDecompressor().decompress(leisurely) == raw
+    for content in (hurried, between, leisurely):
+        assert ZstdDecompressor().decompress(content) == raw
 
 
 def test_chunks_are_compressed_fast_where_more_time_makes_nothing_smaller() -> None:

@@ -7,13 +7,13 @@ import zlib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from io import BytesIO
-from time import perf_counter
 from typing import TYPE_CHECKING, BinaryIO
 
+from fleet_sim.arrays import AnyArray, Ints
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.record.compression import ChunkCompressor
+from fleet_sim.record.open_chunk import OpenChunk, message_size
 
 if TYPE_CHECKING:
     from mcap.records import McapRecord
@@ -27,25 +27,8 @@ UNDER_WAY = 2
 MOST_CHANNELS = 65_535
 _COMPRESSION = b"zstd"
 _NO_CHECKSUM = 0
-_MESSAGE = struct.Struct("<BQHIQQ")
-_MESSAGE_FIELDS = _MESSAGE.size - 9
-"""Of the head of a message, what counts as its content: all after the kind and the length."""
 _CHUNK = struct.Struct(f"<BQQQQII{len(_COMPRESSION)}sQ")
-MESSAGE, CHUNK_KIND, MESSAGE_INDEX, FOOTER = 0x05, 0x06, 0x07, 0x02
-
-
-@dataclass
-class _ChunkUnderWay:
-    """Messages of one chunk; `places` by channel: time and place of each message, one after the other."""
-
-    memory: memoryview
-    used: int = 0
-    places: dict[int, list[int]] = field(default_factory=dict)
-    begin: int = 0
-    end: int = 0
-    filled_since: float = field(default_factory=perf_counter)
-    filling_time: float = 0.0
-    """In s of real time."""
+CHUNK_KIND, FOOTER = 0x06, 0x02
 
 
 class McapChunks:
@@ -64,10 +47,10 @@ class McapChunks:
         # One thread: a compressor is for one, and what it waits for is given up to here by one, too.
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="compress chunks")
         self._compressor = ChunkCompressor()
-        self._under_way = deque[tuple[_ChunkUnderWay, Future[None]]]()
+        self._under_way = deque[tuple[OpenChunk, Future[None]]]()
         # Used again: memory that is new costs as much as what is done in it.
-        self._free = list[memoryview]()
-        self._chunk = _ChunkUnderWay(_memory(CHUNK))
+        self._free = list[OpenChunk]()
+        self._chunk = OpenChunk(CHUNK)
         # Whether a chunk was begun in the file and not ended.
         self._broken = False
         self._schemas: list[McapRecord] = []
@@ -105,93 +88,84 @@ class McapChunks:
 
     def _add_record(self, record: McapRecord) -> None:
         content = _bytes_of(record)
-        place = self._room(len(content))
-        self._chunk.memory[place : place + len(content)] = content
+        self._with_room(len(content)).add_record(content)
 
     def add_message(self, channel: int, now: int, data: bytes | memoryview) -> None:
         """Add a message of the time `now` in ns; `data` is copied."""
-        length = len(data)
-        place = self._room(_MESSAGE.size + length)
-        chunk = self._chunk
-        body = place + _MESSAGE.size
-        _MESSAGE.pack_into(chunk.memory, place, MESSAGE, _MESSAGE_FIELDS + length, channel, 0, now, now)
-        chunk.memory[body : body + length] = data
-        places = chunk.places
-        if not places:
-            chunk.begin = chunk.end = now
-        elif now > chunk.end:
-            chunk.end = now
-        elif now < chunk.begin:
-            chunk.begin = now
-        if channel in places:
-            places[channel] += (now, place)
-        else:
-            places[channel] = [now, place]
+        self._with_room(message_size(len(data))).add_message(channel, now, data)
 
-    def _room(self, length: int) -> int:
-        """Return where in the chunk there is room for `length` bytes, in a new one if there is none in this one."""
+    def add_messages(self, channels: Ints, now: int, data: AnyArray) -> None:
+        """Add messages of equal length, one for each of `channels` (K,), with the bytes `data` (K, L), copied."""
+        size, begin = message_size(data.shape[1]), 0
+        while begin < len(channels):
+            begin += self._with_room(size).add_messages(channels[begin:], now, data[begin:])
+
+    def _with_room(self, length: int) -> OpenChunk:
+        """Return the chunk, a new one if there is no room for `length` bytes in this one."""
         chunk = self._chunk
-        if chunk.used + length > len(chunk.memory):
-            if chunk.places:
-                self._end_chunk()
-                chunk = self._chunk
-            if chunk.used + length > len(chunk.memory):
-                larger = _memory(chunk.used + length)
-                larger[: chunk.used] = chunk.memory[: chunk.used]
-                chunk.memory = larger
-        chunk.used += length
-        return chunk.used - length
+        if chunk.has_room(length):
+            return chunk
+        if chunk.has_messages:
+            self._end_chunk()
+            chunk = self._chunk
+        if not chunk.has_room(length):
+            chunk.grow(length)
+        return chunk
 
     def _end_chunk(self) -> None:
         """Hand the chunk to the pool, and go on in a free one; waits where too many are under way."""
         chunk = self._chunk
-        if not chunk.places:
+        if not chunk.has_messages:
             return
         # Without what it waits for below, which is compressing.
-        chunk.filling_time = perf_counter() - chunk.filled_since
+        chunk.end_filling()
         while len(self._under_way) >= UNDER_WAY:
             self._await_oldest()
         self._under_way.append((chunk, self._pool.submit(self._write_chunk, chunk)))
         while self._under_way[0][1].done() and len(self._under_way) > 1:
             self._await_oldest()
-        self._chunk = _ChunkUnderWay(self._free.pop() if self._free else _memory(CHUNK))
+        if self._free:
+            self._chunk = self._free.pop()
+            self._chunk.clear()
+        else:
+            self._chunk = OpenChunk(CHUNK)
 
     def _await_oldest(self) -> None:
         """Wait until the oldest chunk under way is in the file; raises what writing it raised."""
         chunk, written = self._under_way.popleft()
         written.result()
         if len(chunk.memory) == CHUNK:
-            self._free.append(chunk.memory)
+            self._free.append(chunk)
 
-    def _write_chunk(self, chunk: _ChunkUnderWay) -> None:
+    def _write_chunk(self, chunk: OpenChunk) -> None:
         """Compress a chunk and write it, in the thread of the pool: nobody else writes while chunks are under way."""
         # What comes behind half a chunk could not be found again; the error of that one is raised first.
         if self._broken:
             return
         self._broken = True
         # All of this leaves the interpreter to the thread that makes messages meanwhile.
-        raw = chunk.memory[: chunk.used]
-        content = self._compressor.compress(raw, chunk.filling_time)
+        content = self._compressor.compress(chunk.content, chunk.filling_time)
+        begin, end = chunk.times
         start = self._stream.tell()
         length = _CHUNK.size - 9 + len(content)
         self._stream.write(
             _CHUNK.pack(
-                *(CHUNK_KIND, length, chunk.begin, chunk.end, chunk.used, _NO_CHECKSUM),
+                *(CHUNK_KIND, length, begin, end, chunk.used, _NO_CHECKSUM),
                 *(len(_COMPRESSION), _COMPRESSION, len(content)),
             )
         )
         self._stream.write(content)
-        offsets, index_length = self._write_index(chunk)
-        self._first = min(self._first, chunk.begin) if self._chunk_indexes else chunk.begin
-        self._last = max(self._last, chunk.end)
+        index = chunk.index(self._stream.tell())
+        self._stream.write(index.content)
+        self._count(index.counts, begin, end)
         self._chunk_indexes.append(
             self._records.ChunkIndex(
                 chunk_start_offset=start,
                 chunk_length=9 + length,
-                message_start_time=chunk.begin,
-                message_end_time=chunk.end,
-                message_index_offsets=offsets,
-                message_index_length=index_length,
+                message_start_time=begin,
+                message_end_time=end,
+                message_index_offsets=index.offsets,
+                message_index_length=len(index.content),
                 compression=_COMPRESSION.decode(),
                 compressed_size=len(content),
                 uncompressed_size=chunk.used,
@@ -202,16 +176,12 @@ class McapChunks:
         self.whole = self._stream.tell()
         self._broken = False
 
-    def _write_index(self, chunk: _ChunkUnderWay) -> tuple[dict[int, int], int]:
-        """Write where the messages of a chunk are; return where that is for each channel, and the length of all."""
-        offsets, start, index = dict[int, int](), self._stream.tell(), BytesIO()
-        for channel, places in chunk.places.items():
-            offsets[channel] = start + index.tell()
-            size = 8 * len(places)
-            index.write(struct.pack(f"<BQHI{len(places)}Q", MESSAGE_INDEX, 6 + size, channel, size, *places))
-            self._counts[channel] = self._counts.get(channel, 0) + len(places) // 2
-        self._stream.write(index.getbuffer())
-        return offsets, index.tell()
+    def _count(self, counts: Mapping[int, int], begin: int, end: int) -> None:
+        """Add the messages of a chunk, by channel and from `begin` to `end` in ns, to those of the file."""
+        for channel, count in counts.items():
+            self._counts[channel] = self._counts.get(channel, 0) + count
+        self._first = min(self._first, begin) if self._chunk_indexes else begin
+        self._last = max(self._last, end)
 
     # ---- beside chunks -----------------------------------------------------------------------------------------------
 
@@ -284,11 +254,6 @@ class McapChunks:
     def close(self) -> None:
         """Compress no more; what was not flushed is lost."""
         self._pool.shutdown(cancel_futures=True)
-
-
-def _memory(length: int) -> memoryview:
-    # A view: bytearrays make a copy of their own of what is written to a slice of them.
-    return memoryview(bytearray(length))
 
 
 def _bytes_of(record: McapRecord) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from fleet_sim.arrays import AnyArray, Ints
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.output import check_target, part_beside, put_in_place, refusals
 from fleet_sim.record.mcap_chunks import McapChunks
@@ -101,6 +102,11 @@ class McapFile:
         except OSError as error:
             # Not `refusals`, which costs as much as the message does.
             raise InvalidValueError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+
+    def write_all(self, channels: Ints, now: int, data: AnyArray) -> None:
+        """Add messages of equal length, one for each of `channels` (K,), with the bytes `data` (K, L)."""
+        with refusals(self.path):
+            self._records.add_messages(channels, now, data)
 
     def describe(self, name: str, values: Mapping[str, str]) -> None:
         """Add texts about the recording."""

@@ -37,11 +37,16 @@ class RecordedChannel:
         self._file, self._topic, self._kind, self._qos = file, topic, kind, qos
         self._number = 0
 
-    def send(self, now: int, data: bytes | memoryview) -> None:
-        """Write the message `data`, CDR, which is copied."""
+    @property
+    def number(self) -> int:
+        """The number of the channel in the file, which has it from now on."""
         if not self._number:
             self._number = self._file.channel(self._topic, self._kind, self._qos)
-        self._file.write(self._number, now, data)
+        return self._number
+
+    def send(self, now: int, data: bytes | memoryview) -> None:
+        """Write the message `data`, CDR, which is copied."""
+        self._file.write(self._number or self.number, now, data)
 
     def send_message(self, now: int, message: Any) -> None:
         """Write a message of our message types."""

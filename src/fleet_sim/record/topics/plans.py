@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.cdr import ORIENTATION, POSITION, ByteTemplate, under
 from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.core.snapshot import Snapshot
@@ -17,8 +18,6 @@ from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, templ
 KIND = "nav_msgs/msg/Path"
 PERIOD = 500_000_000
 """In ns, between two looks at the paths."""
-POSE_SIZE = 56
-"""Bytes of the position and the orientation of a waypoint."""
 
 
 @lru_cache(maxsize=64)
@@ -35,47 +34,84 @@ class RecordedPlans(RecordedTopic):
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
         self._channels: dict[str, RecordedChannel] = {}
-        self._recorded: dict[str, bytes] = {}
+        self._names: tuple[str, ...] = ()
+        self._named_mask: Bools = np.zeros(0, np.bool_)
+        """Whose names can be part of a topic."""
+        self._recorded = _Paths.none(0)
         self._looked = -PERIOD
 
     def on_bodies_changed(self, sample: Sample) -> None:
         """Look at all paths again at the next sample, and forget those of robots that are gone."""
         self._looked = -PERIOD
+        names, before = sample.snapshot.names, {name: index for index, name in enumerate(self._names)}
         # Who is spawned again under the name of one that was removed has another path.
-        names = set(sample.snapshot.names)
-        self._recorded = {name: points for name, points in self._recorded.items() if name in names}
+        self._recorded = self._recorded.of(np.array([before.get(name, -1) for name in names], np.int64))
+        known = self._named_mask.tolist()
+        self._named_mask = np.array([known[before[name]] if name in before else is_ros_name(name) for name in names])
+        self._names = names
 
     def write(self, sample: Sample) -> None:
         """Write the path of each robot whose path has changed, an empty one where it has ended."""
         if sample.now - self._looked < PERIOD:
             return
         self._looked = sample.now
-        snapshot = sample.snapshot
-        poses = np.concatenate([snapshot.path_positions, snapshot.path_orientations], axis=1)
-        for count, begins in self._changed(snapshot, poses).items():
+        paths = _Paths.of_all(sample.snapshot)
+        changed_mask = paths.differ_from(self._recorded) & self._named_mask
+        self._recorded = paths
+        # All of one length at once: in the traffic, they are a thousand a second.
+        for count in np.unique(paths.counts[changed_mask]).tolist():
+            robots = np.flatnonzero(changed_mask & (paths.counts == count))
             path = path_template(self.frames.map, count)
             path.write_stamp(sample.now)
-            # All of one length at once: in the traffic, they are a thousand a second.
-            places = np.array(list(begins.values()))[:, None] + np.arange(count)
-            for name, data in zip(begins, path.repeated("pose", poses[places]), strict=True):
-                self._channel(name).send(sample.now, data)
-
-    def _changed(self, snapshot: Snapshot, poses: Floats) -> dict[int, dict[str, int]]:
-        """Return where in `poses` the paths begin that have changed: by their length, and by the names of robots."""
-        content, starts = poses.tobytes(), snapshot.path_starts.tolist()
-        paths = set(np.flatnonzero(np.diff(snapshot.path_starts)).tolist())
-        # Those whose path has just ended, too: an empty one is recorded.
-        paths.update(snapshot.index_of(name) for name, points in self._recorded.items() if points)
-        changed: dict[int, dict[str, int]] = {}
-        for index in sorted(paths):
-            name, begin, end = snapshot.names[index], starts[index], starts[index + 1]
-            own = content[POSE_SIZE * begin : POSE_SIZE * end]
-            if own != self._recorded.get(name, b"") and (name in self._channels or is_ros_name(name)):
-                self._recorded[name] = own
-                changed.setdefault(end - begin, {})[name] = begin
-        return changed
+            poses = paths.poses[paths.places_of(robots)].reshape(len(robots), count, 7)
+            numbers = np.array([self._channel(self._names[robot]).number for robot in robots.tolist()])
+            self.file.write_all(numbers, sample.now, path.repeated("pose", poses))
 
     def _channel(self, name: str) -> RecordedChannel:
         if name not in self._channels:
             self._channels[name] = RecordedChannel(self.file, f"/{name}/plan", KIND, LATCHED)
         return self._channels[name]
+
+
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """Paths of entities, one after the other: their `poses` (P, 7), how many each has, and where they begin."""
+
+    poses: Floats
+    counts: Ints
+    begins: Ints
+
+    @classmethod
+    def of_all(cls, snapshot: Snapshot) -> _Paths:
+        """Return the paths of all entities of `snapshot`."""
+        poses = np.concatenate([snapshot.path_positions, snapshot.path_orientations], axis=1)
+        return cls(poses, np.diff(snapshot.path_starts), snapshot.path_starts[:-1])
+
+    @classmethod
+    def none(cls, count: int) -> _Paths:
+        """Return the paths of `count` entities without waypoints."""
+        return cls(np.empty((0, 7)), np.zeros(count, np.int64), np.zeros(count, np.int64))
+
+    def of(self, chosen: Ints) -> _Paths:
+        """Return the paths of `chosen` (K,), where -1 stands for one without a path."""
+        there_mask, paths = chosen >= 0, _Paths.none(len(chosen))
+        paths.counts[there_mask] = self.counts[chosen[there_mask]]
+        paths.begins[there_mask] = self.begins[chosen[there_mask]]
+        return replace(paths, poses=self.poses)
+
+    def places_of(self, chosen: Ints) -> Ints:
+        """Return where the poses of `chosen` (K,) are, one path after the other."""
+        counts = self.counts[chosen]
+        firsts = np.cumsum(counts) - counts
+        return np.arange(int(counts.sum())) + np.repeat(self.begins[chosen] - firsts, counts)
+
+    def differ_from(self, others: _Paths) -> Bools:
+        """Return whose path differs, bit by bit, from the one that `others` has of the same entity."""
+        differ_mask = self.counts != others.counts
+        same = np.flatnonzero(~differ_mask & (self.counts > 0))
+        if len(same):
+            poses = self.poses[self.places_of(same)], others.poses[others.places_of(same)]
+            others_mask = np.not_equal(*(pose.view(np.int64) for pose in poses)).any(axis=1)
+            counts = self.counts[same]
+            differ_mask[same] = np.logical_or.reduceat(others_mask, np.cumsum(counts) - counts)
+        return differ_mask
