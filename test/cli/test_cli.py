@@ -88,9 +88,32 @@ with interrupted_by_sigterm():
 """
 
 
+FORGOTTEN = """
+import os, signal, sys, threading, weakref
+from fleet_sim.cli.main import interrupted_by_sigterm
+
+class Last:
+    pass
+
+def forget(reference):
+    os.kill(os.getpid(), int(sys.argv[1]))
+    sum(range(10))
+
+with interrupted_by_sigterm():
+    try:
+        last = Last()
+        reference = weakref.ref(last, forget)
+        del last
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("program", [FINALIZED, FORGOTTEN], ids=["finalizer", "callback of a weak reference"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_a_finalizer_is_not_lost(number: signal.Signals) -> None:
-    done = subprocess.run([sys.executable, "-c", FINALIZED, str(int(number))], capture_output=True, text=True)
+def test_a_signal_where_exceptions_are_ignored_is_not_lost(number: signal.Signals, program: str) -> None:
+    done = subprocess.run([sys.executable, "-c", program, str(int(number))], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 

@@ -133,7 +133,7 @@ def _name_themselves(commands: Any) -> None:
 
 
 AGAIN = 0.05
-"""Time after which a signal that came in a finalizer comes again, in s."""
+"""Time after which a signal comes again that came where Python ignores what is raised, in s."""
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -142,6 +142,10 @@ def interrupt(number: int, frame: FrameType | None) -> None:
         frame = frame.f_back
     if frame is None:
         raise KeyboardInterrupt
+    _send_again(number)
+
+
+def _send_again(number: int) -> None:
     again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()
@@ -149,7 +153,10 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that files that are being written are finished; neither is lost."""
+    """Let SIGTERM do what Ctrl-C does, so that files that are being written are finished; neither is lost.
+
+    Python ignores what is raised in callbacks of weak references and of libraries, such as compilers: it comes again.
+    """
     # Python allows signal handlers in the main thread only; tests and other programs call `main` from others.
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -158,9 +165,19 @@ def interrupted_by_sigterm() -> Iterator[None]:
     # Of what a shell has put into the background it may be ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
+    report = sys.unraisablehook
+
+    def ignored(raised: sys.UnraisableHookArgs) -> None:
+        if issubclass(raised.exc_type, KeyboardInterrupt):
+            _send_again(next(reversed(before)))
+        else:
+            report(raised)
+
+    sys.unraisablehook = ignored
     try:
         yield
     finally:
+        sys.unraisablehook = report
         for number, handler in before.items():
             signal.signal(number, handler)
 
