@@ -133,6 +133,15 @@ class ByteTemplate:
         data = self._bytes.data
         return [data[start:end] for start, end in self._spans]
 
+    def rows(self, name: str) -> tuple[AnyArray, Ints]:
+        """Return all bytes as numbers of the type of the group `name`, and where in them each of its rows begins.
+
+        For compiled code; the numbers of a row must follow each other.
+        """
+        kind, places = self._places[name]
+        assert (np.diff(places, axis=1) == kind.itemsize).all()
+        return self._bytes.view(kind), places[:, 0] // kind.itemsize
+
     def elements(self, first: str, chosen: Ints) -> bytes:
         """Return the only message with the `chosen` (K,) of its elements alone, in their order.
 

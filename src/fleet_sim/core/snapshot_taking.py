@@ -178,7 +178,7 @@ def snapshot_of(
 ) -> Snapshot:
     """Return the snapshot with the arrays `state`, which become read-only and must not be changed any more."""
     index_of_row = roster.index_of_row
-    collisions = index_of_row[state["pairs"]].reshape(-1, 2)
+    collisions = index_of_row[state["pairs"]]
     path_starts = np.zeros(len(roster.names) + 1, np.int64)
     np.cumsum(state["path_lengths"], out=path_starts[1:])
     as_they_are: dict[str, Any] = {name: _frozen(state[name]) for name in _AS_THEY_ARE}
@@ -191,7 +191,7 @@ def snapshot_of(
         path_starts=_frozen(path_starts),
         joint_starts=roster.joint_starts,
         # Without pairs of an entity that was removed since the last check.
-        collisions=_frozen(collisions[(collisions != NO_ROW).all(axis=1)]),
+        collisions=_frozen(collisions[(collisions != NO_ROW).all(axis=1)] if len(collisions) else collisions),
         colors=colors.colors,
         link_colors=colors.link_colors,
         features=features,

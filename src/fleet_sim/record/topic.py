@@ -58,6 +58,8 @@ class RecordedTopic(ABC):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self.file, self.frames = file, frames
+        self.with_kernels = False
+        """Whether to use compiled code where there is some; messages are the same."""
         self._keyframe = -1
 
     def on_bodies_changed(self, sample: Sample) -> None:  # noqa: B027  many have nothing to prepare

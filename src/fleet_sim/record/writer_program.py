@@ -36,11 +36,17 @@ PATIENCE = 0.7
 """In s of real time, from a sample to the chunk it is in, unless more come in less time."""
 
 
+KERNELS_AFTER = 100
+"""Samples after which compiled code is loaded: that takes as long as hundreds of samples."""
+
+
 class RecordWriter:
-    """Writes records, in the order in which they were put."""
+    """Writes records, in the order in which they were put; after a while by compiled code, if the run has some."""
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self._file = file
+        self._until_compiled = 0
+        """Samples until it uses compiled code; 0 or less: it stays as it is."""
         self._topics: list[RecordedTopic] = [topic(file, frames) for topic in TOPICS]
         self._samples = SampleTaker()
         self._readings: ReadingWriter | None = None
@@ -69,6 +75,8 @@ class RecordWriter:
             self._roster = parcel
         elif isinstance(parcel, GivenColors):
             self._given = parcel
+        elif isinstance(parcel, parcels.MayCompile):
+            self._until_compiled = KERNELS_AFTER
         elif isinstance(parcel, parcels.ChangedOrders):
             # Those of samples that were left out, too.
             self._orders += parcel.statuses
@@ -91,6 +99,10 @@ class RecordWriter:
         return self._readings
 
     def _write_sample(self, sample: Sample) -> None:
+        self._until_compiled -= 1
+        if self._until_compiled == 0:
+            for topic in self._topics:
+                topic.with_kernels = True
         if self._roster is not self._known:
             self._known = self._roster
             for topic in self._topics:
@@ -178,9 +190,8 @@ def main(arguments: Sequence[str]) -> None:
     with socket.socket(fileno=talk) as connection, mmap.mmap(memory, 0) as mapped:
         os.close(memory)
         frames = Frames(map_frame, namespace)
-        program = WriterProgram(
-            connection, memoryview(mapped), McapFile(Path(path), stream=os.fdopen(file, "wb")), frames
-        )
+        target = McapFile(Path(path), stream=os.fdopen(file, "wb"))
+        program = WriterProgram(connection, memoryview(mapped), target, frames)
         try:
             program.run()
         except Exception as error:

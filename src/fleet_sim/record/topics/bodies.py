@@ -81,4 +81,4 @@ class RecordedBodies(RecordedTopic):
 
 def _same_details(one: Snapshot, other: Snapshot) -> bool:
     arrays = ((one.carriers, other.carriers), (one.colors, other.colors))
-    return one.link_colors == other.link_colors and all(np.array_equal(a, b) for a, b in arrays)
+    return one.link_colors == other.link_colors and all(a is b or np.array_equal(a, b) for a, b in arrays)

@@ -47,7 +47,8 @@ class RecordedPlans(RecordedTopic):
         # Who is spawned again under the name of one that was removed has another path.
         self._recorded = self._recorded.of(np.array([before.get(name, -1) for name in names], np.int64))
         known = self._named_mask.tolist()
-        self._named_mask = np.array([known[before[name]] if name in before else is_ros_name(name) for name in names])
+        named = [known[before[name]] if name in before else is_ros_name(name) for name in names]
+        self._named_mask = np.array(named, np.bool_)
         self._names = names
 
     def write(self, sample: Sample) -> None:

@@ -14,14 +14,11 @@ from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.message_types import make, stamped
 from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, names_of, places_of, robots_of, template
+from fleet_sim.record.topics.compiled_states import STEPS_PER_M, STEPS_PER_SPEED, write_motion
 from fleet_sim.spatial import quaternions
 
 KIND = "fleet_sim_msgs/msg/FleetState"
 POSE = ControllerMode.POSE.code
-STEPS_PER_M = 1024.0
-"""A power of two: what is rounded to it has few bits."""
-STEPS_PER_SPEED = 2.0**40
-"""Per m/s and rad/s. Turned into the frame of a robot, a speed that is 0 is 1e-17, in bits that are never the same."""
 # Numbers side by side are one group: writing several to each of many rows takes as long as writing one.
 _NUMBERS = {
     "motion": ("f8", [*under("pose", (*POSITION, *ORIENTATION)), *under("twist", TWIST), "distance_left"]),
@@ -52,7 +49,7 @@ class RecordedStates(RecordedTopic):
     def on_bodies_changed(self, sample: Sample) -> None:
         """Lay the message out anew where robots have come, gone or got another name."""
         robots = robots_of(sample.snapshot)
-        self._robots = places_of(robots)
+        self._robots, self._indices = places_of(robots), np.array(robots, np.int64)
         names = names_of(sample.snapshot, robots)
         # Loads come and go by the second, robots do not.
         if names != self._names:
@@ -64,12 +61,31 @@ class RecordedStates(RecordedTopic):
         snapshot, robots, states = sample.snapshot, self._robots, self._template
         states.write_stamp(sample.now)
         if self._names:
-            moving_mask = _moving_mask(snapshot)
-            if len(self._motion) != len(snapshot.names):
-                self._motion = np.zeros((len(snapshot.names), 14))
-            states.write("motion", motion_of(snapshot, moving_mask, self._motion)[robots])
+            moving_mask = self._write_motion(snapshot)
             states.write("codes", codes_of(snapshot, moving_mask)[robots])
         self._channel.send(sample.now, states.views()[0])
+
+    def _write_motion(self, snapshot: Snapshot) -> Bools:
+        """Write the group motion, and return which robots have a velocity, as a mask of all entities."""
+        if self.with_kernels:
+            moving_mask = np.zeros(len(snapshot.names), np.bool_)
+            write_motion(
+                snapshot.positions,
+                snapshot.orientations,
+                snapshot.velocities,
+                snapshot.angular_velocities,
+                snapshot.path_starts,
+                snapshot.path_positions,
+                self._indices,
+                *self._template.rows("motion"),
+                moving_mask,
+            )
+            return moving_mask
+        moving_mask = _moving_mask(snapshot)
+        if len(self._motion) != len(snapshot.names):
+            self._motion = np.zeros((len(snapshot.names), 14))
+        self._template.write("motion", motion_of(snapshot, moving_mask, self._motion)[self._robots])
+        return moving_mask
 
 
 def motion_of(snapshot: Snapshot, moving_mask: Bools, motion: Floats) -> Floats:
@@ -93,7 +109,7 @@ def motion_of(snapshot: Snapshot, moving_mask: Bools, motion: Floats) -> Floats:
     motion[moving, 7:13] = turned.transpose(2, 1, 0).reshape(-1, 6)
     if len(snapshot.path_positions):
         # All bits of a distance would take as much of the file as those of the position.
-        motion[:, 13] = np.rint(distances_left(snapshot) * STEPS_PER_M) / STEPS_PER_M
+        motion[:, 13] = np.rint(distances_left(snapshot) * STEPS_PER_M) * (1.0 / STEPS_PER_M)
     return motion
 
 
@@ -103,7 +119,8 @@ def distances_left(snapshot: Snapshot) -> Floats:
     distances = np.zeros(len(snapshot.positions))
     driving = np.flatnonzero(starts[1:] != starts[:-1])
     ends = snapshot.path_positions.take(starts[driving + 1] - 1, axis=0)
-    distances[driving] = np.linalg.norm(ends - snapshot.positions.take(driving, axis=0), axis=1)
+    x, y, z = (ends - snapshot.positions.take(driving, axis=0)).T
+    distances[driving] = np.sqrt(x * x + y * y + z * z)
     return distances
 
 
