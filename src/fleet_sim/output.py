@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Names of files, checked, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,10 +11,29 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.errors import InvalidValueError, brief, missing_extra
 
 LONGEST = 300
 """Characters of a path that messages name at most."""
+
+
+def as_path(path: object) -> Path:
+    """Return the path of a file that somebody named; raises InvalidValueError for no name, and what is no path."""
+    given = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(given, str):
+        raise InvalidValueError(f"expected the name of a file as text or as a Path, got {brief(path)}")
+    if not given:
+        raise InvalidValueError("the name of a file is missing")
+    if not _is_name(given):
+        raise InvalidValueError(f"no file has such a name, {brief(given)}")
+    return Path(given)
+
+
+def _is_name(path: str | Path) -> bool:
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def part_of(path: str | Path) -> Path:
@@ -47,11 +66,7 @@ def _behind_links(path: str | Path) -> Path:
 
 
 def _refuse_other_than_names(path: str | Path) -> None:
-    try:
-        is_name = bool(Path(path).name) and b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        is_name = False
-    if not is_name:
+    if not _is_name(path) or not Path(path).name:
         raise InvalidValueError(f"{named(path)!r}: cannot be written: no file has such a name")
 
 

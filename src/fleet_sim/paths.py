@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fleet_sim.errors import ConfigError, closest, did_you_mean, known_names
+from fleet_sim.output import as_path
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -46,7 +47,7 @@ def resolve_config(path: str | Path, *, source: str = "") -> Path:
     ConfigError with the closest names, also of files beside `source`, which names `path`; another path is returned
     unchanged.
     """
-    given = Path(path)
+    given = as_path(path)
     if os.path.exists(given) or given.is_absolute():
         return given
     if given.parent != Path("."):

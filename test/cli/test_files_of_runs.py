@@ -74,4 +74,35 @@ def test_what_would_change_a_repeated_run_is_refused(capsys: pytest.CaptureFixtu
 
 def test_a_repaired_recording_needs_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "s.yaml", "--record", "a.mcap"]) == 0
-    assert "no file has such a name" in refused(["replay", "a.mcap", "--repair", ""], capsys)
+    assert "the name of a file is missing" in refused(["replay", "a.mcap", "--repair", ""], capsys)
+    before = Path("a.mcap").read_bytes()
+    assert "it is the file that is read" in refused(["replay", "a.mcap", "--repair", "./a.mcap"], capsys)
+    assert Path("a.mcap").read_bytes() == before
+    assert "files that end in .mcap" in refused(["replay", "a.mcap", "--repair", "s.yaml"], capsys)
+    assert Path("s.yaml").read_text(encoding="utf-8") == SCENARIO
+
+
+@pytest.mark.parametrize("command", [["view", "--no-browser"], ["replay"], ["film", "--out", "f.gif"], ["check"]])
+def test_commands_that_read_a_file_need_its_name(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused([*command, ""], capsys) == "fleet-sim: error: the name of a file is missing\n"
+
+
+def test_what_a_run_has_written_is_named_with_the_command_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    written = ["--record", "a.mcap", "--record-inputs", "a.jsonl", "--save-state", "a.state"]
+    assert main(["run", "s.yaml", *written]) == 0
+    state, inputs = "fleet-sim run --from-state a.state", "fleet-sim run --replay-inputs a.jsonl"
+    film = " --record run.mcap, and film that: fleet-sim film run.mcap --out f.gif\n"
+    ends = {"run": "\n", "check": "\n", "view": " --view\n", "film --out f.gif": film}
+    for command, end in ends.items():
+        told = refused([*command.split(), "a.state"], capsys)
+        assert told.endswith(f"a saved state, not a scenario; go on from it with: {state}{end}")
+        told = refused([*command.split(), "a.jsonl"], capsys)
+        assert told.endswith(f"a file of inputs, not a scenario; repeat the run with: {inputs}{end}")
+    for command in ("run", "check"):
+        told = refused([command, "a.mcap"], capsys)
+        assert told.endswith("a.mcap: it is a recording, not a scenario; show it with: fleet-sim view a.mcap\n")
+    assert "it is not a file of inputs" in refused(["run", "--replay-inputs", "a.state"], capsys)
+    assert refused(["run", "--replay-inputs", "none"], capsys).endswith(
+        "none: cannot be read: No such file or directory\n"
+    )
+    assert ".: it is a folder" in refused(["view", "."], capsys)

@@ -33,6 +33,7 @@ def test_robots_and_groups_are_chosen(section: dict[str, Any], robots: list[str]
         ({"groups": ["wheels"]}, "one of 'commands'"),
         ({"rates": {"odom": -1}}, "rates.odom: must be a number at least 0"),
         ({"cmd_vel_timeout": float("nan")}, "cmd_vel_timeout"),
+        ({"map_frame": "/map"}, "map_frame: must be the name of a frame"),
     ],
 )
 def test_what_is_wrong_is_named(section: dict[str, Any], message: str) -> None:

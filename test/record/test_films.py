@@ -115,6 +115,7 @@ def test_stations_zones_and_paths_are_seen(opengl: None, tmp_path: Path) -> None
         (["--out", "film.mp4", "--seconds", "1e308"], "--seconds: expected a number above 0 and below 1e+06"),
         (["--out", "film.mp4", "--start", "-1"], "--start: expected a number from 0"),
         (["--out", "film.mp4", "--start", "99"], "4 s long"),
+        (["--out", "film.mp4", "--start", "1", "--seconds", "3.1"], "4 s long, 3 s of it from --start on, got 3.1"),
         (["--out", ""], "no file has such a name"),
         (["--out", "missing/film.mp4"], "there is no folder"),
     ],

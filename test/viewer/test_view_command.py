@@ -13,6 +13,9 @@ import pytest
 
 import fleet_sim as fs
 from fleet_sim.cli.main import main
+from fleet_sim.facade.live import LiveView
+from fleet_sim.facade.pacing import Pacer
+from fleet_sim.facade.view import View
 
 pytest.importorskip("viser")
 
@@ -95,6 +98,38 @@ def test_a_run_that_is_watched_ends_as_it_would(
         assert ("view: http" in printed) == bool(watched)
         hashes.append(re.search(r"state hash: (\w+)", printed)[1])  # type: ignore[index]
     assert hashes[0] == hashes[1]
+
+
+def test_a_repeated_run_is_watched_in_real_time_and_nobody_can_act(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "s.yaml", "--rtf", "0", "--hash", "--record-inputs", "i.jsonl"]) == 0
+    wanted = capsys.readouterr().out.splitlines()[-2:]
+    pages: list[dict[str, Any]] = []
+    waits: list[float] = []
+    show = View.show
+
+    def shown(view: View, **settings: Any) -> LiveView:
+        pages.append(settings)
+        return show(view, **settings)
+
+    def wait_for(pacer: Pacer, sim_time: float, rtf: float) -> float:
+        waits.append(rtf)
+        return 0.0
+
+    monkeypatch.setattr(View, "show", shown)
+    monkeypatch.setattr(Pacer, "wait_for", wait_for)
+    replay = ["run", "--replay-inputs", "i.jsonl"]
+    for option, rtf in (([], 1.0), (["--rtf", "3"], 3.0)):
+        waits.clear()
+        assert main([*replay, "--hash", "--view", "--port", "0", "--no-browser", *option]) == 0
+        assert waits == [rtf] * 4, "before each step"
+        assert capsys.readouterr().out.splitlines()[-1] == wanted[0]
+    assert [settings["read_only"] for settings in pages] == [True, True]
+    assert main([*replay, "--rtf", "3"]) == 1
+    assert "--rtf cannot be used with --replay-inputs" in capsys.readouterr().err
 
 
 def test_a_recording_that_was_cut_off_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from fleet_sim.config.file_kinds import check_not_written
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import as_scenario, check_entries, with_implied_settings
 from fleet_sim.errors import FleetSimError
@@ -25,8 +26,9 @@ def execute(args: argparse.Namespace) -> int:
     """Print OK or the first error of each file; return 0 if all files are valid, else 1."""
     failed = False
     for name in args.config:
-        path = resolve_config(name)
         try:
+            path = resolve_config(name)
+            check_not_written(path)
             check(as_scenario(load_mapping(path)), str(path))
         except FleetSimError as error:
             failed = True

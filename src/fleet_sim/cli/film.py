@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fleet_sim.config.file_kinds import check_not_written, is_recording
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_PIXELS
-from fleet_sim.output import check_target
+from fleet_sim.output import as_path, check_target
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, set_key
 
@@ -62,33 +63,52 @@ def execute(args: argparse.Namespace) -> int:
     check_target(args.out)
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.record.film_file import check_fps
-    from fleet_sim.record.filming import film, moments_of_recording, moments_of_run, times_of
 
     check_fps(args.out, fps)
-    if Path(args.file.removesuffix(".part")).suffix == ".mcap":
-        from fleet_sim.record.recording import Recording
-
-        with Recording(args.file) as recording:
-            start = float(recording.times[0]) + args.start
-            longest = float(recording.times[-1]) - start
-            if longest <= 0.0:
-                raise ConfigError(f"--start: the recording is {recording.duration:g} s long, got {args.start:g}")
-            times = times_of(start, min(args.seconds or longest, longest), args.speed, fps)
-            moments = moments_of_recording(recording, times, paths=args.paths)
-            film(moments, len(times), args.out, args.camera, args.size, fps, bar)
-            for note in recording.notes:
-                print(f"note: {note}", file=sys.stderr)
+    file = as_path(args.file)
+    if is_recording(file):
+        film_recording(args, file, fps)
     else:
-        from fleet_sim.simulation import MultiRobotSimulationCore
-
-        config = dict(as_scenario(load_mapping(resolve_config(args.file))))
-        set_key(config, ("simulation." if is_scenario(config) else "") + "gui", False)
-        with MultiRobotSimulationCore.from_dict(config, source=str(resolve_config(args.file))) as sim:
-            times = times_of(args.start, args.seconds or sim.params.duration or SECONDS, args.speed, fps)
-            moments = moments_of_run(sim, times, paths=args.paths)
-            film(moments, len(times), args.out, args.camera, args.size, fps, bar)
+        film_scenario(args, resolve_config(file), fps)
     print(f"film: {args.out}")
     return 0
+
+
+def film_recording(args: argparse.Namespace, file: Path, fps: float) -> None:
+    """Film the recording `file`; raises ConfigError for a time that it does not have."""
+    from fleet_sim.record.filming import film, moments_of_recording, times_of
+    from fleet_sim.record.recording import Recording
+
+    with Recording(file) as recording:
+        start = float(recording.times[0]) + args.start
+        longest = float(recording.times[-1]) - start
+        if longest <= 0.0:
+            raise ConfigError(f"--start: the recording is {recording.duration:g} s long, got {args.start:g}")
+        # What was recorded to the end of a step may be shorter than that by rounding.
+        if args.seconds is not None and args.seconds > longest + 1e-6:
+            raise ConfigError(
+                f"--seconds: the recording is {recording.duration:g} s long, {longest:g} s of it from --start on, "
+                f"got {args.seconds:g}; without --seconds the film shows it to its end"
+            )
+        times = times_of(start, min(args.seconds or longest, longest), args.speed, fps)
+        moments = moments_of_recording(recording, times, paths=args.paths)
+        film(moments, len(times), args.out, args.camera, args.size, fps, bar)
+        for note in recording.notes:
+            print(f"note: {note}", file=sys.stderr)
+
+
+def film_scenario(args: argparse.Namespace, file: Path, fps: float) -> None:
+    """Run and film the scenario `file`; raises ConfigError for other files."""
+    from fleet_sim.record.filming import film, moments_of_run, times_of
+    from fleet_sim.simulation import MultiRobotSimulationCore
+
+    check_not_written(file, f" --record run.mcap, and film that: fleet-sim film run.mcap --out {args.out}")
+    config = dict(as_scenario(load_mapping(file)))
+    set_key(config, ("simulation." if is_scenario(config) else "") + "gui", False)
+    with MultiRobotSimulationCore.from_dict(config, source=str(file)) as sim:
+        times = times_of(args.start, args.seconds or sim.params.duration or SECONDS, args.speed, fps)
+        moments = moments_of_run(sim, times, paths=args.paths)
+        film(moments, len(times), args.out, args.camera, args.size, fps, bar)
 
 
 def bar(done: int, count: int) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fleet_sim.cli.arguments import add_detail
 from fleet_sim.errors import ConfigError, FleetSimError
+from fleet_sim.facade.pacing import Pacer
 from fleet_sim.paths import resolve_config
 
 if TYPE_CHECKING:
     from fleet_sim.facade.recording import RunRecording
     from fleet_sim.facade.run_inputs import InputRecorder, RecordedInputs
     from fleet_sim.simulation import MultiRobotSimulationCore
-
-DEFAULT_RATE = 10.0
-"""Samples of a recording per simulated second."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.mcap",
         help="record the run; see `fleet-sim replay`, `fleet-sim film`, ros2 bag, Foxglove",
     )
-    rate, sensors = "samples per simulated second (default: 10)", "kinds of sensors whose readings are recorded"
+    rate, sensors = (
+        "samples per simulated second, at most one per step (default: 10)",
+        "kinds of sensors whose readings are recorded",
+    )
     add_detail(parser, "--record", "--record-rate", rate, type=float, metavar="HZ")
     add_detail(parser, "--record", "--record-sensors", f"{sensors}, such as lidar,imu; or all", metavar="KINDS")
     parser.add_argument(
@@ -35,7 +39,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--replay-inputs",
         metavar="FILE.jsonl",
-        help="repeat a run recorded with --record-inputs, bit for bit, as fast as possible; no CONFIG is needed",
+        help="repeat a run recorded with --record-inputs, bit for bit, as fast as possible; with --view in real time, "
+        "and nobody can act; no CONFIG is needed",
     )
 
 
@@ -63,7 +68,8 @@ def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
         "--seed": args.seed,
         "--seeds": args.seeds,
         "--duration": args.duration,
-        "--rtf": args.rtf,
+        # Its pace is none of a run.
+        "--rtf": None if args.view else args.rtf,
         "--engine": args.engine,
         "--vda5050": args.vda5050,
         "--record-inputs": args.record_inputs,
@@ -74,8 +80,20 @@ def inputs_of(args: argparse.Namespace) -> RecordedInputs | None:
     from fleet_sim.facade.run_inputs import RecordedInputs
 
     inputs = RecordedInputs.load(args.replay_inputs)
+    # A click would make another run of it.
+    args.read_only = args.read_only or args.view
     args.config = inputs.source or str(inputs.path)
     return inputs
+
+
+def steps_of(sim: MultiRobotSimulationCore, inputs: RecordedInputs | None, *, watched: bool) -> Callable[[], object]:
+    """Return what makes the steps of the run: `sim` itself, or `inputs`, paced where somebody watches."""
+    if inputs is None:
+        return sim.run_simulation
+    if not watched:
+        return partial(inputs.replay, sim)
+    pacer = Pacer(sim.clock.dt)
+    return partial(inputs.replay, sim, lambda: time.sleep(pacer.wait_for(sim.clock.time, sim.params.target_rtf)))
 
 
 class KeptRun:
@@ -89,9 +107,9 @@ class KeptRun:
 
             self._inputs = InputRecorder(sim, args.record_inputs, source=str(resolve_config(args.config).resolve()))
         if args.record:
-            rate = DEFAULT_RATE if args.record_rate is None else args.record_rate
+            rate = {} if args.record_rate is None else {"rate": args.record_rate}
             sensors = tuple(args.record_sensors.split(",")) if args.record_sensors is not None else ()
-            self._recording = sim.record(args.record, rate=rate, sensors=sensors)
+            self._recording = sim.record(args.record, **rate, sensors=sensors)
 
     def __enter__(self) -> KeptRun:
         return self

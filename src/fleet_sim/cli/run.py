@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,6 +16,7 @@ from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.cli.run_files import RunFiles
 from fleet_sim.cli.tables import TextTable
 from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
+from fleet_sim.config.file_kinds import check_not_written
 from fleet_sim.config.modes import EngineChoice
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
@@ -26,7 +27,6 @@ from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping, parse_value, set_key
 
 if TYPE_CHECKING:
-    from fleet_sim.facade.run_inputs import RecordedInputs
     from fleet_sim.simulation import MultiRobotSimulationCore
     from fleet_sim.traffic.figures import RunSource
 
@@ -106,7 +106,7 @@ def execute(args: argparse.Namespace) -> int:
     source = figure_source(sim) if args.figures else None
     kept = recorded.KeptRun(sim, args)
     with broker_options.connected(sim, args) as lines:
-        wall = run(sim, kept, inputs, progress_of(sim, args))
+        wall = run(sim, kept, recorded.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))
     print("\n".join([*outcome.lines(wall), *lines]))
     files.add(sim, outcome, robots, wall)
     files.write()
@@ -153,14 +153,12 @@ def progress_of(sim: MultiRobotSimulationCore, args: argparse.Namespace, label: 
     return line
 
 
-def run(
-    sim: MultiRobotSimulationCore, kept: recorded.KeptRun, inputs: RecordedInputs | None, line: ProgressBar
-) -> float:
-    """Run `sim` to its end or to Ctrl-C, with recorded `inputs` where there are some; return how many s it took."""
+def run(sim: MultiRobotSimulationCore, kept: recorded.KeptRun, steps: Callable[[], object], line: ProgressBar) -> float:
+    """Make the `steps` of `sim`, to the end or to Ctrl-C; return how many s it took."""
     start = time.perf_counter()
     try:
         with kept:
-            sim.run_simulation() if inputs is None else inputs.replay(sim)
+            steps()
     except KeyboardInterrupt:
         line.close()
         print("stopped by Ctrl-C")
@@ -261,7 +259,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
     if scenario is None:
         named = args.from_state is not None
-        scenario = state_options.scenario(args) if named else load_mapping(resolve_config(args.config))
+        scenario = state_options.scenario(args) if named else scenario_file(args.config)
     config = dict(as_scenario(scenario))
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
@@ -284,6 +282,13 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
             if options[name] is None:
                 set_key(config, section + name, value)
     return config
+
+
+def scenario_file(name: str) -> dict[str, Any]:
+    """Return the content of a file, or of a shipped one of that name; raises ConfigError, also for what a run wrote."""
+    file = resolve_config(name)
+    check_not_written(file)
+    return load_mapping(file)
 
 
 _OPTIONS = {"duration": "--duration", "target_rtf": "--rtf", "seed": "--seed or --seeds", "engine": "--engine"}

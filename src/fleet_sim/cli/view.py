@@ -10,9 +10,11 @@ from typing import Any
 from fleet_sim.cli.arguments import check_speed
 from fleet_sim.cli.run import configuration, simulation_of
 from fleet_sim.cli.view_options import add_view_options, announce, view_params
+from fleet_sim.config.file_kinds import check_not_written, is_recording
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
-from fleet_sim.paths import resolve_config
+from fleet_sim.output import as_path
+from fleet_sim.paths import is_folder, resolve_config
 from fleet_sim.settings import load_mapping
 
 
@@ -35,11 +37,10 @@ def execute(args: argparse.Namespace) -> int:
     # Imported here so that --help and errors in options are immediate.
     from fleet_sim.viewer.web.recorded import RECORDINGS
 
-    if _ending(Path(args.config)) in RECORDINGS:
-        return _replay(args, Path(args.config))
+    if (ending := _ending(as_path(args.config))) in RECORDINGS:
+        return _replay(args, Path(args.config), ending)
     file = resolve_config(args.config)
-    if is_state(file):
-        raise ConfigError(f"{file.name}: a saved state; `fleet-sim run --from-state {file} --view` goes on from it")
+    check_not_written(file, " --view")
     # There is an end to watching, but not to what is watched.
     given = argparse.Namespace(**{**vars(args), "view": True, "gui": False, "duration": 0.0, "from_state": None})
     scenario = {"site": {"map": str(file)}} if is_site(file) else None
@@ -51,20 +52,10 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def is_state(file: Path) -> bool:
-    """Return whether `file` is a saved state."""
-    from fleet_sim.core.saving.archive import MAGIC
-
-    try:
-        with file.open("rb") as opened:
-            return opened.read(len(MAGIC)) == MAGIC
-    except OSError:
-        # Whoever reads it says why it cannot be read.
-        return False
-
-
 def _ending(file: Path) -> str:
-    """Return the ending of the name of `file`: of a run that was killed, what comes before `.part`."""
+    """Return the ending of a recording, by its content too; of a run that was killed, what comes before `.part`."""
+    if is_recording(file):
+        return "mcap"
     return Path(file.name.removesuffix(".part")).suffix.removeprefix(".").lower()
 
 
@@ -72,6 +63,8 @@ def is_site(file: Path) -> bool:
     """Return whether `file` describes a building and no scenario; raises ConfigError where it cannot be read."""
     from fleet_sim.sites.formats.site_format import FORMATS
 
+    if is_folder(file):
+        raise ConfigError("it is a folder; expected a scenario, a site, a swarm world or a recording", source=str(file))
     suffix = file.suffix.lower()
     if suffix not in (".yaml", ".yml"):
         return True
@@ -81,7 +74,7 @@ def is_site(file: Path) -> bool:
     return any(suffix in form.suffixes and form.recognises(content) for form in FORMATS.all().values())
 
 
-def _replay(args: argparse.Namespace, file: Path) -> int:
+def _replay(args: argparse.Namespace, file: Path, ending: str) -> int:
     """Show a recording in the browser until Ctrl-C; return 0."""
     from fleet_sim.viewer.web.opening import view_of
     from fleet_sim.viewer.web.recorded import RECORDINGS, RecordedSource
@@ -90,7 +83,7 @@ def _replay(args: argparse.Namespace, file: Path) -> int:
         raise ConfigError("--seed and --set are for a simulation: a recording stays as it is")
     speed = 1.0 if args.rtf is None else args.rtf
     check_speed("--rtf", speed)
-    recording = RECORDINGS[_ending(file)](file)
+    recording = RECORDINGS[ending](file)
     source = RecordedSource(recording, file.name, speed=speed, paused=args.paused)
     view = view_of(source, view_params(args))
     announce(view)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from fleet_sim.arrays import as_floats
+from fleet_sim.config.ros_names import FRAME_SCHEMA, read_frame
 from fleet_sim.config.sections import SettingsSection
 from fleet_sim.errors import ConfigError, InvalidValueError, unknown_name
 from fleet_sim.settings import UsedSettings, setting
@@ -141,7 +142,7 @@ class RosParams(UsedSettings):
         schema={"type": "string", "pattern": _TOPIC_PART},
         doc="Name of the ros2_control controller whose topics and actions joint trajectories use; empty: none.",
     )
-    map_frame: str = setting("map", doc="Name of the fixed frame.")
+    map_frame: str = setting("map", reader=read_frame, schema=FRAME_SCHEMA, doc="Name of the fixed frame.")
     map_resolution: float = setting(0.05, above=0, unit="m", doc="Cell size of /map.")
     map_height: float | None = setting(
         None, unit="m", doc="Height at which /map is cut; null: the height of the first lidar, or 0.2 without one."

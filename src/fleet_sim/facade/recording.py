@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.output import as_path
 from fleet_sim.registry import Registry, instances_of
 
 
@@ -54,8 +55,9 @@ RECORDERS: Registry[RunRecorder] = Registry(
 
 def start_recording(sim: object, path: str | Path, settings: Mapping[str, Any]) -> RunRecording:
     """Begin a recording in the format that the ending of `path` says."""
-    ending = Path(path).suffix.removeprefix(".").lower()
+    path = as_path(path)
+    ending = path.suffix.removeprefix(".").lower()
     if ending not in RECORDERS:
         known = ", ".join(f".{name}" for name in RECORDERS.names())
         raise InvalidValueError(f"{path}: the ending says the format of a recording; known: {known}")
-    return RECORDERS.get(ending).start(sim, Path(path), settings)
+    return RECORDERS.get(ending).start(sim, path, settings)

@@ -10,7 +10,7 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,7 @@ from fleet_sim.core.command_log import Recordable
 from fleet_sim.core.commands import Command
 from fleet_sim.core.events import EventBus
 from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError, brief
-from fleet_sim.output import check_target, part_beside, put_in_place, refusals
+from fleet_sim.output import as_path, check_target, part_beside, put_in_place, refusals
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,8 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             what = f"it is at step {sim.clock.tick}" if sim.clock.tick else "it was made in Python, without one"
             raise StateError(f"inputs are recorded from the beginning of a scenario on, to be repeated with it; {what}")
         self.error: FleetSimError | None = None
-        self.path, self._part = Path(path), part_beside(path)
+        self.path = as_path(path)
+        self._part = part_beside(self.path)
         self._sim = sim
         try:
             # Before a file is made, so that none is left of a run that cannot be recorded.
@@ -152,6 +153,7 @@ class RecordedInputs:
     @classmethod
     def load(cls, path: str | Path) -> RecordedInputs:
         """Return the inputs in a file; raises ConfigError naming file and line."""
+        path = as_path(path)
         entries: list[tuple[int, bool, Command]] = []
         head: dict[str, Any] = {}
         end: tuple[int, str] | None = None
@@ -177,13 +179,13 @@ class RecordedInputs:
         if not head:
             raise ConfigError("it is empty", source=str(path))
         source, begin = str(head["source"]), str(head["hash"])
-        return cls(Path(path), head["scenario"], source, begin, tuple(entries), end)
+        return cls(path, head["scenario"], source, begin, tuple(entries), end)
 
-    def replay(self, sim: RepeatableRun) -> None:
+    def replay(self, sim: RepeatableRun, before_step: Callable[[], object] = lambda: None) -> None:
         """Run `sim`, new from the scenario, to the end of these inputs, each applied as it was.
 
-        A run that was cut off ends with the step of its last command. Raises StateError where the run begins or ends in
-        another state than the recorded one.
+        A run that was cut off ends with the step of its last command. `before_step()` may wait, to slow it down. Raises
+        StateError where the run begins or ends in another state than the recorded one.
         """
         begin = sim.state_hash()
         # Compared first: with another beginning all commands would do something else.
@@ -193,7 +195,7 @@ class RecordedInputs:
                 "files have changed since, or fleet_sim is another version"
             )
         for tick, in_step, command in self.entries:
-            self._run_to(sim, tick)
+            self._run_to(sim, tick, before_step)
             # What failed then fails now; the sender is not here to be told.
             sim.inbox.put(command)
             # Applied right now, as it was; the others wait for their turn inside the next step.
@@ -204,15 +206,16 @@ class RecordedInputs:
             sim.step_once()
         if self.end is None:
             return
-        self._run_to(sim, self.end[0])
+        self._run_to(sim, self.end[0], before_step)
         if sim.state_hash() != self.end[1]:
             raise StateError(
                 f"{self.path}: the run ended in another state (hash {sim.state_hash()}, recorded {self.end[1]}): "
                 "something changed it that is no command, such as Python code that called handles"
             )
 
-    def _run_to(self, sim: RepeatableRun, tick: int) -> None:
+    def _run_to(self, sim: RepeatableRun, tick: int, before_step: Callable[[], object]) -> None:
         while sim.clock.tick < tick:
+            before_step()
             sim.step_once()
         # Commands that wait for the next step when time goes back are of that time.
         if sim.clock.tick > tick:
@@ -230,8 +233,10 @@ def _lines(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not line.endswith("\n"):
                     return
                 yield number, _mapping(line, path, number)
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", source=str(path)) from error
+    except UnicodeError as error:
+        raise ConfigError("it is not a file of inputs: those are text", source=str(path)) from error
 
 
 def _mapping(line: str, path: str | Path, number: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bytes
 from fleet_sim.errors import InvalidValueError, missing_extra
-from fleet_sim.output import check_target, part_of, put_in_place
+from fleet_sim.output import as_path, check_target, part_of, put_in_place
 
 # One palette for the whole film, made of what moves, and only the pixels that changed in each picture.
 _GIF = "split[a][b];[a]palettegen=max_colors=96:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle"
@@ -30,7 +30,7 @@ programs that show them take one hundredth for ten."""
 
 def check_fps(path: str | Path, fps: float) -> None:
     """Raise InvalidValueError where the film at `path` cannot have `fps` pictures per second."""
-    is_gif = Path(path).suffix.lower() == ".gif"
+    is_gif = as_path(path).suffix.lower() == ".gif"
     highest = GIF_FPS if is_gif else HIGHEST_FPS
     if not LOWEST_FPS <= fps <= highest:
         kind = " for a GIF" if is_gif else ""
@@ -49,7 +49,8 @@ class FilmFile:
             import imageio_ffmpeg
         except ModuleNotFoundError as error:
             raise missing_extra("imageio_ffmpeg", "video", "a film") from error
-        self.path, self._part = Path(path), part_of(path)
+        self.path = as_path(path)
+        self._part = part_of(self.path)
         encoding = ENCODINGS.get(self.path.suffix.lower())
         if encoding is None:
             raise InvalidValueError(f"{path}: the ending says the kind of film; known: {', '.join(ENCODINGS)}")

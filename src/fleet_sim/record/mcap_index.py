@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fleet_sim.errors import InvalidValueError, missing_extra
+from fleet_sim.output import as_path
 from fleet_sim.paths import is_file
 
 MAGIC = b"\x89MCAP0\r\n"
@@ -113,7 +114,7 @@ class McapIndex:
         except ModuleNotFoundError as error:
             raise missing_extra("zstandard", "record", "a recording") from error
         self._zstd = zstandard
-        self.path = Path(path)
+        self.path = as_path(path)
         self.topics: dict[str, Topic] = {}
         self.metadata: dict[str, dict[str, str]] = {}
         self.attachments: dict[str, bytes] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,8 @@ from fleet_sim.record.settings import RecordParams
 from fleet_sim.record.writing import WriterProcess
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.floor_plan import floor_plans_of, plans_to_json
+
+logger = logging.getLogger(__name__)
 
 FORMAT = "fleet_sim recording 1"
 SCENARIO, FLOOR_PLAN, ABOUT = "scenario.json", "floor_plan.json", "fleet_sim"
@@ -188,7 +191,15 @@ class McapRecorder:
                 raise InvalidValueError(f"record: unknown setting {name!r}; known: {', '.join(known)}")
         if not path.parent.is_dir():
             raise InvalidValueError(f"{path}: cannot be written: there is no folder {str(path.parent)!r}")
-        return McapRecording(sim, path, RecordParams(**settings))
+        params, steps = RecordParams(**settings), 1.0 / sim.params.timestep
+        # The default does not ask for more than there is.
+        if "rate" in settings and params.rate is not None and params.rate > steps * (1.0 + 1e-9):
+            logger.warning(
+                "record: rate: %g Hz is more than the %g steps per second; each step is recorded, once",
+                params.rate,
+                steps,
+            )
+        return McapRecording(sim, path, params)
 
 
 MCAP = McapRecorder()

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, as_float
 from fleet_sim.core.snapshot import Snapshot
-from fleet_sim.errors import InvalidValueError
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.gate.json_values import mapping_in
+from fleet_sim.output import as_path
 from fleet_sim.record.entities import RecordedRoster, read_roster
 from fleet_sim.record.mcap_index import McapIndex, Place, Topic, count_until
 from fleet_sim.record.message_types import NS_PER_S
@@ -40,14 +41,15 @@ class Recording:
     """
 
     def __init__(self, path: str | Path, *, folders: Sequence[str | Path] = ()) -> None:
-        self.path = Path(path)
+        self.path = as_path(path)
         self._folders = tuple(folders)
-        self.index = McapIndex(path)
+        self.index = McapIndex(self.path)
         try:
             self._read_head()
         except BaseException:
             self.index.close()
             raise
+        self._closed = False
         self._kept: dict[tuple[str, int], Any] = {}
         self._readers: dict[int, FleetReader] = {}
         self._objects: tuple[int, int, dict[str, Floats]] = (-1, -1, {})
@@ -100,8 +102,11 @@ class Recording:
         """Return the state of the last sample that is not after `time` in s; before the first, that one.
 
         Poses, joints and paths are as recorded, bit for bit; paths are looked at twice a second. Not recorded are
-        `blockers` (-1), velocities of objects (0) and the columns of features (none).
+        `blockers` (-1), velocities of objects (0) and the columns of features (none). Raises StateError after `close`.
         """
+        time = as_float(time, "time in s")
+        if self._closed:
+            raise StateError(f"{self.path}: this recording was closed, so nothing more can be read")
         number = max(int(np.searchsorted(self.times, time, side="right")) - 1, 0)
         try:
             return self._snapshot(self._states[number])
@@ -110,7 +115,8 @@ class Recording:
             raise InvalidValueError(f"{self.path}: broken at {self.times[number]:g} s: {error}") from error
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; nothing can be read from then on."""
+        self._closed = True
         self.index.close()
 
     def __enter__(self) -> Recording:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
-from fleet_sim.output import check_target
+from fleet_sim.errors import InvalidValueError
+from fleet_sim.output import as_path, check_target
+from fleet_sim.paths import is_file
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.mcap_index import McapIndex
 
@@ -16,10 +19,16 @@ CHUNK_TIME = 1_000_000_000
 def repair(source: str | Path, target: str | Path) -> int:
     """Write all that can be read of the recording `source` to `target`; return the number of messages.
 
-    `source` stays as it is. Raises InvalidValueError for what is no MCAP file, and where `target` cannot be written.
+    `source` stays as it is. Raises InvalidValueError for what is no MCAP file, and where `target` cannot be
+    written, or is `source`.
     """
+    source, target = as_path(source), as_path(target)
+    if target.suffix.lower() != ".mcap":
+        raise InvalidValueError(f"{target}: recordings are written to files that end in .mcap")
     check_target(target)
     with contextlib.closing(McapIndex(source)) as index:
+        if is_file(target) and os.path.samefile(source, target):
+            raise InvalidValueError(f"{target}: it is the file that is read; give the new recording another name")
         # Its own unfinished file is what is in the way of a recording that is repaired under its own name.
         file = McapFile(target, part=Path(f"{target}.repair"))
         try:

@@ -14,6 +14,7 @@ import yaml
 
 from fleet_sim.errors import ConfigError, InvalidValueError, did_you_mean
 from fleet_sim.gate.data import MOST_IN_FILE, MOST_REMOTE, check_nodes, check_text
+from fleet_sim.output import as_path
 from fleet_sim.settings import templates
 from fleet_sim.settings.reader import read
 from fleet_sim.settings.tags import with_tags
@@ -109,7 +110,7 @@ def load_mapping(path: str | Path, *, values: Mapping[str, Any] | None = None) -
     closest name in its folder), not readable, not YAML (with line and column), a template (`#%>`, `<{ }>`), has a key
     twice, or is not a mapping.
     """
-    data = _Reading(values).load(Path(path))
+    data = _Reading(values).load(as_path(path))
     # An empty file, which is usually one that was not saved.
     if data is None:
         raise ConfigError("is empty; expected a mapping of keys to values", source=str(path))
@@ -124,7 +125,7 @@ def load_documents(path: str | Path, variables: Variables) -> list[Any]:
     `variables` are those of the template, and note which are asked for. Raises ConfigError as `load_mapping` does, and
     MissingDependencyError for a template without Jinja2.
     """
-    return [document for document in _Reading(None, variables).documents(Path(path)) if document is not None]
+    return [document for document in _Reading(None, variables).documents(as_path(path)) if document is not None]
 
 
 class _Reading:

@@ -24,7 +24,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray
 from fleet_sim.core.saving.values import ARRAYS
 from fleet_sim.errors import StateFileError, brief
-from fleet_sim.output import replacing
+from fleet_sim.output import as_path, replacing
 
 MAGIC = b"fleet_sim state "
 VERSION = 1
@@ -48,7 +48,7 @@ def write_archive(path: str | Path, content: dict[str, Any], arrays: Sequence[An
             with archive.open(_entry(f"{number}.npy"), "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
     data = body.getbuffer()
-    with replacing(path) as part, part.open("wb") as file:
+    with replacing(as_path(path)) as part, part.open("wb") as file:
         file.write(MAGIC + f"{VERSION}\n{hashlib.sha256(data).hexdigest()} {len(data)}\n".encode())
         file.write(data)
 
@@ -56,7 +56,7 @@ def write_archive(path: str | Path, content: dict[str, Any], arrays: Sequence[An
 def read_archive(path: str | Path) -> tuple[dict[str, Any], list[AnyArray]]:
     """Return content and arrays of a state file; raises StateFileError for any other, a damaged and a cut off one."""
     try:
-        with Path(path).open("rb") as file:
+        with as_path(path).open("rb") as file:
             first, second = file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)
             _check_first(first)
             digest, length = _second(second)
