@@ -7,12 +7,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from fleet_sim.config.file_kinds import check_not_written
+from fleet_sim.config.file_kinds import load_scenario
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.config.scenario import as_scenario, check_entries, with_implied_settings
 from fleet_sim.errors import FleetSimError
 from fleet_sim.paths import resolve_config
-from fleet_sim.settings import load_mapping
 
 
 def add(commands: Any) -> None:
@@ -28,8 +27,7 @@ def execute(args: argparse.Namespace) -> int:
     for name in args.config:
         try:
             path = resolve_config(name)
-            check_not_written(path)
-            check(as_scenario(load_mapping(path)), str(path))
+            check(as_scenario(load_scenario(path)), str(path))
         except FleetSimError as error:
             failed = True
             print(f"fleet-sim: error: {error}", file=sys.stderr)

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fleet_sim.config.file_kinds import check_not_written, is_recording
+from fleet_sim.config.file_kinds import is_recording, load_scenario
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_PIXELS
 from fleet_sim.output import as_path, check_target
 from fleet_sim.paths import resolve_config
-from fleet_sim.settings import load_mapping, set_key
+from fleet_sim.settings import set_key
 
 SECONDS = 10.0
 """Of simulated time, of a scenario that does not end."""
@@ -102,8 +102,8 @@ def film_scenario(args: argparse.Namespace, file: Path, fps: float) -> None:
     from fleet_sim.record.filming import film, moments_of_run, times_of
     from fleet_sim.simulation import MultiRobotSimulationCore
 
-    check_not_written(file, f" --record run.mcap, and film that: fleet-sim film run.mcap --out {args.out}")
-    config = dict(as_scenario(load_mapping(file)))
+    more = f" --record run.mcap, and film that: fleet-sim film run.mcap --out {args.out}"
+    config = dict(as_scenario(load_scenario(file, more)))
     set_key(config, ("simulation." if is_scenario(config) else "") + "gui", False)
     with MultiRobotSimulationCore.from_dict(config, source=str(file)) as sim:
         times = times_of(args.start, args.seconds or sim.params.duration or SECONDS, args.speed, fps)

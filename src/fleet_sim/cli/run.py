@@ -16,7 +16,7 @@ from fleet_sim.cli.progress import ProgressBar, add_progress
 from fleet_sim.cli.run_files import RunFiles
 from fleet_sim.cli.tables import TextTable
 from fleet_sim.cli.view_options import add_view_options, announce, check_unused, view_params, watched
-from fleet_sim.config.file_kinds import check_not_written
+from fleet_sim.config.file_kinds import load_scenario
 from fleet_sim.config.modes import EngineChoice
 from fleet_sim.config.scenario import as_scenario, is_scenario
 from fleet_sim.errors import ConfigError
@@ -24,7 +24,7 @@ from fleet_sim.images import write_png
 from fleet_sim.monitor import DataMonitor, MonitorOutput, TerminalMonitor, window_hindrance
 from fleet_sim.output import check_target
 from fleet_sim.paths import resolve_config
-from fleet_sim.settings import load_mapping, parse_value, set_key
+from fleet_sim.settings import parse_value, set_key
 
 if TYPE_CHECKING:
     from fleet_sim.simulation import MultiRobotSimulationCore
@@ -259,7 +259,7 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
     """Return `scenario` (None: that of `args`) with the options of `args` applied; raises ConfigError."""
     if scenario is None:
         named = args.from_state is not None
-        scenario = state_options.scenario(args) if named else scenario_file(args.config)
+        scenario = state_options.scenario(args) if named else load_scenario(resolve_config(args.config))
     config = dict(as_scenario(scenario))
     # A file may be a scenario, or the settings of a simulation alone.
     section = "simulation." if is_scenario(config) else ""
@@ -282,13 +282,6 @@ def configuration(args: argparse.Namespace, scenario: Mapping[str, Any] | None =
             if options[name] is None:
                 set_key(config, section + name, value)
     return config
-
-
-def scenario_file(name: str) -> dict[str, Any]:
-    """Return the content of a file, or of a shipped one of that name; raises ConfigError, also for what a run wrote."""
-    file = resolve_config(name)
-    check_not_written(file)
-    return load_mapping(file)
 
 
 _OPTIONS = {"duration": "--duration", "target_rtf": "--rtf", "seed": "--seed or --seeds", "engine": "--engine"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fleet_sim.errors import ConfigError
+from fleet_sim.settings import load_mapping
 
 COMMANDS = {"scenario": "run", "swarm world": "swarm", "search": "evolve", "sweep": "sweep"}
 """The command for each kind of file."""
@@ -23,6 +24,12 @@ WRITTEN = {
 def is_recording(file: Path) -> bool:
     """Return whether `file` is called a recording, of a run that was killed too, or is one by another name."""
     return file.name.removesuffix(".part").lower().endswith(".mcap") or _written_as(file)[0] == RECORDING
+
+
+def load_scenario(file: Path, more: str = "") -> dict[str, Any]:
+    """Return the content of a scenario's file; raises ConfigError as `load_mapping` and `check_not_written` do."""
+    check_not_written(file, more)
+    return load_mapping(file)
 
 
 def check_not_written(file: Path, more: str = "") -> None:
