@@ -12,6 +12,9 @@ import fleet_sim as fs
 pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+
 from fleet_sim.record.recording import Recording
 from fleet_sim.record.samples import SampleGiver, SampleTaker
 
@@ -32,6 +35,44 @@ def test_paths_of_all_lengths_are_those_of_their_robots(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read.path_starts, [0, 1, 3, 6, 7, 9, 12, 12])
     for name in ("path_starts", "path_positions", "path_orientations"):
         np.testing.assert_array_equal(getattr(read, name), getattr(true, name), err_msg=name)
+
+
+def test_paths_begin_at_their_robot_and_outlive_what_is_spawned(tmp_path: Path) -> None:
+    box = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
+    robots = [{"name": name, "pose": [0, 2 * number, 0.1], "shape": box} for number, name in enumerate("abc")]
+    scenario = {"simulation": {"gui": False, "timestep": 0.1, "target_rtf": 0}, "robots": robots}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim, sim.record(tmp_path / "run.mcap", rate=None):
+        for number, name in enumerate("abc"):
+            sim.get_object(name).set_path([fs.Pose((40.0, 2.0 * number, 0.1))])
+        sim.run_simulation(1.0)
+        sim.spawn(fs.SimObjectSpawnParams(name="crate", initial_pose=fs.Pose((9.0, 9.0, 0.1))))
+        sim.get_object("b").set_name("renamed")
+        sim.remove_object(sim.get_object("c"))
+        sim.run_simulation(11.0)
+        spawned = sim.get_snapshot()
+        sim.spawn(fs.AgentSpawnParams(name="c", initial_pose=fs.Pose((0.0, 9.0, 0.1))))
+        sim.step_once()
+    plans: dict[str, list[tuple[float, list[float]]]] = {}
+    with (tmp_path / "run.mcap").open("rb") as stream:
+        for _, channel, record, message in make_reader(
+            stream, decoder_factories=[DecoderFactory()]
+        ).iter_decoded_messages():
+            if channel.topic.endswith("/plan"):
+                points = [pose.pose.position.x for pose in message.poses]
+                plans.setdefault(channel.topic, []).append((round(record.log_time / 1e9, 3), points))
+    # Where the robot is comes first; after ten seconds each is there again, for players that begin in the middle.
+    (first, begin), (again, later) = plans["/a/plan"]
+    assert (first, again, begin[1:], later[1:]) == (0.5, 10.6, [40.0], [40.0])
+    assert 0.0 < begin[0] < later[0] < 40.0
+    # The paths under old names end.
+    assert plans["/b/plan"][-1] == plans["/c/plan"][-1] == (1.1, [])
+    assert [time for time, _ in plans["/renamed/plan"]] == [1.1, 11.1]
+    with Recording(tmp_path / "run.mcap") as recording:
+        read, late = recording.snapshot_at(spawned.time), recording.snapshot_at(recording.times[-1])
+    for name in ("names", "path_starts", "path_positions"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(spawned, name), err_msg=name)
+    new = late.index_of("c")
+    assert late.path_starts[new] == late.path_starts[new + 1]
 
 
 HALL = """

@@ -113,3 +113,24 @@ def test_sensors_that_come_later_are_recorded_and_kinds_that_cannot_be_are_refus
         topics = recording.index.topics
         assert {"/cart/scan", "/cart/imu", "/late/imu"} <= set(topics)
         assert len(topics["/late/imu"].places) in (3, 4) and "/cart/sonar" not in topics
+
+
+def test_sensors_of_objects_have_their_frames(tmp_path: Path) -> None:
+    box = {"shape_type": "box", "half_extents": [0.2] * 3}
+    crate = {"name": "crate", "pose": [3, 0, 0.3], "shape": box}
+    scenario = {"simulation": SCENARIO["simulation"], "objects": [crate]}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim:
+        sim.add_sensor("imu", "crate")
+        sim.add_sensor("odometry", "crate")
+        with sim.record(tmp_path / "run.mcap", sensors=("all",)):
+            sim.run_simulation(0.2)
+    found = messages_in(tmp_path / "run.mcap")
+    static = [(t.header.frame_id, t.child_frame_id) for message in found["/tf_static"] for t in message.transforms]
+    assert sorted(static) == [
+        ("crate", "crate/base_link"),
+        ("crate/base_link", "crate/imu"),
+        ("crate/base_link", "crate/odometry"),
+        ("map", "crate/odom"),
+    ]
+    assert found["/crate/odometry"][-1].header.frame_id == "crate/odom"
+    assert {t.child_frame_id for message in found["/tf"] for t in message.transforms} == {"crate"}

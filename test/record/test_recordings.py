@@ -34,10 +34,12 @@ SCENARIO = {
     "robots": [
         {"name": "cart", "pose": [0, 0, 0.1], "shape": {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}},
         {"name": "arm", "urdf_path": "arm6", "pose": [5, 0, 0], "use_fixed_base": True},
-        {"name": "wall-e", "pose": [-2, 0, 0.1], "shape": {"shape_type": "sphere", "radius": 0.1}},
+        {"name": "wall-e", "urdf_path": "arm6", "pose": [-2, 0, 0.1], "use_fixed_base": True},
     ],
     "objects": [{"name": "parcel", "pose": [1, 0, 0.1], "shape": {"shape_type": "box", "half_extents": [0.1] * 3}}],
 }
+# Objects whose frames must not be those of the map and of a robot.
+SCENARIO["objects"] += [{"name": name, "pose": [0, 7, 0.5]} for name in ("map", "cart/base_link")]  # type: ignore[operator]
 STEPS = 60
 
 
@@ -45,7 +47,8 @@ def drive(sim: fs.MultiRobotSimulationCore) -> list[Snapshot]:
     """Let something happen of every kind that is recorded; return the state after each step."""
     cart, arm, parcel = sim.get_object("cart"), sim.get_object("arm"), sim.get_object("parcel")
     cart.set_path([fs.Pose((2.0, 0.0, 0.1)), fs.Pose((2.0, 2.0, 0.1))])
-    arm.set_all_joints_targets({"joint_1": 0.5, "joint_2": 0.3})
+    for robot in (arm, sim.get_object("wall-e")):
+        robot.set_all_joints_targets({"joint_1": 0.5, "joint_2": 0.3})
     seen = []
     for step in range(STEPS):
         if step == 20:
@@ -90,8 +93,10 @@ def test_other_readers_find_ros_messages(recorded: tuple[Path, list[Snapshot], s
     assert last.robots[0].pose.position.x == seen[-1].positions[0, 0]  # type: ignore[attr-defined]
     assert last.robots[0].carrying  # type: ignore[attr-defined]
     frames = {t.child_frame_id for message in found["/tf"] for t in message.transforms}  # type: ignore[attr-defined]
-    assert {"cart/base_link", "parcel", "late"} <= frames
+    assert {"cart/base_link", "parcel", "late", "object:map", "object:cart/base_link"} <= frames
+    assert "map" not in frames
     assert any(frame.startswith("arm/") and frame != "arm/base_link" for frame in frames)
+    assert found["/fleet/joints"][-1].name[0] == "wall-e/joint_1"  # type: ignore[attr-defined]
     assert {"/tf_static", "/fleet/markers", "/arm/joint_states", "/cart/plan", "/fleet/collisions"} <= set(found)
 
 
@@ -223,7 +228,7 @@ def test_replay_says_what_is_in_it_and_repairs_what_was_cut_off(
 ) -> None:
     path = recorded[0]
     assert main(["replay", str(path)]) == 0
-    assert "3 robots and 2 objects at the end" in capsys.readouterr().out
+    assert "3 robots and 4 objects at the end" in capsys.readouterr().out
     cut, whole = tmp_path / "cut.mcap.part", tmp_path / "cut.mcap"
     # In the middle of the index at the end, as if the run was killed while it wrote that.
     cut.write_bytes(path.read_bytes()[:-200])

@@ -48,7 +48,8 @@ class ReadingWriter:
         now = readings.now
         if self._placed_at is None or now - self._placed_at >= 10_000_000_000:
             self._placed_at = now
-            links = [link for entry in self._entries for link in entry.links]
+            # Sensors of one object share its frames.
+            links = dict.fromkeys(link for entry in self._entries for link in entry.links)
             message = make(frames.KIND, transforms=[frames.transform_message(link, now) for link in links])
             self._channel("/tf_static", frames.KIND, frames.STATIC).send_message(now, message)
         for place, number in enumerate(readings.numbers):

@@ -18,6 +18,7 @@ from fleet_sim.record.mcap_index import McapIndex, Place, Topic, count_until
 from fleet_sim.record.message_types import NS_PER_S
 from fleet_sim.record.recorder import ABOUT, FLOOR_PLAN, FORMAT, SCENARIO
 from fleet_sim.record.topics import bodies
+from fleet_sim.record.topics.joints import SHARED
 from fleet_sim.record.unpacking import (
     FleetReader,
     read_collisions,
@@ -146,19 +147,22 @@ class Recording:
         since = entities[newest].time
         reader.take_states(self.index.message(sample))
         reader.take_joints(self._joint_messages(reader.roster, now))
+        shared = self._message_at(SHARED, now)
+        if shared is not None:
+            reader.take_shared_joints(shared)
         reader.take_objects(self._objects_at(since, now))
         reader.take_details(self._last(bodies.DETAILS, now, read_details) or {})
-        reader.take_paths({name: self._last(f"/{name}/plan", now, read_path, since) for name in reader.robots})
+        reader.take_paths({name: self._last(f"/{name}/plan", now, read_path) for name in reader.robots})
         pairs = self._last("/fleet/collisions", now, read_collisions) or []
         time = now / NS_PER_S
         timestep = float(self.about.get("timestep", "1"))
         return reader.snapshot(time, round(time / timestep) if timestep > 0.0 else 0, pairs)
 
-    def _last(self, topic: str, now: int, read: Callable[[bytes], Read], since: int = 0) -> Read | None:
-        """Return what the newest message of `topic` says, read once; None without one from `since` on."""
+    def _last(self, topic: str, now: int, read: Callable[[bytes], Read]) -> Read | None:
+        """Return what the newest message of `topic` says, read once; None without one."""
         places = self._topic(topic).places
         newest = count_until(places, now) - 1
-        if newest < 0 or places[newest].time < since:
+        if newest < 0:
             return None
         key = (topic, newest)
         if key not in self._kept:
@@ -170,13 +174,16 @@ class Recording:
         return found
 
     def _joint_messages(self, roster: RecordedRoster, now: int) -> dict[str, bytes]:
-        found = {}
-        for name, count in zip(roster.names, roster.joint_counts.tolist(), strict=True):
-            places = self._topic(f"/{name}/joint_states").places if count else []
-            newest = count_until(places, now) - 1
-            if newest >= 0 and places[newest].time == now:
-                found[name] = self.index.message(places[newest])
-        return found
+        """Return the messages of this sample about the joints of robots with topics of their own, by name."""
+        counted = zip(roster.names, roster.joint_counts.tolist(), strict=True)
+        found = {name: self._message_at(f"/{name}/joint_states", now) for name, count in counted if count}
+        return {name: data for name, data in found.items() if data is not None}
+
+    def _message_at(self, topic: str, now: int) -> bytes | None:
+        """Return the message of `topic` of the sample at `now`, in ns; None without one."""
+        places = self._topic(topic).places
+        newest = count_until(places, now) - 1
+        return self.index.message(places[newest]) if newest >= 0 and places[newest].time == now else None
 
     def _objects_at(self, since: int, now: int) -> dict[str, Floats]:
         """Return the poses (7,) of objects, from where they were written all at once, at `since` or after, on."""

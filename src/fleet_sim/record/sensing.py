@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fleet_sim.core.ros_names import Frames, is_ros_name
+from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.kinematics.tf_tree import FrameLink, base_frame
 from fleet_sim.record.parcels import SensorEntry, SensorList, SensorReadings
+from fleet_sim.record.topics.frames import object_frame
 from fleet_sim.sensors.ros_frames import frame_links, frame_of, optical_frame_of, owner_of, reference_of, topic_of
 from fleet_sim.sensors.sensor import Readings, Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -71,7 +74,7 @@ class RecordedSensors:
             kind=sensor.type,
             topic=f"/{topic_of(sensor)}",
             frame=(optical_frame_of if sensor.type == "camera" else frame_of)(frames, sensor),
-            links=tuple(frame_links(frames, sensor)),
+            links=(*_object_links(frames, sensor), *frame_links(frames, sensor)),
             reference=reference_of(frames, sensor),
             params=sensor.params,
             period=self._sim.clock.dt if rate is None else 1.0 / rate,
@@ -103,3 +106,16 @@ class RecordedSensors:
 def _has_topic(sensor: Sensor) -> bool:
     owner = owner_of(sensor)
     return is_ros_name(sensor.name) and (not owner or is_ros_name(owner))
+
+
+def _object_links(frames: Frames, sensor: Sensor) -> list[FrameLink]:
+    """Return the frames that sensors of an object refer to, as those of robots do: its base, and its odometry's origin.
+
+    Without a sensor, an object has one frame only. Empty for sensors of robots and of the world.
+    """
+    owner = sensor.owner
+    if owner is None or owner.world.kind[owner.row] == KIND_AGENT:
+        return []
+    name, model = owner_of(sensor), owner.world.model_of(owner.row)
+    base = FrameLink(object_frame(name, frames.map), base_frame(frames, name, model))
+    return [FrameLink(frames.map, frames.odom(name)), base]

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Floats
+from fleet_sim.arrays import AnyArray, Floats, Ints
+from fleet_sim.cdr import ByteTemplate
 from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.core.snapshot import LinkColors, Snapshot
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.record.entities import RecordedRoster
 from fleet_sim.record.message_types import deserializer
 from fleet_sim.record.topics import bodies, collisions, frames, plans
-from fleet_sim.record.topics.joints import joints_layout
+from fleet_sim.record.topics.joints import joints_layout, shared_names
 from fleet_sim.record.topics.states import states_layout
 from fleet_sim.spatial import quaternions
 
@@ -49,14 +50,15 @@ def read_collisions(data: bytes) -> Pairs:
 
 def read_path(data: bytes) -> tuple[Floats, Floats]:
     """Return the waypoints of a path, (P, 3) and (P, 4)."""
-    poses = [stamped.pose for stamped in deserializer(plans.KIND)(data).poses]
+    # The first pose is where the robot was.
+    poses = [stamped.pose for stamped in deserializer(plans.KIND)(data).poses[1:]]
     points = [(pose.position.x, pose.position.y, pose.position.z) for pose in poses]
     turns = [(p.orientation.x, p.orientation.y, p.orientation.z, p.orientation.w) for p in poses]
     return np.array(points, np.float64).reshape(-1, 3), np.array(turns, np.float64).reshape(-1, 4)
 
 
 def read_object_poses(data: bytes, poses: dict[str, Floats]) -> None:
-    """Add the pose of the object that a message of /tf is of; those of robots are of many frames, or have a /."""
+    """Add the pose of the object that a message of /tf is of, by its frame; those of robots are of many frames."""
     # The number of transforms is read without decoding, as most messages are of all robots.
     if len(data) < 8 or struct.unpack_from("<I", data, 4)[0] != 1:
         return
@@ -77,6 +79,8 @@ class FleetReader:
         count = len(roster.names)
         self._robot_indices = np.flatnonzero(roster.agent_mask)
         self.robots = [roster.names[index] for index in self._robot_indices.tolist()]
+        objects = np.flatnonzero(~roster.agent_mask).tolist()
+        self._objects = {frames.object_frame(roster.names[index], map_frame): index for index in objects}
         self._states = states_layout(map_frame, self.robots)
         self._positions, self._orientations = np.zeros((count, 3)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1))
         self._velocities, self._turns = np.zeros((count, 3)), np.zeros((count, 3))
@@ -84,6 +88,7 @@ class FleetReader:
         self._starts = np.concatenate([[0], np.cumsum(roster.joint_counts)])
         self._joints = np.zeros((3, int(self._starts[-1])))
         self._layouts: dict[int, Any] = {}
+        self._shared: tuple[ByteTemplate, Ints] | None = None
         self._paths: list[tuple[Floats, Floats]] = []
         self._details: Mapping[str, Any] = {}
 
@@ -114,12 +119,27 @@ class FleetReader:
             if self.roster.bodies.motor_mask[index]:
                 self._joints[2, own] = layout.read("effort")[:, 0]
 
+    def take_shared_joints(self, data: bytes) -> None:
+        """Take the joints of all robots that have no topic of their own; where there are some."""
+        if self._shared is None:
+            roster, own = self.roster, [index for index in self._robot_indices.tolist() if self._shares_topic(index)]
+            names = shared_names([(roster.names[index], roster.joint_names[index]) for index in own])
+            places = [np.arange(self._starts[index], self._starts[index + 1]) for index in own]
+            self._shared = joints_layout([names], [True]), np.concatenate([np.zeros(0, np.int64), *places])
+        layout, slots = self._shared
+        layout.fill([data])
+        for number, group in enumerate(("position", "velocity", "effort")):
+            self._joints[number, slots] = layout.read(group)[:, 0]
+
+    def _shares_topic(self, index: int) -> bool:
+        return bool(self.roster.joint_counts[index]) and not is_ros_name(self.roster.names[index])
+
     def take_objects(self, poses: Mapping[str, Floats]) -> None:
-        """Take the poses (7,) of objects by name."""
-        for name, pose in poses.items():
-            index = self._index.get(name)
+        """Take the poses (7,) of objects by their frames."""
+        for frame, pose in poses.items():
+            index = self._objects.get(frame)
             # Robots have their poses from the state of the fleet.
-            if index is not None and not self.roster.agent_mask[index]:
+            if index is not None:
                 self._positions[index], self._orientations[index] = pose[:3], pose[3:]
 
     def take_details(self, details: Mapping[str, Any]) -> None:

@@ -32,14 +32,14 @@ class RecordedCollisions(RecordedTopic):
         self._pairs = None
 
     def write(self, sample: Sample) -> None:
-        """Write which pairs began and ended to collide, and which do, whenever that changes."""
-        snapshot, before = sample.snapshot, self._active
-        if self._pairs is not None and np.array_equal(self._pairs, snapshot.collisions):
+        """Write which pairs began and ended to collide, and which do, when that changes, and at times all the same."""
+        snapshot, before, keyframe = sample.snapshot, self._active, self.is_keyframe(sample.now)
+        if not keyframe and self._pairs is not None and np.array_equal(self._pairs, snapshot.collisions):
             return
         self._pairs = snapshot.collisions
         active = {(snapshot.names[a], snapshot.names[b]): None for a, b in snapshot.collisions.tolist()}
         # The first sample says that there are none yet.
-        if active == before:
+        if active == before and not keyframe:
             return
         known = before or {}
         message = make(

@@ -37,9 +37,12 @@ _NUMBERS = {
 }
 
 
-def object_frame(name: str) -> str:
-    """Return the frame of an object."""
-    return name
+def object_frame(name: str, map_frame: str) -> str:
+    """Return the frame of an object: its name, with a prefix where that could be the frame of something else.
+
+    Frames of robots and their sensors have a /, and none may begin with one.
+    """
+    return f"object:{name}" if "/" in name or name == map_frame or name.startswith("object:") else name
 
 
 def tf_messages(groups: Sequence[Sequence[FrameLink]]) -> ByteTemplate:
@@ -76,7 +79,7 @@ class RecordedFrames(RecordedTopic):
         self._robots = places_of(robots)
         objects = np.flatnonzero(~snapshot.agent_mask).tolist()
         self._objects = places_of(objects)
-        things = [FrameLink(frames.map, object_frame(snapshot.names[index])) for index in objects]
+        things = [FrameLink(frames.map, object_frame(snapshot.names[index], frames.map)) for index in objects]
         self._things = tf_messages([[thing] for thing in things])
         # NaN differs from any number: all of them are written in this sample.
         self._last = np.full((len(things), 7), np.nan)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from fleet_sim.arrays import Ints
 from fleet_sim.cdr import STAMP, ByteTemplate, MessagePart, array_numbers
 from fleet_sim.core.ros_names import is_ros_name
+from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.message_types import make, serializer
 from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, robots_of
 
 KIND = "sensor_msgs/msg/JointState"
+SHARED = "/fleet/joints"
+"""Of robots whose name cannot be part of a topic."""
+
+
+def shared_names(robots: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """Return the names of joints on SHARED, <robot>/<joint>, given the names of robots and of their joints."""
+    return tuple(f"{robot}/{joint}" for robot, joints in robots for joint in joints)
 
 
 def joints_layout(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) -> ByteTemplate:
@@ -35,24 +44,28 @@ def joints_layout(joint_names: Sequence[Sequence[str]], motors: Sequence[bool]) 
 
 
 class RecordedJoints(RecordedTopic):
-    """Records the movable joints of robots that have some and whose name can be part of a topic."""
+    """Records the movable joints of robots: on a topic of each, and of those whose name no topic may have on SHARED."""
 
     def on_bodies_changed(self, sample: Sample) -> None:
-        """Lay out one message for each robot with joints and a name that topics may have."""
-        snapshot, starts = sample.snapshot, sample.snapshot.joint_starts
-        counts = np.diff(starts)
-        robots = [index for index in robots_of(snapshot) if counts[index] and is_ros_name(snapshot.names[index])]
-        self._channels = [
-            RecordedChannel(self.file, f"/{snapshot.names[index]}/joint_states", KIND) for index in robots
-        ]
-        # Robots with joints always have a model.
-        models = [snapshot.bodies.models[index] for index in robots]
-        names = [() if model is None else model.movable_names for model in models]
-        self._template = joints_layout(names, snapshot.bodies.motor_mask[robots].tolist()) if robots else None
-        own = [np.arange(starts[index], starts[index + 1]) for index in robots]
-        powered = [slots for index, slots in zip(robots, own, strict=True) if snapshot.bodies.motor_mask[index]]
-        self._slots = np.concatenate([np.zeros(0, np.int64), *own])
-        self._powered = np.concatenate([np.zeros(0, np.int64), *powered])
+        """Lay out one message for each robot with joints, and one for those that share a topic."""
+        snapshot = sample.snapshot
+        counts = np.diff(snapshot.joint_starts)
+        jointed = [index for index in robots_of(snapshot) if counts[index]]
+        robots = [index for index in jointed if is_ros_name(snapshot.names[index])]
+        sharing = [index for index in jointed if not is_ros_name(snapshot.names[index])]
+        topics = [f"/{snapshot.names[index]}/joint_states" for index in robots]
+        powered = snapshot.bodies.motor_mask
+        names = [_names(snapshot, index) for index in robots]
+        motors = powered[robots].tolist()
+        if sharing:
+            topics.append(SHARED)
+            names.append(shared_names([(snapshot.names[index], _names(snapshot, index)) for index in sharing]))
+            # Without motors their efforts are 0.
+            motors.append(True)
+        self._channels = [RecordedChannel(self.file, topic, KIND) for topic in topics]
+        self._template = joints_layout(names, motors) if topics else None
+        self._slots = _slots(snapshot, [*robots, *sharing])
+        self._powered = _slots(snapshot, [*[index for index in robots if powered[index]], *sharing])
 
     def write(self, sample: Sample) -> None:
         """Write positions and velocities of all joints, and efforts of those with motors."""
@@ -66,3 +79,15 @@ class RecordedJoints(RecordedTopic):
             joints.write("effort", snapshot.joint_efforts[self._powered][:, None])
         for channel, piece in zip(self._channels, joints.views(), strict=True):
             channel.send(sample.now, piece)
+
+
+def _names(snapshot: Snapshot, index: int) -> tuple[str, ...]:
+    """Return the names of the movable joints of a robot; those with joints always have a model."""
+    model = snapshot.bodies.models[index]
+    return () if model is None else tuple(model.movable_names)
+
+
+def _slots(snapshot: Snapshot, indices: Sequence[int]) -> Ints:
+    """Return where the joints of robots by index are, one robot after the other."""
+    starts = snapshot.joint_starts
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(starts[index], starts[index + 1]) for index in indices)])

@@ -67,7 +67,7 @@ class RecordedMarkers(RecordedTopic):
             given = snapshot.colors[index].tolist()
             for number, (link, geometry) in enumerate(parts_of(snapshot.bodies, index)):
                 model = snapshot.bodies.models[index]
-                frame = link_frame(self.frames, name, model, link) if is_robot else object_frame(name)
+                frame = link_frame(self.frames, name, model, link) if is_robot else object_frame(name, self.frames.map)
                 group = "robots" if is_robot else "objects"
                 painted: Rgba | None = snapshot.link_colors.get(index, {}).get(
                     link, tuple(given) if given[0] >= 0.0 else None

@@ -13,23 +13,27 @@ from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, stamped
-from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample, template
+from fleet_sim.record.topic import KEYFRAME, RecordedChannel, RecordedTopic, Sample, template
 
 KIND = "nav_msgs/msg/Path"
 PERIOD = 500_000_000
 """In ns, between two looks at the paths."""
+KEYFRAME_NS = KEYFRAME * 1_000_000_000
 
 
 @lru_cache(maxsize=64)
 def path_template(frame: str, count: int) -> ByteTemplate:
-    """Return the template of a path of `count` waypoints in `frame`."""
+    """Return the template of a path of `count` poses in `frame`."""
     poses = [make("geometry_msgs/msg/PoseStamped", header=stamped(frame)) for _ in range(count)]
     numbers = {"pose": ("f8", under("pose", (*POSITION, *ORIENTATION)))}
     return template(KIND, [make(KIND, header=stamped(frame), poses=poses)], numbers, "poses")
 
 
 class RecordedPlans(RecordedTopic):
-    """Records the waypoints of paths in the map frame, an empty path at the end of one."""
+    """Records paths in the map frame, from the robot to the last waypoint, and an empty path at the end of one.
+
+    Viewers draw nothing for a path of one pose, so where the robot is comes first.
+    """
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
@@ -38,35 +42,56 @@ class RecordedPlans(RecordedTopic):
         self._named_mask: Bools = np.zeros(0, np.bool_)
         """Whose names can be part of a topic."""
         self._recorded = _Paths.none(0)
+        self._written_at: Ints = np.zeros(0, np.int64)
+        """When the path of each was last written, in ns."""
         self._looked = -PERIOD
 
     def on_bodies_changed(self, sample: Sample) -> None:
-        """Look at all paths again at the next sample, and forget those of robots that are gone."""
+        """Look at all paths again at the next sample, and end the paths of robots that are gone."""
         self._looked = -PERIOD
         names, before = sample.snapshot.names, {name: index for index, name in enumerate(self._names)}
-        # Who is spawned again under the name of one that was removed has another path.
-        self._recorded = self._recorded.of(np.array([before.get(name, -1) for name in names], np.int64))
+        self._end_paths_of([before[name] for name in before.keys() - set(names)], sample.now)
+        chosen = np.array([before.get(name, -1) for name in names], np.int64)
+        self._recorded = self._recorded.of(chosen)
+        # The last one is for those that are new: nothing of them was written.
+        self._written_at = np.append(self._written_at, 0)[chosen]
         known = self._named_mask.tolist()
         named = [known[before[name]] if name in before else is_ros_name(name) for name in names]
         self._named_mask = np.array(named, np.bool_)
         self._names = names
 
+    def _end_paths_of(self, gone: list[int], now: int) -> None:
+        """Write an empty path where there was one: players keep the last path of a name."""
+        for index in sorted(gone):
+            if self._recorded.counts[index] and self._named_mask[index]:
+                empty = path_template(self.frames.map, 0)
+                empty.write_stamp(now)
+                self._channel(self._names[index]).send(now, empty.views()[0])
+
     def write(self, sample: Sample) -> None:
-        """Write the path of each robot whose path has changed, an empty one where it has ended."""
-        if sample.now - self._looked < PERIOD:
+        """Write the path of each robot whose path has changed, an empty one where it has ended, others at times."""
+        now, snapshot = sample.now, sample.snapshot
+        if now - self._looked < PERIOD:
             return
-        self._looked = sample.now
-        paths = _Paths.of_all(sample.snapshot)
-        changed_mask = paths.differ_from(self._recorded) & self._named_mask
+        self._looked = now
+        paths = _Paths.of_all(snapshot)
+        written_mask = paths.differ_from(self._recorded)
+        # For players that begin later.
+        written_mask |= (paths.counts > 0) & (now - self._written_at >= KEYFRAME_NS)
+        written_mask &= self._named_mask
         self._recorded = paths
+        self._written_at[written_mask] = now
+        here = np.concatenate([snapshot.positions, snapshot.orientations], axis=1)
         # All of one length at once: in the traffic, they are a thousand a second.
-        for count in np.unique(paths.counts[changed_mask]).tolist():
-            robots = np.flatnonzero(changed_mask & (paths.counts == count))
-            path = path_template(self.frames.map, count)
-            path.write_stamp(sample.now)
+        for count in np.unique(paths.counts[written_mask]).tolist():
+            robots = np.flatnonzero(written_mask & (paths.counts == count))
             poses = paths.poses[paths.places_of(robots)].reshape(len(robots), count, 7)
+            # An empty path has no beginning either.
+            poses = np.concatenate([here[robots, None], poses], axis=1) if count else poses
+            path = path_template(self.frames.map, poses.shape[1])
+            path.write_stamp(now)
             numbers = np.array([self._channel(self._names[robot]).number for robot in robots.tolist()])
-            self.file.write_all(numbers, sample.now, path.repeated("pose", poses))
+            self.file.write_all(numbers, now, path.repeated("pose", poses))
 
     def _channel(self, name: str) -> RecordedChannel:
         if name not in self._channels:
