@@ -133,15 +133,6 @@ class ByteTemplate:
         data = self._bytes.data
         return [data[start:end] for start, end in self._spans]
 
-    def rows(self, name: str) -> tuple[AnyArray, Ints]:
-        """Return all bytes as numbers of the type of the group `name`, and where in them each of its rows begins.
-
-        For compiled code; the numbers of a row must follow each other.
-        """
-        kind, places = self._places[name]
-        assert (np.diff(places, axis=1) == kind.itemsize).all()
-        return self._bytes.view(kind), places[:, 0] // kind.itemsize
-
     def elements(self, first: str, chosen: Ints) -> bytes:
         """Return the only message with the `chosen` (K,) of its elements alone, in their order.
 
@@ -162,10 +153,10 @@ class ByteTemplate:
     def repeated(self, name: str, values: AnyArray) -> Bytes:
         """Return the only message K times as bytes (K, L), with `values` (K, count, fields) of the group `name`."""
         ((start, end),) = self._spans
-        copies = np.tile(self._bytes, (len(values), 1))
-        kind, at = self._places[name]
-        places = (len(self._bytes) * np.arange(len(values))[:, None, None] + at).reshape(-1, at.shape[1])
-        _slot(copies.reshape(-1), kind, places).write(values.reshape(places.shape))
+        copies = np.empty((len(values), len(self._bytes)), np.uint8)
+        copies[:] = self._bytes
+        kind, places = self._places[name]
+        copies.view(kind)[:, places.reshape(-1) // kind.itemsize] = values.reshape(len(values), -1)
         return copies[:, start:end]
 
     def fill(self, pieces: Sequence[bytes]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from pathlib import Path
@@ -18,10 +17,8 @@ pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 from fleet_sim.record import writing
 from fleet_sim.record.compiled_words import pack_changed
-from fleet_sim.record.mcap_index import McapIndex
 from fleet_sim.record.recording import Recording
 from fleet_sim.record.samples import SampleGiver, SampleTaker
-from fleet_sim.record.writer_program import KERNELS_AFTER
 
 needs_kernels = pytest.mark.skipif(not is_usable(), reason="numba is not installed")
 BOX = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
@@ -104,29 +101,6 @@ def test_the_kernel_is_the_function_in_python() -> None:
             found.append((count, masks.tolist(), values[:count].tolist()))
         results.append(found)
     assert results[0] == results[1]
-
-
-@needs_kernels
-def test_messages_by_compiled_code_have_the_same_bytes(tmp_path: Path) -> None:
-    messages = []
-    for compiled_code in ("always", "never"):
-        path = tmp_path / f"{compiled_code}.mcap"
-        with fleet(30, compiled_code) as sim, sim.record(path, rate=None):
-            crate = sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose.from_xyz(0.0, -9.0, 0.1), name="crate"))
-            for step in range(2 * KERNELS_AFTER):
-                for number in range(0, 30, 5):
-                    if step % 40 == number:
-                        goal = fs.Pose.from_xyz(0.3 * number, 5.0 + 0.1 * number, 0.1)
-                        sim.get_object(f"robot_{number}").set_goal_pose(goal)
-                if step % KERNELS_AFTER == 30:
-                    # Robots have other places in the message from then on.
-                    sim.remove_object(sim.get_object(f"robot_{1 + step // KERNELS_AFTER}"))
-                crate.set_pose(fs.Pose.from_xyz(0.01 * step, -9.0, 0.1))
-                sim.step_once()
-        with contextlib.closing(McapIndex(path)) as index:
-            messages.append([(topic.name, place.time, index.message(place)) for topic, place in index.messages()])
-    assert len(messages[0]) > 4 * KERNELS_AFTER
-    assert messages[0] == messages[1]
 
 
 def test_a_recording_is_the_same_with_and_without_kernels(with_kernels: bool, tmp_path: Path) -> None:

@@ -107,12 +107,11 @@ def _recordings() -> None:
     from pathlib import Path
 
     import fleet_sim as fs
-    from fleet_sim.record.writer_program import KERNELS_AFTER
 
     params = fs.SimulationParams(gui=False, target_rtf=0, compiled_code="always")
     with tempfile.TemporaryDirectory() as folder, fs.MultiRobotSimulationCore(params) as sim:
         box = fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.2))
         sim.spawn(fs.AgentSpawnParams(box, box)).set_velocity(0.5, 0.0, 0.0, 0.5)
         with sim.record(Path(folder, "run.mcap"), rate=None):
-            for _ in range(KERNELS_AFTER + STEPS):
+            for _ in range(STEPS):
                 sim.step_once()

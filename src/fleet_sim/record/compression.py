@@ -19,8 +19,9 @@ _BETTER = {"strategy": 2, "hash_log": 17, "chain_log": 17, "search_log": 1, "min
 _BEST = {"strategy": 3, "hash_log": 18, "chain_log": 17, "search_log": 4, "min_match": 7, "window_log": 21}
 """A fifth smaller there: as level 7 of zstd, in two thirds of its time. It looks at 16 places for what repeats, which
 are seven bytes or more in messages of robots."""
-SHARE = 0.5
-"""Of the time in which a chunk was filled, what compressing it better may take of a processor."""
+BETTER_SHARE, BEST_SHARE = 0.5, 0.25
+"""Of the time in which a chunk was filled, what compressing it so may take of a processor: the run may need both of a
+small machine."""
 _WORTH = 0.95
 """How small it must become, compared to compressing it fast: where robots drive as they did, little is gained."""
 _LATER = 8
@@ -28,10 +29,11 @@ _LATER = 8
 
 
 class _Slower:
-    """A way to compress better in a time that is `times_longer`, and whether that is worth it."""
+    """A way to compress better, in a time that is `times_longer`, and whether that is worth it."""
 
-    def __init__(self, compressor: ZstdCompressor, times_longer: float) -> None:
-        self.times_longer = times_longer
+    def __init__(self, compressor: ZstdCompressor, times_longer: float, share: float) -> None:
+        self.factor = times_longer / share
+        """Of the time that compressing fast takes, to that in which a chunk must at least be filled."""
         self._compressor = compressor
         self._pays, self._until_tried = False, 0
 
@@ -66,14 +68,14 @@ class ChunkCompressor:
             for numbers in (_BETTER, _BEST)
         )
         # The best first.
-        self._slower = (_Slower(best, 4.0), _Slower(better, 1.5))
+        self._slower = (_Slower(best, 4.0, BEST_SHARE), _Slower(better, 1.5, BETTER_SHARE))
         # In s of processor time for a byte, of the last chunk that was compressed fast.
         self._pace = math.inf
 
     def compress(self, raw: memoryview, time: float) -> bytes:
         """Return the content `raw` of a chunk compressed, given the `time` in s of real time that filling it took."""
         for way in self._slower:
-            if self._pace * len(raw) * way.times_longer <= SHARE * time:
+            if self._pace * len(raw) * way.factor <= time:
                 return way.compress(raw, self._compressed_fast)
         return self._compressed_fast(raw)
 

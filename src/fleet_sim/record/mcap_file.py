@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,12 @@ class Qos:
             "  avoid_ros_namespace_conventions: false",
         )
         return "\n".join(lines) + "\n"
+
+
+@cache
+def _about(qos: Qos) -> Mapping[str, str]:
+    """Return the metadata of channels of a quality of service."""
+    return {"offered_qos_profiles": qos.as_yaml()}
 
 
 STATE, LATCHED = Qos(), Qos(depth=1, latched=True)
@@ -85,7 +92,7 @@ class McapFile:
         known = self._channels.get(topic)
         if known is not None:
             return known
-        return self.copied_channel(topic, kind, definition(kind).encode(), {"offered_qos_profiles": qos.as_yaml()})
+        return self.copied_channel(topic, kind, definition(kind).encode(), _about(qos))
 
     def copied_channel(self, topic: str, kind: str, text: bytes, about: Mapping[str, str]) -> int:
         """Return the number of the channel of `topic`, as it is in another file; `text` describes its type."""

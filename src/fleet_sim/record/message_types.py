@@ -64,6 +64,7 @@ def own_definitions() -> Path:
     return found
 
 
+@cache
 def definition(kind: str) -> str:
     """Return the text that describes the type `kind` ("nav_msgs/msg/Path") and all types in it, as recordings have."""
     return typestore().generate_msgdef(kind, ros_version=2)[0]

@@ -35,11 +35,6 @@ class AttachedFile:
 
 
 @dataclass(frozen=True)
-class MayCompile:
-    """The run uses compiled code, and who writes may do so too."""
-
-
-@dataclass(frozen=True)
 class ChangedOrders:
     """The statuses of the orders that changed, for the next sample."""
 

@@ -37,16 +37,11 @@ class RecordedChannel:
         self._file, self._topic, self._kind, self._qos = file, topic, kind, qos
         self._number = 0
 
-    @property
-    def number(self) -> int:
-        """The number of the channel in the file, which has it from now on."""
-        if not self._number:
-            self._number = self._file.channel(self._topic, self._kind, self._qos)
-        return self._number
-
     def send(self, now: int, data: bytes | memoryview) -> None:
         """Write the message `data`, CDR, which is copied."""
-        self._file.write(self._number or self.number, now, data)
+        if not self._number:
+            self._number = self._file.channel(self._topic, self._kind, self._qos)
+        self._file.write(self._number, now, data)
 
     def send_message(self, now: int, message: Any) -> None:
         """Write a message of our message types."""
@@ -58,8 +53,6 @@ class RecordedTopic(ABC):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self.file, self.frames = file, frames
-        self.with_kernels = False
-        """Whether to use compiled code where there is some; messages are the same."""
         self._keyframe = -1
 
     def on_bodies_changed(self, sample: Sample) -> None:  # noqa: B027  many have nothing to prepare

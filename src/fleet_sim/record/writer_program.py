@@ -32,21 +32,18 @@ from fleet_sim.record.topics import TOPICS
 if TYPE_CHECKING:
     from fleet_sim.record.readings import ReadingWriter
 
+NICENESS = 5
+"""What runs beside it comes first where there are not enough processors: the run, and who plans for it. The ring keeps
+what is not written yet."""
 PATIENCE = 0.7
 """In s of real time, from a sample to the chunk it is in, unless more come in less time."""
 
 
-KERNELS_AFTER = 100
-"""Samples after which compiled code is loaded: that takes as long as hundreds of samples."""
-
-
 class RecordWriter:
-    """Writes records, in the order in which they were put; after a while by compiled code, if the run has some."""
+    """Writes records, in the order in which they were put."""
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         self._file = file
-        self._until_compiled = 0
-        """Samples until it uses compiled code; 0 or less: it stays as it is."""
         self._topics: list[RecordedTopic] = [topic(file, frames) for topic in TOPICS]
         self._samples = SampleTaker()
         self._readings: ReadingWriter | None = None
@@ -75,8 +72,6 @@ class RecordWriter:
             self._roster = parcel
         elif isinstance(parcel, GivenColors):
             self._given = parcel
-        elif isinstance(parcel, parcels.MayCompile):
-            self._until_compiled = KERNELS_AFTER
         elif isinstance(parcel, parcels.ChangedOrders):
             # Those of samples that were left out, too.
             self._orders += parcel.statuses
@@ -99,10 +94,6 @@ class RecordWriter:
         return self._readings
 
     def _write_sample(self, sample: Sample) -> None:
-        self._until_compiled -= 1
-        if self._until_compiled == 0:
-            for topic in self._topics:
-                topic.with_kernels = True
         if self._roster is not self._known:
             self._known = self._roster
             for topic in self._topics:
@@ -184,14 +175,16 @@ def main(arguments: Sequence[str]) -> None:
     # Whoever ends the run ends this process by it; it is not to end before it has written what it was given.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    os.nice(NICENESS)
     keep_freed_memory()
     talk, memory, file = map(int, arguments[1:4])
     path, map_frame, namespace = arguments[4:]
     with socket.socket(fileno=talk) as connection, mmap.mmap(memory, 0) as mapped:
         os.close(memory)
         frames = Frames(map_frame, namespace)
-        target = McapFile(Path(path), stream=os.fdopen(file, "wb"))
-        program = WriterProgram(connection, memoryview(mapped), target, frames)
+        program = WriterProgram(
+            connection, memoryview(mapped), McapFile(Path(path), stream=os.fdopen(file, "wb")), frames
+        )
         try:
             program.run()
         except Exception as error:

@@ -62,7 +62,6 @@ class WriterProcess:
         self._roster: EntityRoster | None = None
         self._colors: GivenColors | None = None
         self._samples = SampleGiver()
-        self._compiled = False
         self._told, self._told_at, self._asked = 0, 0.0, False
 
     def _start(self, file: int) -> None:
@@ -99,10 +98,6 @@ class WriterProcess:
         """
         with self._lock:
             state, roster, colors = board.look()
-            if board.compiled and not self._compiled:
-                # A run begins to use it when its world becomes large.
-                self._compiled = True
-                self._give(parcels.MayCompile())
             if roster is not self._roster:
                 self._roster = roster
                 self._give(roster)

@@ -13,12 +13,13 @@ from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, stamped
-from fleet_sim.record.topic import KEYFRAME, RecordedChannel, RecordedTopic, Sample, template
+from fleet_sim.record.topic import KEYFRAME, RecordedTopic, Sample, template
 
 KIND = "nav_msgs/msg/Path"
 PERIOD = 500_000_000
 """In ns, between two looks at the paths."""
 KEYFRAME_NS = KEYFRAME * 1_000_000_000
+NEW, NO_TOPIC = 0, -1
 
 
 @lru_cache(maxsize=64)
@@ -37,10 +38,9 @@ class RecordedPlans(RecordedTopic):
 
     def __init__(self, file: McapFile, frames: Frames) -> None:
         super().__init__(file, frames)
-        self._channels: dict[str, RecordedChannel] = {}
         self._names: tuple[str, ...] = ()
-        self._named_mask: Bools = np.zeros(0, np.bool_)
-        """Whose names can be part of a topic."""
+        self._channels: Ints = np.zeros(0, np.int64)
+        """Of each entity: NEW before its first path, NO_TOPIC where its name cannot be part of a topic."""
         self._recorded = _Paths.none(0)
         self._written_at: Ints = np.zeros(0, np.int64)
         """When the path of each was last written, in ns."""
@@ -55,18 +55,18 @@ class RecordedPlans(RecordedTopic):
         self._recorded = self._recorded.of(chosen)
         # The last one is for those that are new: nothing of them was written.
         self._written_at = np.append(self._written_at, 0)[chosen]
-        known = self._named_mask.tolist()
-        named = [known[before[name]] if name in before else is_ros_name(name) for name in names]
-        self._named_mask = np.array(named, np.bool_)
+        known = self._channels.tolist()
+        channels = [known[before[name]] if name in before else NEW if is_ros_name(name) else NO_TOPIC for name in names]
+        self._channels = np.array(channels, np.int64)
         self._names = names
 
     def _end_paths_of(self, gone: list[int], now: int) -> None:
         """Write an empty path where there was one: players keep the last path of a name."""
         for index in sorted(gone):
-            if self._recorded.counts[index] and self._named_mask[index]:
+            if self._recorded.counts[index] and self._channels[index] != NO_TOPIC:
                 empty = path_template(self.frames.map, 0)
                 empty.write_stamp(now)
-                self._channel(self._names[index]).send(now, empty.views()[0])
+                self.file.write(int(self._channels[index]), now, empty.views()[0])
 
     def write(self, sample: Sample) -> None:
         """Write the path of each robot whose path has changed, an empty one where it has ended, others at times."""
@@ -78,9 +78,11 @@ class RecordedPlans(RecordedTopic):
         written_mask = paths.differ_from(self._recorded)
         # For players that begin later.
         written_mask |= (paths.counts > 0) & (now - self._written_at >= KEYFRAME_NS)
-        written_mask &= self._named_mask
+        written_mask &= self._channels != NO_TOPIC
         self._recorded = paths
         self._written_at[written_mask] = now
+        for index in np.flatnonzero(written_mask & (self._channels == NEW)).tolist():
+            self._channels[index] = self.file.channel(f"/{self._names[index]}/plan", KIND, LATCHED)
         here = np.concatenate([snapshot.positions, snapshot.orientations], axis=1)
         # All of one length at once: in the traffic, they are a thousand a second.
         for count in np.unique(paths.counts[written_mask]).tolist():
@@ -90,13 +92,7 @@ class RecordedPlans(RecordedTopic):
             poses = np.concatenate([here[robots, None], poses], axis=1) if count else poses
             path = path_template(self.frames.map, poses.shape[1])
             path.write_stamp(now)
-            numbers = np.array([self._channel(self._names[robot]).number for robot in robots.tolist()])
-            self.file.write_all(numbers, now, path.repeated("pose", poses))
-
-    def _channel(self, name: str) -> RecordedChannel:
-        if name not in self._channels:
-            self._channels[name] = RecordedChannel(self.file, f"/{name}/plan", KIND, LATCHED)
-        return self._channels[name]
+            self.file.write_all(self._channels[robots], now, path.repeated("pose", poses))
 
 
 @dataclass(frozen=True, eq=False)
