@@ -54,6 +54,9 @@ class PageClient:
         self.values: dict[str, Any] = {}
         """What has been said of each control since, by its uuid."""
         self.updates = 0
+        self.notifications: list[tuple[str, str]] = []
+        self.eyes: list[tuple[float, ...]] = []
+        """Where the page was told to look from, in m."""
         if begin:
             self.send(CAMERA)
 
@@ -99,5 +102,9 @@ class PageClient:
             if message["type"] == "GuiUpdateMessage":
                 self.values.setdefault(message["uuid"], {}).update(message["updates"])
                 self.updates += 1
+            elif message["type"] == "NotificationShowMessage":
+                self.notifications.append((message["props"]["title"], message["props"]["body"]))
+            elif message["type"] == "SetCameraPositionMessage" and not message["initial"]:
+                self.eyes.append(tuple(message["position"]))
             elif "uuid" in message and "props" in message:
                 self.controls[message["props"].get("label") or message["uuid"]] = message

@@ -43,10 +43,11 @@ RENDER_MODES = [HUMAN, PICTURES]
 def show_to_people(sim: MultiRobotSimulationCore, mode: str | None) -> None:
     """With the mode "human", show `sim` in the browser until it is closed, and print the address.
 
-    It goes at the pace of whoever makes the steps. Raises MissingDependencyError without the extra `view`.
+    It goes at the pace of whoever makes the steps. The page can only watch: a pause, a reset or a robot that was sent
+    elsewhere would change the episode. Raises MissingDependencyError without the extra `view`.
     """
     if mode == HUMAN:
-        view = sim.view.show(browser=True)
+        view = sim.view.show(browser=True, read_only=True)
         print(f"view: {view.url}", flush=True)
 
 

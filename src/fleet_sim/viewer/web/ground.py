@@ -69,8 +69,7 @@ class Ground:
     def fit(self, away: float) -> None:
         """Make both fit for an eye that is `away` m from the middle of the scene."""
         self._sun.cast_shadow = away < SHADOWS
-        if away > WIDE:
-            self._floor.cell_size, self._floor.section_size = 5.0, 25.0
+        self._floor.cell_size, self._floor.section_size = (5.0, 25.0) if away > WIDE else (1.0, 5.0)
 
 
 def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
@@ -90,7 +89,8 @@ def frame_scene(server: viser.ViserServer, bodies: ShownBodies) -> float:
     slope = np.tan(0.5 * FIELD_OF_VIEW)
     # Far enough that each body is within the picture: what is nearer to the eye needs more.
     x, y, z = axes @ (points - middle).T
-    away = max(float(((np.maximum(np.abs(x), np.abs(y)) + room) / (FILLED * slope) + z).max()), NEAREST)
+    fits = np.maximum((np.abs(x) + room) / FILLED, (np.abs(y) + room) / HIGH) / slope + z
+    away = max(float(fits.max()), NEAREST)
     large_mask = shown_mask & (radii > MOST_ROOM)
     away = max(away, _far_enough(axes @ (_corners(bodies, large_mask) - middle).T, slope))
     # The panel is on the right, so the scene is a little to the left.

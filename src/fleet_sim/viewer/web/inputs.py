@@ -45,18 +45,25 @@ class SharedInput:
         self._known = handle.value
         handle.on_update(self._changed)
 
-    def show(self, value: object) -> None:
-        """Set it to what is so."""
-        if self._handle.value == self._known:
-            self._known = value
-            show_value(self._handle, value)
+    def show(self, value: object) -> bool:
+        """Set it to what is so; returns whether it is, and not what a page has set it to a moment ago."""
+        if self._handle.value != self._known:
+            return False
+        self._known = value
+        show_value(self._handle, value)
+        return True
+
+    def set_options(self, options: tuple[str, ...]) -> None:
+        """Set what can be chosen; what is shown must be among it."""
+        self._handle.options = options
 
     def _changed(self, event: Any) -> None:
         # What the program sets comes back, too.
         if event.client is None:
             return
         value = self._handle.value
-        if value not in getattr(self._handle, "options", (value,)):
+        # Not a number, which is not equal to itself, is no choice either.
+        if value != value or value not in getattr(self._handle, "options", (value,)):
             show_value(self._handle, self._known)
             return
         self._known = value

@@ -42,6 +42,11 @@ class LiveSource:
         return floor_plans_of(self._sim)
 
     @property
+    def resets(self) -> bool:
+        """Whether it can begin again: without an initial state it would go back to where it is."""
+        return self._sim.params.keep_initial_state or self._sim.state.has_initial
+
+    @property
     def routed(self) -> bool:
         """Whether there are ways around walls that robots can be sent on."""
         return self._sim.world.routes.known

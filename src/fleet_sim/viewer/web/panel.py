@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import viser
 
 from fleet_sim.viewer.web.coloring import OWN, color_modes, legend_of, moving_mask
 from fleet_sim.viewer.web.inputs import SharedInput, add_button, chosen
+from fleet_sim.viewer.web.overlays import MOST_NAMES
 from fleet_sim.viewer.web.plots import Plots
 from fleet_sim.viewer.web.source import Source, ViewFrame
 
@@ -19,6 +22,7 @@ SPEEDS = {
     "10x": 10.0,
     "as fast as possible": 0.0,
 }
+"""What can be chosen, and the real-time factor of each; another that a run has is a choice, too."""
 ALL_LEVELS = "all"
 PAUSE, RESUME = "Pause", "Resume"
 PAUSES, RESUMES = viser.Icon.PLAYER_PAUSE, viser.Icon.PLAYER_PLAY
@@ -35,6 +39,7 @@ class Panel:
         self._pause: viser.GuiButtonHandle | None = None
         self._step: viser.GuiButtonHandle | None = None
         self._speed: SharedInput | None = None
+        self._speeds = SPEEDS
         self._axis: SharedInput | None = None
         self._seen_time: float | None = None
         self._paused = False
@@ -52,7 +57,7 @@ class Panel:
             self._level = gui.add_dropdown(
                 "level", (ALL_LEVELS, *self._levels), visible=bool(self._levels), hint="The storey that is shown"
             )
-            self.names = gui.add_checkbox("names", False)
+            self.names = gui.add_checkbox("names", False, hint=f"Of stations, and of the first {MOST_NAMES} robots")
             self.paths = gui.add_checkbox("paths", True, hint="What is ahead; of the selected robot always")
             self.scans = gui.add_checkbox(
                 "scans", False, visible=source.takes_commands, hint="Where rays of lidars end"
@@ -76,13 +81,14 @@ class Panel:
         self._step = add_button(gui, "Step", source.step, viser.Icon.PLAYER_TRACK_NEXT, visible=False)
         hint = "Simulated seconds per real second"
         speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1x", hint=hint)
-        self._speed = SharedInput(speed, lambda value: source.set_speed(SPEEDS[value]))
+        self._speed = SharedInput(speed, lambda value: source.set_speed(self._speeds[value]))
         times = source.times
         if times is not None:
             step = max((times[1] - times[0]) / 1000.0, 1e-6)
             axis = gui.add_slider("time", times[0], max(times[1], times[0] + step), step, times[0])
             self._axis = SharedInput(axis, self._seek)
-        add_button(gui, "Reset", source.reset, viser.Icon.ROTATE, hint="Begin again, with everything as it was")
+        if source.resets:
+            add_button(gui, "Reset", source.reset, viser.Icon.ROTATE, hint="Begin again, with everything as it was")
 
     def _seek(self, time: float) -> None:
         self._source.seek(time)
@@ -110,8 +116,16 @@ class Panel:
             self._pause.label = RESUME if status.paused else PAUSE
             self._pause.icon = RESUMES if status.paused else PAUSES
             self._step.visible = status.paused
-            known = next((name for name, factor in SPEEDS.items() if factor == status.speed), None)
-            if known is not None:
-                self._speed.show(known)
+            self._show_speed(self._speed, status.speed)
         if self._axis is not None:
             self._axis.show(snapshot.time)
+
+    def _show_speed(self, speed: SharedInput, factor: float) -> None:
+        known = next((name for name, choice in self._speeds.items() if choice == factor), None)
+        name = known or f"{factor:.6g}x"
+        # While a page has chosen another, that stays until it has been acted on.
+        if speed.show(name) and known is None:
+            choices = {**SPEEDS, name: factor}
+            # They rise, and what has no limit is the last.
+            self._speeds = dict(sorted(choices.items(), key=lambda choice: choice[1] or math.inf))
+            speed.set_options(tuple(self._speeds))

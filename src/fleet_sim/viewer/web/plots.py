@@ -86,8 +86,10 @@ class Plots:
         snapshot, status = frame.snapshot, frame.status
         moving = int(np.count_nonzero(moving_mask(snapshot) & snapshot.agent_mask))
         throughput = np.nan if status.throughput is None else status.throughput
+        # A recording makes no steps.
+        step_time = 1e3 * status.step_time if status.step_times else np.nan
         self._times.append(snapshot.time)
-        for values, value in zip(self._values, (moving, throughput, self.factor, 1e3 * status.step_time), strict=True):
+        for values, value in zip(self._values, (moving, throughput, self.factor, step_time), strict=True):
             values.append(float(value))
         if len(self._times) < 2:
             return

@@ -30,6 +30,7 @@ class RecordedSource:
     """A recording as a view sees it. Time goes on by the clock of the machine, from where it was set."""
 
     takes_commands = False
+    resets = True
     routed = False
 
     def __init__(self, recording: Recorded, title: str, *, speed: float = 1.0, paused: bool = False) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from threading import RLock
 
 import numpy as np
 import viser
@@ -13,13 +16,12 @@ from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionStatus
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.commands import Command
-from fleet_sim.core.features import FEATURES
-from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.viewer.web import commands
 from fleet_sim.viewer.web.inputs import add_button, show_value
 from fleet_sim.viewer.web.marks import SelectionMarks
 from fleet_sim.viewer.web.panel import ADD, SELECTED
 from fleet_sim.viewer.web.picking import meets_floor
+from fleet_sim.viewer.web.selected import floor_of, pose_lines, tolerance_of
 from fleet_sim.viewer.web.source import RobotDetails, Source, ViewFrame
 
 NOBODY = "Click a robot to select it."
@@ -29,8 +31,6 @@ NOTICE = 6.0
 NO_CAMERA = "none"
 HANDLES, HANDLES_SEEN = 1.2, 0.05
 """Size of the handles that a robot is dragged with at least: in m, and for one of how far away the eye is."""
-GROUND = 0.5
-"""What ends below this height in m stands on the ground, on wheels or legs that nobody has described; not a storey."""
 
 
 class Session:
@@ -47,6 +47,10 @@ class Session:
     ) -> None:
         """`height` returns that of the floor, in m, on which robots are added."""
         self.selected = ""
+        self.was_shown = False
+        """Whether the page has been brought up to date before."""
+        # Frames are shown by one thread, and what is clicked is done by others.
+        self._lock = RLock()
         self._height = height
         self._client = client
         self._source = source
@@ -58,7 +62,8 @@ class Session:
         """The height of the floor that what is selected stands on, in m."""
         self._orientation: Floats = np.array([0.0, 0.0, 0.0, 1.0])
         self._dragged = False
-        self._driving: list[tuple[str, Action]] = []
+        self._driving: deque[tuple[str, Action]] = deque()
+        self._said: dict[tuple[str, str], float] = {}
         self._marks = SelectionMarks(client.scene)
         self._gizmo: viser.TransformControlsHandle | None = None
         self._followed_from: Floats | None = None
@@ -103,10 +108,11 @@ class Session:
 
     def select(self, name: str) -> None:
         """Select an entity; "": none."""
-        self.selected = name
-        self._followed_from = None
-        if not name:
-            self._show_nobody()
+        with self._lock:
+            self.selected = name
+            self._followed_from, self._dragged = None, False
+            if not name:
+                self._show_nobody()
 
     def sends_to(self, point: Floats, *, queue: bool, routed: bool) -> None:
         """Send the selected robot to a point (3,) on the floor."""
@@ -133,9 +139,16 @@ class Session:
                 self._say(name, reason)
             if isinstance(answer.value, dict):
                 # Whether it can be done is known later, when the robot comes to it.
-                self._driving += [(name, action) for name, action in answer.value.items() if isinstance(action, Action)]
+                self._driving.extend(
+                    (name, action) for name, action in answer.value.items() if isinstance(action, Action)
+                )
 
     def _say(self, title: str, text: str) -> None:
+        """Show a message; the same one again only when the first is gone, as of each place that one drags over."""
+        now = time.monotonic()
+        if now - self._said.get((title, text), -NOTICE) < NOTICE:
+            return
+        self._said = {said: at for said, at in self._said.items() if now - at < NOTICE} | {(title, text): now}
         self._client.add_notification(title, text, auto_close_seconds=NOTICE, color="red")
 
     def _add_robot(self) -> None:
@@ -150,7 +163,18 @@ class Session:
 
     def show(self, frame: ViewFrame) -> None:
         """Bring the page's own part up to date."""
+        self.was_shown = True
         self._report_failures()
+        with self._lock:
+            self._show_selected(frame)
+
+    def look(self, initial: viser.InitialCameraConfig) -> None:
+        """Look from where pages begin."""
+        camera = self._client.camera
+        camera.position, camera.look_at = initial.position, initial.look_at
+        camera.far = initial.far
+
+    def _show_selected(self, frame: ViewFrame) -> None:
         snapshot = frame.snapshot
         if not self.selected:
             return
@@ -159,16 +183,19 @@ class Session:
             return
         index = snapshot.index_of(self.selected)
         self._position, self._orientation = snapshot.positions[index], snapshot.orientations[index]
-        self.floor = _floor_of(snapshot, index)
-        self._tolerance = _tolerance_of(snapshot, index)
+        self.floor = floor_of(snapshot, index)
+        self._tolerance = tolerance_of(snapshot, index)
         is_robot = bool(snapshot.agent_mask[index])
         details = frame.details.get(self.selected, RobotDetails())
-        lines = details.lines or _pose_lines(self._position, snapshot.velocities[index])
+        lines = details.lines or pose_lines(self._position, snapshot.velocities[index])
         advice = [f"\n*{SEND}*"] if is_robot and self._may_act else []
         rows = [f"| {what} | {value} |" for what, value in lines]
         self._text.content = "\n".join([f"**{self.selected}**\n", "| | |", "|---|---|", *rows, *advice])
         self._follow.visible = self._let_go.visible = True
-        self._move.visible = self._may_act
+        # What is carried is where its carrier has it.
+        self._move.visible = self._may_act and snapshot.carriers[index] < 0
+        if not self._move.visible:
+            show_value(self._move, False)
         for number, button in enumerate(self._buttons):
             button.visible = self._may_act and (is_robot or number > 0)
         self._show_marks(frame, index)
@@ -176,8 +203,9 @@ class Session:
         self._follow_camera()
 
     def _report_failures(self) -> None:
-        driving, self._driving = self._driving, []
-        for name, action in driving:
+        # Further ones may come from other threads meanwhile.
+        for _ in range(len(self._driving)):
+            name, action = self._driving.popleft()
             if action.status is ActionStatus.FAILED:
                 self._say(name, action.error_message or "failed")
             elif not action.is_complete():
@@ -235,6 +263,10 @@ class Session:
     # ---- moving by hand ----------------------------------------------------------------------------------------------
 
     def _set_gizmo(self, event: object) -> None:
+        with self._lock:
+            self._make_gizmo()
+
+    def _make_gizmo(self) -> None:
         gizmo, self._gizmo = self._gizmo, None
         if gizmo is not None:
             gizmo.remove()
@@ -256,21 +288,3 @@ class Session:
         self._dragged = event.phase != "end"
         if self.selected:
             self.send(commands.put(self.selected, np.array(gizmo.position), np.roll(np.array(gizmo.wxyz), -1)))
-
-
-def _tolerance_of(snapshot: Snapshot, index: int) -> float:
-    """Return how far from a point an entity may be sent instead of there, by the features that it has."""
-    own = [name for name, columns in snapshot.features.items() if name in FEATURES and columns["present"][index]]
-    return max((FEATURES.get(name).goal_tolerance for name in own), default=0.0)
-
-
-def _floor_of(snapshot: Snapshot, index: int) -> float:
-    """Return the height of the floor that an entity stands on: the ground, unless all of it is higher than GROUND."""
-    bodies = snapshot.bodies
-    lowest = float(snapshot.positions[index, 2] + bodies.centres[index, 2] - bodies.half_extents[index, 2])
-    return lowest if lowest > GROUND else 0.0
-
-
-def _pose_lines(position: Floats, velocity: Floats) -> list[tuple[str, str]]:
-    x, y, z = position.tolist()
-    return [("position", f"{x:.2f}, {y:.2f}, {z:.2f} m"), ("speed", f"{np.linalg.norm(velocity):.2f} m/s")]

@@ -106,6 +106,10 @@ class Source(Protocol):
         """Whether robots can be sent, spawned and so on."""
 
     @property
+    def resets(self) -> bool:
+        """Whether it can begin again."""
+
+    @property
     def routed(self) -> bool:
         """Whether there are ways around walls that robots can be sent on."""
 

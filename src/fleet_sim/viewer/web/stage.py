@@ -60,7 +60,7 @@ class ViewStage:
         self._overlays = Overlays(server.scene)
         self._panel = Panel(server.gui, source, may_act=self._may_act)
         self._places = [ground.Places(server.scene, plan, number) for number, plan in enumerate(source.floor_plans)]
-        self._framed = False
+        self._framed: int | None = None
         self._failed = False
         # One thread: the server's pool would carry out two clicks in any order, and one may be to come after the other.
         self._clicks = ThreadPoolExecutor(1, "view_clicks")
@@ -144,12 +144,7 @@ class ViewStage:
                 frame.snapshot, lambda snapshot, bodies: colors_of(snapshot, bodies, mode, collisions=collisions)
             )
             sessions = list(self._sessions.values())
-        if not self._framed:
-            self._framed = True
-            if np.count_nonzero(frame.snapshot.agent_mask) > MOST_WITH_PATHS:
-                # One sees nothing else; who wants to see them asks for them.
-                show_value(self._panel.paths, False)
-            self._ground.fit(ground.frame_scene(self._server, self._bodies))
+        self._frame_scene(frame, sessions)
         overlays = self._overlays
         overlays.paths, overlays.scans = self._panel.paths.value, self._panel.scans.value
         overlays.names = self._panel.names.value
@@ -160,6 +155,20 @@ class ViewStage:
         self._panel.show(frame)
         for session in sessions:
             self._show_session(session, frame)
+
+    def _frame_scene(self, frame: ViewFrame, sessions: list[Session]) -> None:
+        """Have pages begin where all is seen: once, and again where there is far more, or far less, than then."""
+        count, before = len(frame.snapshot.names), self._framed
+        if before is None or (before == 0) != (count == 0) or not before <= 2 * count <= 4 * before:
+            self._framed = count
+            if np.count_nonzero(frame.snapshot.agent_mask) > MOST_WITH_PATHS:
+                # One sees nothing else; who wants to see them asks for them.
+                show_value(self._panel.paths, False)
+            self._ground.fit(ground.frame_scene(self._server, self._bodies))
+            for session in sessions:
+                # Others have chosen where they look from; on an empty floor nobody has.
+                if not session.was_shown or before == 0:
+                    session.look(self._server.initial_camera)
 
     def _show_session(self, session: Session, frame: ViewFrame) -> None:
         try:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fleet_sim.arrays import Bytes, Floats
+from fleet_sim.geometry import Pose
 from fleet_sim.sensors.sensor import Sensor
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
@@ -21,19 +24,18 @@ class Watching:
 
     def __init__(self, sim: MultiRobotSimulationCore) -> None:
         self._sim = sim
-        self._subscribed: list[Sensor] = []
+        self._watched: list[Sensor] = []
+        # The latest reading of each, and the pose that it was taken from.
+        self._seen: dict[Sensor, tuple[Any, Pose]] = {}
 
     def look(self, wanted: Wanted) -> tuple[Floats, dict[tuple[str, str], Bytes]]:
         """Return the points (P, 3) of the latest scans, and the latest pictures, by robot and camera."""
         lidars, cameras = self._lidars(wanted), self._cameras(wanted)
         self._follow([*lidars, *cameras.values()])
-        points = [_points(lidar) for lidar in lidars if lidar.latest is not None]
+        points = [_points(lidar, *self._reading(lidar)) for lidar in lidars]
         scans = np.concatenate([np.empty((0, 3)), *points])
-        pictures = {
-            key: camera.latest.rgb
-            for key, camera in cameras.items()
-            if camera.latest is not None and camera.latest.rgb is not None
-        }
+        colors = {key: self._reading(camera)[0].rgb for key, camera in cameras.items()}
+        pictures = {key: picture for key, picture in colors.items() if picture is not None}
         return scans[:: 1 + len(scans) // MOST_POINTS], pictures
 
     def end(self) -> None:
@@ -41,13 +43,27 @@ class Watching:
         self._follow([])
 
     def _follow(self, sensors: list[Sensor]) -> None:
-        before, self._subscribed = [sensor for sensor in self._subscribed if sensor.is_alive], sensors
+        before, self._watched = self._watched, sensors
         for sensor in sensors:
             if sensor not in before:
-                sensor.subscribe()
+                sensor.on_reading(self._note)
         for sensor in before:
             if sensor not in sensors:
-                sensor.unsubscribe()
+                sensor.off_reading(self._note)
+                self._seen.pop(sensor, None)
+
+    def _note(self, sensor: Sensor, reading: Any) -> None:
+        self._seen[sensor] = reading, sensor.get_pose()
+
+    def _reading(self, sensor: Sensor) -> tuple[Any, Pose]:
+        """Return the latest reading of a sensor and the pose that it was taken from.
+
+        The first one is read here, and so is the first after a reset: in a pause there would be none.
+        """
+        known = self._seen.get(sensor)
+        if known is None or known[0].tick > self._sim.world.clock.tick:
+            known = self._seen[sensor] = self._sim.sensors.read_with(sensor, sensor.params), sensor.get_pose()
+        return known
 
     def _lidars(self, wanted: Wanted) -> list[Sensor]:
         if not wanted.scans:
@@ -67,9 +83,8 @@ class Watching:
         return found
 
 
-def _points(lidar: Sensor) -> Floats:
-    """Return where the rays of the latest reading of a lidar end, in the world."""
-    reading, pose = lidar.latest, lidar.get_pose()
+def _points(lidar: Sensor, reading: Any, pose: Pose) -> Floats:
+    """Return where the rays of a reading of a lidar end, in the world, if it was taken from `pose`."""
     if lidar.type == "lidar_3d":
         points: Floats = reading.points.reshape(-1, 3)
     else:
