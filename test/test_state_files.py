@@ -117,6 +117,23 @@ def test_a_simulation_goes_back_to_a_file(make_sim: MakeSim, tmp_path: Path) -> 
     assert hashed_run(sim, 20) == future
 
 
+def test_readings_of_all_sensors_are_in_the_file(make_sim: MakeSim, tmp_path: Path) -> None:
+    sim = make_sim()
+    cart = state_hall.robot(sim, "cart", 0.0)
+    small = {"width": 16, "height": 12}
+    kinds = {"camera": small, "contact": {}, "imu": {}, "lidar": {}, "lidar_3d": {}, "odometry": {}, "range": {}}
+    for kind, settings in kinds.items():
+        sim.add_sensor(kind, cart, **settings).subscribe()
+    hashed_run(sim, 10)
+    sim.save_state(tmp_path / "now.state")
+    read = make_sim()
+    read.load_state(tmp_path / "now.state")
+    for sensor in sim.sensors.all:
+        own = read.get_sensor(f"cart/{sensor.name}").latest
+        assert own is not None and repr(own) == repr(sensor.latest)
+    assert hashed_run(read, 5) == hashed_run(sim, 5)
+
+
 def test_reset_goes_back_to_how_the_scenario_begins(tmp_path: Path) -> None:
     config = {"simulation": {"gui": False, "timestep": 0.1}, "robots": [{"name": "a", "velocity": [1, 0, 0]}]}
     config["robots"] = [{"name": "a", "pose": [0, 0, 0], "actions": [{"type": "move_to", "target_pose": [3, 0, 0]}]}]

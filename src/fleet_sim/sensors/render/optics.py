@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fleet_sim.arrays import Floats, as_float
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 
 MAX_SIDE = 8192
@@ -23,6 +24,7 @@ OPTICAL_TURN: tuple[float, float, float, float] = (-0.5, 0.5, -0.5, 0.5)
 """Orientation of an optical frame in the frame of the body that carries it, which has x forward and z up."""
 
 
+@saved
 @dataclass(frozen=True)
 class Intrinsics:
     """Size and projection of a camera, in pixels: u = fx x / z + cx, v = fy y / z + cy.
