@@ -25,6 +25,7 @@ OUTPUTS = {
     "table.csv": [*SWARM, "--metrics"],
     "plot.png": [*SWARM, "--plot"],
     "picture.png": [*SWARM, "--picture"],
+    "inputs.jsonl": ["run", "arm.yaml", "--headless", "--duration", "0.1", "--rtf", "0", "--record-inputs"],
 }
 LOGGING = """
 import sys

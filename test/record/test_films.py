@@ -11,6 +11,8 @@ import pytest
 import fleet_sim as fs
 from fleet_sim.cli.main import main
 from fleet_sim.record.filming import aim_of
+from fleet_sim.record.playback_world import PlaybackWorld
+from fleet_sim.record.recording import Recording
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
 pytest.importorskip("mcap")
@@ -132,6 +134,22 @@ def test_what_cannot_be_filmed_is_one_error(
     assert main(["film", str(recorded), *options, "--size", "64x64"]) == 1
     assert reason in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_recording_is_framed_as_its_run_was(recorded: Path) -> None:
+    with (
+        Recording(recorded) as recording,
+        PlaybackWorld(recording) as stage,
+        fs.MultiRobotSimulationCore.from_yaml(recorded.with_name("run.yaml")) as sim,
+    ):
+        shown = stage.show(0.0)
+        for all_around in (False, True):
+            wanted = sim.view.framed(*SIZE, all_around=all_around)
+            assert shown.view.framed(*SIZE, all_around=all_around).distance == pytest.approx(wanted.distance, rel=1e-3)
+        # What a camera that follows it keeps away from.
+        for name in ("red", "far"):
+            boxes = [each.get_aabbs()[each.get_object(name).object_id] for each in (sim, shown)]
+            np.testing.assert_allclose(boxes[0], boxes[1], atol=1e-6)
 
 
 def test_pictures_of_the_engine_are_not_dark_in_the_distance() -> None:

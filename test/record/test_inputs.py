@@ -90,6 +90,14 @@ def test_another_run_is_noticed(recorded: tuple[Path, str]) -> None:
         inputs.replay(sim)
 
 
+def test_inputs_of_a_run_that_was_killed_are_not_written_over(tmp_path: Path) -> None:
+    path, part = tmp_path / "inputs.jsonl", tmp_path / "inputs.jsonl.part"
+    part.write_text("left", encoding="utf-8")
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim, pytest.raises(fs.InvalidValueError, match="is there"):
+        InputRecorder(sim, path)
+    assert part.read_text(encoding="utf-8") == "left"
+
+
 def test_what_cannot_be_recorded_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "inputs.jsonl"
     with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:

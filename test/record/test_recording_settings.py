@@ -95,6 +95,7 @@ def test_what_names_no_file_is_refused_in_the_same_words(path: Any, words: str) 
             sim.load_state,
         ]
         calls += [sim.save_state, fs.MultiRobotSimulationCore.from_yaml]
-        for call in [*calls, partial(FilmFile, width=16, height=16, fps=10.0)]:
+        calls.append(partial(FilmFile, width=16, height=16, fps=10.0))
+        for call in calls:
             with pytest.raises(fs.FleetSimError, match=words):
                 call(path)

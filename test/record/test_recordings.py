@@ -232,7 +232,10 @@ def test_replay_says_what_is_in_it_and_repairs_what_was_cut_off(
     cut, whole = tmp_path / "cut.mcap.part", tmp_path / "cut.mcap"
     # In the middle of the index at the end, as if the run was killed while it wrote that.
     cut.write_bytes(path.read_bytes()[:-200])
+    # Of a repair that was killed, which is in nobody's way.
+    (tmp_path / ".cut.1.part.mcap").write_bytes(b"")
     assert main(["replay", str(cut), "--repair", str(whole)]) == 0
+    assert len(list(tmp_path.iterdir())) == 3
     with Recording(whole) as repaired, Recording(path) as before:
         assert repaired.whole
         np.testing.assert_array_equal(repaired.times, before.times)

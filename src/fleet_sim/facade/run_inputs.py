@@ -68,9 +68,12 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         except (TypeError, ValueError) as error:
             raise InvalidValueError(f"inputs: the scenario has a value that no file can hold: {error}") from error
         check_target(path)
-        with refusals(path):
-            self._stream: TextIO | None = self._part.open("x", encoding="utf-8")
-        self._write(line)
+        if self._part.exists():
+            raise InvalidValueError(
+                f"{self._part} is there: another run records its inputs, or one was killed. Repeat that with "
+                f"`fleet-sim run --replay-inputs {self._part}`, give it another name, or remove it"
+            )
+        self._stream: TextIO | None = _begun(path, self._part, line)
         # When applied, not when put: that is when it takes effect.
         sim.inbox.on_apply.append(self._note)
         sim.events.on("closed", self._on_closed)
@@ -137,6 +140,25 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
     def _on_closed(self) -> None:
         with contextlib.suppress(FleetSimError):
             self.close()
+
+
+def _begun(path: str | Path, part: Path, line: str) -> TextIO:
+    """Return the file `part` of inputs that are to be `path`, with its first line.
+
+    Raises InvalidValueError where the system refuses; nothing is left then.
+    """
+    with refusals(path):
+        stream = part.open("x", encoding="utf-8")
+        try:
+            stream.write(line + "\n")
+            stream.flush()
+        except OSError:
+            part.unlink(missing_ok=True)
+            # What was left to write does not fit; closing tries it once more.
+            with contextlib.suppress(OSError):
+                stream.close()
+            raise
+    return stream
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,9 @@ class PlaybackWorld:
             half, centre = snapshot.bodies.half_extents[index].tolist(), snapshot.bodies.centres[index].tolist()
             # What is not known any more is shown as the box around it.
             parts = [params_of(part.geometry) for part in visible_parts(model, shape, tuple(half), tuple(centre))]
-            sim.spawn(SimObjectSpawnParams(name=name, visual_shape=parts or None))
+            # What it takes up, for cameras that frame it.
+            body = box_around(snapshot.bodies.half_extents[index], snapshot.bodies.centres[index])
+            sim.spawn(SimObjectSpawnParams(name=name, visual_shape=parts or None, collision_shape=body))
         self._painted = np.full((len(snapshot.names), 4), -1.0)
 
     def _paint(self, snapshot: Snapshot, rows: Rows) -> None:
@@ -107,6 +109,14 @@ class PlaybackWorld:
             rgba = None if red < 0.0 else (red, green, blue, alpha)
             self._sim.world.look.paint(int(rows[index]), rgba, None)
         self._painted = snapshot.colors
+
+
+def box_around(half_extents: Floats, centre: Floats) -> ShapeParams | None:
+    """Return the settings of a box; None where it is of no size, or, as a plane, has no end."""
+    if not (np.isfinite(half_extents).all() and (half_extents > 0.0).all()):
+        return None
+    (x, y, z), (a, b, c) = centre.tolist(), half_extents.tolist()
+    return ShapeParams("box", half_extents=(a, b, c), frame_pose=Pose((x, y, z)))
 
 
 def params_of(geometry: Geometry) -> ShapeParams:

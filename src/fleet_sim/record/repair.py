@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.output import as_path, check_target
+from fleet_sim.output import as_path, check_target, part_of
 from fleet_sim.paths import is_file
 from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.mcap_index import McapIndex
@@ -29,8 +29,8 @@ def repair(source: str | Path, target: str | Path) -> int:
     with contextlib.closing(McapIndex(source)) as index:
         if is_file(target) and os.path.samefile(source, target):
             raise InvalidValueError(f"{target}: it is the file that is read; give the new recording another name")
-        # Its own unfinished file is what is in the way of a recording that is repaired under its own name.
-        file = McapFile(target, part=Path(f"{target}.repair"))
+        # Not beside it, where the unfinished recording is in the way, or what a killed repair has left.
+        file = McapFile(target, part=part_of(target))
         try:
             _copy(index, file)
             file.finish()
