@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from fleet_sim.facade.pacing import Pacer
 from fleet_sim.facade.view import View
 
 pytest.importorskip("viser")
+
+PATIENCE = 60.0
 
 SCENARIO = """
 simulation: {timestep: 0.05, duration: 0.2, seed: 1}
@@ -145,6 +148,8 @@ def test_a_recording_that_was_cut_off_is_shown(tmp_path: Path, monkeypatch: pyte
         try:
             with urlopen(address(process.stdout.readline())) as page:
                 assert page.status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
 

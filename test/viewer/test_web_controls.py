@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -13,7 +14,7 @@ import pytest
 from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimObjectSpawnParams, Snapshot
 
 pytest.importorskip("viser")
-from page_client import PageClient, click
+from page_client import CAMERA, PageClient, click
 
 from fleet_sim.config.view_params import ViewParams
 from fleet_sim.viewer.web.opening import view_of
@@ -119,6 +120,27 @@ def test_pages_that_began_on_an_empty_floor_look_at_what_comes(make_sim: Callabl
         page.read_until(lambda: bool(page.eyes))
         # Far enough away for all of them.
         assert np.linalg.norm(np.array(page.eyes[-1]) - [22.5, 0.0, 0.0]) > 25.0
+
+
+def test_a_camera_that_follows_loses_nothing_on_a_slow_page(make_sim: Callable[..., Sim]) -> None:
+    sim = make_sim(target_rtf=1.0)
+    robot = add(sim, "robot", 0.0, motion_mode="omnidirectional", max_linear_vel=4.0)
+    with page_of(sim) as page:
+        page.send(click(0.0, 0.0))
+        page.read_until(lambda: value(page, "follow with the camera", "visible"))
+        page.set("follow with the camera", value=True)
+        seen = page.updates
+        page.read_until(lambda: page.updates > seen + 3)
+        page.send(click(6.0, 0.0))
+
+        def where() -> Any:
+            return np.array(robot.get_pose().position)
+
+        for far in (1.0, 2.0, 3.0, 4.0, 5.9):
+            page.read_until(functools.partial(lambda least: where()[0] > least, far))
+            # Where it was when the robot began.
+            page.send(CAMERA)
+        page.read_until(lambda: len(page.eyes) > 0 and np.abs(page.eyes[-1] - where() - CAMERA["position"]).max() < 0.2)
 
 
 class Taken:

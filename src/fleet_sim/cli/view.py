@@ -89,6 +89,9 @@ def _replay(args: argparse.Namespace, file: Path, ending: str) -> int:
     announce(view)
     try:
         Event().wait()
+    except KeyboardInterrupt:
+        # The end that was asked for, as of a simulation.
+        pass
     finally:
         view.close()
         recording.close()

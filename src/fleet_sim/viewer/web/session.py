@@ -66,7 +66,7 @@ class Session:
         self._said: dict[tuple[str, str], float] = {}
         self._marks = SelectionMarks(client.scene)
         self._gizmo: viser.TransformControlsHandle | None = None
-        self._followed_from: Floats | None = None
+        self._follows = False
         self._build()
 
     # ---- the panel ---------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Session:
         """Select an entity; "": none."""
         with self._lock:
             self.selected = name
-            self._followed_from, self._dragged = None, False
+            self._follows = self._dragged = False
             if not name:
                 self._show_nobody()
 
@@ -249,16 +249,16 @@ class Session:
             self._picture.image = picture
 
     def _follow_camera(self) -> None:
-        if not self._follow.value:
-            self._followed_from = None
+        before, self._follows = self._follows, bool(self._follow.value)
+        if not self._follows:
             return
-        before, self._followed_from = self._followed_from, self._position
         camera = self._client.camera
-        if before is None:
+        if not before:
             camera.look_at = self._position
         else:
-            # The eye goes along, from wherever it has been turned to; viser moves what it looks at with it.
-            camera.position = np.array(camera.position) + self._position - before
+            # The eye goes along, from wherever it has been turned to; viser moves what it looks at with it. By what a
+            # slow page says late of where it was, nothing is lost: it was as far away then.
+            camera.position = self._position + np.array(camera.position) - np.array(camera.look_at)
 
     # ---- moving by hand ----------------------------------------------------------------------------------------------
 
