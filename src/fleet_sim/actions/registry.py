@@ -8,18 +8,18 @@ from typing import Any
 
 from fleet_sim.actions.base import Action
 from fleet_sim.actions.drive_by import DriveByAction, TurnAction
-from fleet_sim.actions.drop import Drop
+from fleet_sim.actions.drop import Drop, DropAction
 from fleet_sim.actions.follow import FollowAction
 from fleet_sim.actions.joint import JointAction
 from fleet_sim.actions.move_along import MoveAction
 from fleet_sim.actions.move_to import MoveTo
-from fleet_sim.actions.pick import Pick
+from fleet_sim.actions.pick import Pick, PickAction
 from fleet_sim.actions.pose import PoseAction
 from fleet_sim.actions.target import target_text
 from fleet_sim.actions.teleop import TeleopAction
 from fleet_sim.actions.tour import TourAction
 from fleet_sim.actions.trajectory import JointTrajectoryAction
-from fleet_sim.actions.wait import Wait
+from fleet_sim.actions.wait import Wait, WaitAction
 from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.command_values import plain
 from fleet_sim.entities.arguments import check_arguments
@@ -51,6 +51,9 @@ ACTIONS = Registry(
     },
 )
 """Every action that can be made from its name and parameters."""
+
+_SAME: Mapping[type[Action], type[Action]] = {DropAction: Drop, PickAction: Pick, WaitAction: Wait}
+"""Classes that have no name of their own, and those with one that do the same."""
 
 _POSES = ("target_pose", "approach_pose", "drop_pose", "attach_relative_pose", "drop_relative_pose")
 
@@ -97,13 +100,19 @@ def parse_action_goal(action_type: str, action_params: str | Mapping[str, Any]) 
         raise InvalidValueError(f"action {action_type!r}: {error}") from error
 
 
+def named_class(action: Action) -> type[Action]:
+    """Return the class of `action`, or the one that does the same and has a name."""
+    cls = type(action)
+    return _SAME.get(cls, cls)
+
+
 def describe_action(action: Action) -> dict[str, Any]:
     """Return `action` as plain data, its `type` and parameters, from which `parse_action_goal` makes an equal action.
 
     Parameters are read from the attributes of their names. Raises InvalidValueError for a class that is not registered,
     and for a parameter that is not a plain value.
     """
-    cls = type(action)
+    cls = named_class(action)
     name = next((name for name, known in ACTIONS.known().items() if known is cls), None)
     if name is None:
         raise InvalidValueError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.actions.base import Action
-from fleet_sim.actions.registry import ACTIONS
+from fleet_sim.actions.registry import ACTIONS, named_class
 from fleet_sim.arrays import Bools, Ints
 from fleet_sim.core.addresses import BodyId, ObjectId
 from fleet_sim.core.clock import Clock
@@ -50,7 +50,7 @@ class WorldForms:
         yield Form("model", RobotModel, self._of_model, self._model)
         yield Form("object_id", ObjectId, int, ObjectId)
         yield Form("body_id", BodyId, _of_body_id, _body_id)
-        yield Form("action", Action, lambda action: _name(ACTIONS, action, "register_action"), _blank_action)
+        yield Form("action", Action, _of_action, _blank_action)
         yield Form("controller", AgentController, _of_controller, _blank_controller)
         yield Form("part", GuardedPart, GuardedPart.state_of, self._world.guard.part_of)
 
@@ -129,9 +129,8 @@ def _class_number(cls: type[Any], handle: object) -> int:
 # ---- what entities do ------------------------------------------------------------------------------------------------
 
 
-def _name(registry: Registry[Any], thing: object, advice: str) -> str:
-    """Return the name that the class of `thing` is registered by; raises StateFileError."""
-    cls = type(thing)
+def _name(registry: Registry[Any], cls: type[Any], advice: str) -> str:
+    """Return the name that a class is registered by; raises StateFileError."""
     for name, known in registry.registered().items():
         if known is cls:
             return name
@@ -141,6 +140,10 @@ def _name(registry: Registry[Any], thing: object, advice: str) -> str:
     )
 
 
+def _of_action(action: Action) -> str:
+    return _name(ACTIONS, named_class(action), "register_action")
+
+
 def _blank_action(name: str) -> Action:
     # Without its constructor: the scheduler gives it its attributes.
     cls: type[Action] = ACTIONS.get(name)
@@ -148,7 +151,7 @@ def _blank_action(name: str) -> Action:
 
 
 def _of_controller(controller: AgentController) -> str:
-    return _name(CONTROLLERS, controller, "register_controller")
+    return _name(CONTROLLERS, type(controller), "register_controller")
 
 
 def _blank_controller(name: str) -> AgentController:
