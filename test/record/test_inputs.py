@@ -118,6 +118,22 @@ def test_what_cannot_be_recorded_is_named(tmp_path: Path, caplog: pytest.LogCapt
         InputRecorder(sim, path)
 
 
+def test_a_state_from_a_file_ends_the_recording_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "inputs.jsonl"
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
+        recorder = InputRecorder(sim, path)
+        sim.step_once()
+        sim.save_state(tmp_path / "now.state")
+        sim.inbox.put(fs.Stop())
+        sim.step_once()
+        sim.load_state(tmp_path / "now.state")
+        with pytest.raises(fs.StateError, match="a state was loaded from a file"):
+            recorder.close()
+    assert not path.exists()
+    # Up to there it is repeated as one that was cut off.
+    assert len(RecordedInputs.load(f"{path}.part").entries) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

@@ -77,6 +77,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         # When applied, not when put: that is when it takes effect.
         sim.inbox.on_apply.append(self._note)
         sim.events.on("closed", self._on_closed)
+        sim.events.on("state_loaded", self._on_loaded)
 
     def close(self) -> None:
         """Write the end and give the file its name; may be called again. Raises `error` if there is one."""
@@ -129,6 +130,7 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
         # No command is written any more, whatever ends the recording.
         sim.inbox.on_apply.remove(self._note)
         sim.events.off("closed", self._on_closed)
+        sim.events.off("state_loaded", self._on_loaded)
         if stream is None:
             return
         # What could not be written was told; closing tries it once more.
@@ -136,6 +138,10 @@ class InputRecorder(contextlib.AbstractContextManager["InputRecorder"]):
             stream.close()
         if whole:
             put_in_place(self._part, self.path)
+
+    def _on_loaded(self) -> None:
+        """End the recording: a repeated run does not have the file of the state."""
+        self._fail(StateError(f"inputs: a state was loaded from a file, before step {self._sim.clock.tick + 1}"))
 
     def _on_closed(self) -> None:
         with contextlib.suppress(FleetSimError):

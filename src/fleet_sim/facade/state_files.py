@@ -129,6 +129,8 @@ class StateFiles:
             self._replace(content, saved)
         except FleetSimError as error:
             raise StateFileError(f"{path}: {error}") from error
+        # For those to whom a state that comes from outside matters.
+        self._sim.world.events.emit("state_loaded")
 
     def _read(self, content: Mapping[str, Any], arrays: list[AnyArray]) -> Checkpoint:
         """Return the state in a file, checked; the run of this simulation is not changed."""
