@@ -42,6 +42,39 @@ def test_importing_the_engine_prints_nothing() -> None:
     assert (done.stdout, done.stderr) == ("loaded\n", "")
 
 
+TALKER = """
+import sys, threading
+import fleet_sim as fs
+
+over, lines = threading.Event(), []
+
+def talk():
+    while not over.is_set():
+        lines.append(f"line {len(lines)}")
+        sys.stderr.write(lines[-1] + "\\n")
+
+thread = threading.Thread(target=talk)
+thread.start()
+with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, physics=True)) as sim:
+    for number in range(30):
+        sim.bullet.loadURDF(sys.argv[1], [0, 0, 3.0 * number])
+over.set()
+thread.join()
+print(*lines, sep="\\n")
+"""
+
+
+def test_what_other_threads_log_meanwhile_is_not_lost(tmp_path: Path) -> None:
+    # As the greeting of the node was, which is written while the simulation loads the engine.
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(ROBOT)
+    done = subprocess.run([sys.executable, "-c", TALKER, str(robot)], capture_output=True, text=True, check=True)
+    written = [line for line in done.stderr.splitlines() if line.startswith("line ")]
+    # Some come a moment later than others that were written after them.
+    assert sorted(written) == sorted(done.stdout.splitlines())
+    assert "pybullet build time" not in done.stderr
+
+
 def test_a_program_without_standard_output_can_load_robots(tmp_path: Path) -> None:
     robot = tmp_path / "robot.urdf"
     robot.write_text(ROBOT)

@@ -30,7 +30,7 @@ def bullet_module() -> Any:
     if loaded is not None:
         return loaded
     try:
-        with engine_log.logged():
+        with engine_log.import_of_engine():
             return importlib.import_module("pybullet")
     except ImportError as error:
         raise missing_extra(

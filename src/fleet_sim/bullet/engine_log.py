@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import os
@@ -10,10 +11,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
 
 log = logging.getLogger("fleet_sim.bullet")
 
+STDOUT, STDERR = 1, 2
+_BUILD_TIME = re.compile(rb"pybullet build time: [^\n]*\n")
 _MOST_KNOWN = 1000
 """Messages that are remembered, so that a robot spawned a thousand times is complained about once."""
 # As in `b3Warning[folder/file.cpp,126]:` and a line break; the message itself may end without one.
@@ -24,46 +26,71 @@ _known: set[str] = set()
 
 @contextmanager
 def logged() -> Iterator[None]:
-    """Log what C code prints inside the block, each message once; warnings and errors of the engine as such.
+    """Log what the engine prints inside the block, each message once; warnings and errors of the engine as such.
 
-    The process has one standard output, so the block should be one call into the engine: what another thread prints at
-    the same moment would be logged, too.
+    It prints to standard output, of which a process has one: the block should be one call into the engine, as what
+    another thread prints there behind a message of the engine is taken for a part of it. Standard error is left alone.
     """
     if os.name != "posix":
         yield
         return
-    with tempfile.TemporaryFile() as caught:
-        try:
-            with _redirected(caught):
-                yield
-        finally:
-            caught.seek(0)
-            _log(caught.read().decode(errors="replace"))
+    caught = list[bytes]()
+    try:
+        with _caught(STDOUT, caught):
+            yield
+    finally:
+        text = b"".join(caught).decode(errors="surrogateescape")
+        label = _LABEL.search(text)
+        # The engine labels what it says in such a call.
+        others = text if label is None else text[: label.start()]
+        _write(STDOUT, others.encode(errors="surrogateescape"))
+        _log(text[len(others) :])
 
 
 @contextmanager
-def _redirected(target: IO[bytes]) -> Iterator[None]:
-    """Send what the process writes to its outputs 1 and 2, also from C, to the file `target` while the context is open.
+def import_of_engine() -> Iterator[None]:
+    """Leave out what the engine prints to standard error when it is imported: when it was built."""
+    if os.name != "posix":
+        yield
+        return
+    caught = list[bytes]()
+    try:
+        with _caught(STDERR, caught):
+            yield
+    finally:
+        # What other threads have logged meanwhile is kept.
+        _write(STDERR, _BUILD_TIME.sub(b"", b"".join(caught)))
+
+
+@contextmanager
+def _caught(number: int, caught: list[bytes]) -> Iterator[None]:
+    """Add to `caught`, after the block, what the process wrote to its output `number` meanwhile, also from C.
 
     All buffers are flushed at both ends, so that no text ends up on the wrong side.
     """
     flush = ctypes.CDLL(None).fflush
-    for stream in (sys.stdout, sys.stderr):
-        # None where a program has no console.
-        if stream is not None:
-            stream.flush()
+    stream = {STDOUT: sys.stdout, STDERR: sys.stderr}[number]
+    # None where a program has no console.
+    if stream is not None:
+        stream.flush()
     # libc has a buffer of its own: what is in it belongs to the old output.
     flush(None)
-    saved = [os.dup(number) for number in (1, 2)]
-    try:
-        for number in (1, 2):
+    with tempfile.TemporaryFile() as target:
+        saved = os.dup(number)
+        try:
             os.dup2(target.fileno(), number)
-        yield
-    finally:
-        flush(None)
-        for number, copy in zip((1, 2), saved, strict=True):
-            os.dup2(copy, number)
-            os.close(copy)
+            yield
+        finally:
+            flush(None)
+            os.dup2(saved, number)
+            os.close(saved)
+            target.seek(0)
+            caught.append(target.read())
+
+
+def _write(number: int, content: bytes) -> None:
+    with contextlib.suppress(OSError), open(number, "wb", closefd=False) as output:
+        output.write(content)
 
 
 def _log(text: str) -> None:
@@ -74,9 +101,9 @@ def _log(text: str) -> None:
 
 
 def messages_of(text: str) -> list[tuple[int, str]]:
-    """Return the messages in `text` with their levels; what has no label is for debugging."""
-    first, *labelled = _LABEL.split(text)
-    found = [(logging.DEBUG, line) for line in first.splitlines() if line.strip()]
+    """Return the messages in `text`, which begins with a label, with their levels."""
+    _, *labelled = _LABEL.split(text)
+    found = list[tuple[int, str]]()
     for label, lines in zip(labelled[::2], labelled[1::2], strict=True):
         words = lines.split()
         if len(words) == 1 and found:
