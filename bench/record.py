@@ -1,10 +1,11 @@
-"""Measure what a recording costs: `python bench/record.py [--robots 1000] [--seconds 60]`.
+"""Measure what a recording costs: `python bench/record.py [--robots 1000] [--seconds 200]`.
 
-The same run, at full speed, without and with a recording at 10 Hz, in turns; half of the robots drive all the time.
-For each time step: how much longer the run takes, in real time and in processor time of its own thread; how much
-processor time that is for a sample; how much the writing process takes for one, without its start; how long closing
-waits for it, and the size of a minute. The recording begins before the measurement does: the writing process needs some
-tenths of a second to start.
+The same run, at full speed, without and with a recording at 10 Hz, in turns: a fleet half of which drives in circles,
+with three time steps, and the 1,000 robots of config/sites/sortation.yaml, which get a new plan each second. For each:
+how much longer the run takes, in real time and in processor time of its own thread; how much processor time that is
+for a sample; how much the writing process takes for one, without its start; how long closing waits for it, and the
+size of a minute. The recording begins before the measurement does: the writing process needs a second to start. A run
+must be long enough to fill the memory between both, some hundred samples; then it waits for the writing process.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import argparse
 import resource
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore, Pose, ShapeParams, SimulationParams
+from fleet_sim.paths import resolve_config
 
 RATE = 10.0
 STEPS = (1 / 240, 0.05, 0.1)
@@ -53,9 +57,16 @@ def fleet(robots: int, step: float) -> MultiRobotSimulationCore:
     return sim
 
 
-def run(robots: int, seconds: float, step: float, path: Path | None) -> Cost:
-    """Return the cost of a run, with a recording in `path`."""
-    with fleet(robots, step) as sim:
+def traffic() -> MultiRobotSimulationCore:
+    """Return the shipped scenario with 1,000 robots in the traffic."""
+    sim = MultiRobotSimulationCore.from_yaml(resolve_config("sites/sortation.yaml"))
+    sim.params.target_rtf = 0.0
+    return sim
+
+
+def run(make: Callable[[], MultiRobotSimulationCore], seconds: float, path: Path | None) -> Cost:
+    """Return the cost of a run of what `make` returns, with a recording in `path`."""
+    with make() as sim:
         recording = None if path is None else sim.record(path, rate=RATE)
         if recording is not None:
             time.sleep(WARM_UP)
@@ -75,10 +86,10 @@ def run(robots: int, seconds: float, step: float, path: Path | None) -> Cost:
         return Cost(wall, own, writing, closing, path.stat().st_size / 1e6 * 60.0 / (seconds + 1.0))
 
 
-def start_cost(robots: int) -> float:
+def start_cost(make: Callable[[], MultiRobotSimulationCore]) -> float:
     """Return the processor time of a writing process that has next to nothing to write, in s."""
     with tempfile.TemporaryDirectory() as folder:
-        return run(robots, 0.0, 0.1, Path(folder, "run.mcap")).writing
+        return run(make, 0.0, Path(folder, "run.mcap")).writing
 
 
 def _least(costs: list[Cost]) -> Cost:
@@ -89,19 +100,20 @@ def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robots", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=60.0, help="simulated seconds of a run")
+    parser.add_argument("--seconds", type=float, default=200.0, help="simulated seconds of a run")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     print(f"{args.robots} robots, {RATE:g} Hz of simulated time; a run without: ms of its thread per simulated second")
-    start = min(start_cost(args.robots) for _ in range(args.rounds))
+    worlds = {f"{step:.5f} s": partial(fleet, args.robots, step) for step in STEPS} | {"traffic": traffic}
+    start = min(start_cost(next(iter(worlds.values()))) for _ in range(args.rounds))
     print(f"the writing process takes {start:.2f} s of processor time to start")
     print("step        without  longer  longer (own thread)  a sample: there  writing it  closing  a minute")
-    for step in STEPS:
+    for name, make in worlds.items():
         pairs = []
         for _ in range(args.rounds):
             with tempfile.TemporaryDirectory() as folder:
-                without = run(args.robots, args.seconds, step, None)
-                pairs.append((without, run(args.robots, args.seconds, step, Path(folder, "run.mcap"))))
+                without = run(make, args.seconds, None)
+                pairs.append((without, run(make, args.seconds, Path(folder, "run.mcap"))))
         # The least of all rounds: what else the machine does only adds to it.
         without, recorded = (_least([pair[kind] for pair in pairs]) for kind in (0, 1))
         samples = args.seconds * RATE
@@ -112,7 +124,7 @@ def main() -> None:
             f"{1e3 * (recorded.writing - start) / samples:7.2f} ms  {recorded.closing:5.2f} s  "
             f"{recorded.size:5.1f} MB"
         )
-        print(f"{step:.5f} s  {cells}", flush=True)
+        print(f"{name:9}  {cells}", flush=True)
     print(f"budgets: {COST_BUDGET:.0%} longer, {SIZE_BUDGET:g} MB")
 
 
