@@ -57,6 +57,8 @@ class PageClient:
         self.notifications: list[tuple[str, str]] = []
         self.eyes: list[tuple[float, ...]] = []
         """Where the page was told to look from, in m."""
+        self.first_eye: tuple[float, ...] = ()
+        """Where it begins, in m."""
         if begin:
             self.send(CAMERA)
 
@@ -104,7 +106,10 @@ class PageClient:
                 self.updates += 1
             elif message["type"] == "NotificationShowMessage":
                 self.notifications.append((message["props"]["title"], message["props"]["body"]))
-            elif message["type"] == "SetCameraPositionMessage" and not message["initial"]:
-                self.eyes.append(tuple(message["position"]))
+            elif message["type"] == "SetCameraPositionMessage":
+                if message["initial"]:
+                    self.first_eye = tuple(message["position"])
+                else:
+                    self.eyes.append(tuple(message["position"]))
             elif "uuid" in message and "props" in message:
                 self.controls[message["props"].get("label") or message["uuid"]] = message

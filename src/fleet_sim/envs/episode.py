@@ -56,11 +56,16 @@ class Rendered(Generic[Shown]):
 
     render_mode: str | None
     _shown: Shown | None = None
+    _is_seen = False
 
-    def made(self, make: Callable[[], Shown]) -> Shown:
-        """Return what is shown; `make` makes it the first time, and people see it from then on."""
+    def begun_anew(self, make: Callable[[], Shown], begin: Callable[[Shown], object]) -> Shown:
+        """Return what is shown, after `begin`; `make` makes it the first time, and people see it from then on."""
         if self._shown is None:
-            self._shown = make()
+            self._shown, self._is_seen = make(), False
+        begin(self._shown)
+        if not self._is_seen:
+            # Not before, when all of it is out of the way: pages begin where all is seen.
+            self._is_seen = True
             show_to_people(self._shown.sim, self.render_mode)
         return self._shown
 

@@ -184,8 +184,7 @@ class MillingEnv(Attentive, Rendered[MillingWorld], gym.Env[Observations, Observ
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode with new random positions; the same seed gives the same ones."""
         super().reset(seed=seed)
-        shown = self.made(lambda: MillingWorld(self.params))
-        shown.begin(self.np_random)
+        self.begun_anew(lambda: MillingWorld(self.params), lambda shown: shown.begin(self.np_random))
         self._steps = 0
         return self._observe(), {}
 
@@ -240,8 +239,7 @@ class FleetMilling(Attentive, Rendered[MillingWorld], SpaceBook, ParallelEnv[str
         if seed is not None:
             # Without a seed the stream goes on, so that episodes differ.
             self._rng, _ = seeding.np_random(seed)
-        shown = self.made(lambda: MillingWorld(self.params))
-        shown.begin(self._rng)
+        shown = self.begun_anew(lambda: MillingWorld(self.params), lambda shown: shown.begin(self._rng))
         self._steps = 0
         self.agents = list(self.possible_agents)
         return self._observe(shown), {name: {} for name in self.agents}

@@ -59,8 +59,7 @@ class ArenaParallelEnv(Attentive, Rendered[ArenaTask[Any]], SpaceBook, ParallelE
         """Begin an episode with all robots; the same seed gives the same episode."""
         if seed is not None:
             self._rng, _ = seeding.np_random(seed)
-        shown = self.made(lambda: self.task_class(self.params))
-        shown.reset_world(0, self._rng)
+        shown = self.begun_anew(lambda: self.task_class(self.params), lambda shown: shown.reset_world(0, self._rng))
         self._steps = 0
         self.agents = list(self.possible_agents)
         return self._observe(shown, self.agents), {name: {} for name in self.agents}

@@ -42,8 +42,9 @@ class ArenaEnv(Attentive, Rendered[ArenaTask[Any]], gym.Env[Observations, Observ
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode; the same seed gives the same episode."""
         super().reset(seed=seed)
-        shown = self.made(lambda: self.task_class(self.params))
-        shown.reset_world(0, self.np_random)
+        shown = self.begun_anew(
+            lambda: self.task_class(self.params), lambda shown: shown.reset_world(0, self.np_random)
+        )
         self._steps = 0
         return shown.observe()[0, 0], self._info(False)
 
