@@ -19,6 +19,7 @@ from mcap_ros2.decoder import DecoderFactory
 
 from fleet_sim.facade.run_inputs import InputRecorder, RecordedInputs
 from fleet_sim.record.film_file import FilmFile
+from fleet_sim.record.mcap_file import McapFile
 from fleet_sim.record.recording import Recording
 
 SCENARIO = {
@@ -60,6 +61,19 @@ def test_a_rate_above_that_of_the_steps_is_told(tmp_path: Path, caplog: pytest.L
     ]
     with Recording(path) as recording:
         assert len(recording.times) == 21
+
+
+def test_recordings_of_other_programs_and_versions_are_named(tmp_path: Path) -> None:
+    about = {"format": "fleet_sim recording 1", "version": "0.0.1"}
+    for name, values, words in (
+        ("other", {}, "no recording of fleet_sim"),
+        ("fleet_sim", about, "made by fleet_sim 0.0.1"),
+    ):
+        file = McapFile(tmp_path / f"{name}.mcap")
+        file.describe(name, values)
+        file.finish()
+        with pytest.raises(fs.InvalidValueError, match=words):
+            Recording(tmp_path / f"{name}.mcap")
 
 
 def test_what_is_no_time_and_a_closed_recording_are_refused(tmp_path: Path) -> None:

@@ -59,11 +59,11 @@ class Recording:
         """Read what the recording says about itself; raises InvalidValueError for other files."""
         path = self.path
         self.about: Mapping[str, str] = self.index.metadata.get(ABOUT, {})
-        if self.about.get("format") != FORMAT:
-            given = self.about.get("format")
-            raise InvalidValueError(
-                f"{path}: expected the format {FORMAT!r}, got {given!r}; other MCAP files have none"
-            )
+        if (given := self.about.get("format")) != FORMAT:
+            version = self.about.get("version")
+            made = f"it was made by fleet_sim {version}, in the format {given!r}; show it with that version"
+            reason = "it is an MCAP file, but no recording of fleet_sim" if given is None else made
+            raise InvalidValueError(f"{path}: {reason}; this version reads {FORMAT!r}")
         self.whole = self.index.whole
         self._states = self._topic("/fleet/states").places
         if not self._states:
