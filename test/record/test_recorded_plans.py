@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,36 @@ def test_paths_begin_at_their_robot_and_outlive_what_is_spawned(tmp_path: Path) 
         np.testing.assert_array_equal(getattr(read, name), getattr(spawned, name), err_msg=name)
     new = late.index_of("c")
     assert late.path_starts[new] == late.path_starts[new + 1]
+
+
+def test_paths_stay_those_of_their_robots_while_others_come_and_go(tmp_path: Path) -> None:
+    shape = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
+    robots = [{"name": f"cart_{number}", "pose": [0, 2 * number, 0.1], "shape": shape} for number in range(8)]
+    scenario = {"simulation": {"gui": False, "timestep": 0.05, "target_rtf": 0}, "robots": robots}
+    files, true = {None: tmp_path / "each.mcap", 7.0: tmp_path / "some.mcap"}, {}
+    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim, contextlib.ExitStack() as recordings:
+        for number in range(8):
+            # So long that none ends, and all but one have waypoints.
+            corners = [fs.Pose((90.0, 2.0 * number + corner, 0.1)) for corner in range(number)]
+            if corners:
+                sim.get_object(f"cart_{number}").set_path(corners)
+        for rate, file in files.items():
+            recordings.enter_context(sim.record(file, rate=rate))
+        for step in range(60):
+            # At moments at which one of the recordings looks at the paths, and at others.
+            if step % 9 == 4:
+                sim.remove_object(sim.get_object(f"cart_{step // 9}"))
+            if step % 13 == 5:
+                sim.spawn(fs.AgentSpawnParams(None, None, fs.Pose.from_xyz(5.0, -step, 0.1), name=f"late_{step}"))
+            sim.step_once()
+            true[round(sim.sim_time, 6)] = sim.snapshots.take()
+    for file in files.values():
+        with Recording(file) as recording:
+            for time in recording.times[1:]:
+                read, own = recording.snapshot_at(time), true[round(float(time), 6)]
+                assert read.names == own.names
+                for name in ("path_starts", "path_positions", "path_orientations"):
+                    np.testing.assert_array_equal(getattr(read, name), getattr(own, name), err_msg=f"{name}, {time}")
 
 
 HALL = """

@@ -11,6 +11,7 @@ from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.core.snapshot_taking import (
     EntityRoster,
     GivenColors,
+    KnownPaths,
     snapshot_of,
     state_views,
     take_colors,
@@ -175,9 +176,11 @@ class SnapshotBoard:
         """Whether the simulation uses compiled code."""
         return self._world.compiled
 
-    def look(self) -> tuple[dict[str, AnyArray], EntityRoster, GivenColors]:
+    def look(self, known: KnownPaths | None = None) -> tuple[dict[str, AnyArray], EntityRoster, GivenColors]:
         """Return what a snapshot of this moment is made of; the arrays change with the world.
 
+        With `known` paths it has those, unless something was spawned, removed or renamed since: finding them takes a
+        while where there is traffic.
         EntityRoster and colors are the same objects as before while nothing of them has changed.
         """
         world = self._world
@@ -186,7 +189,7 @@ class SnapshotBoard:
             self._roster, self._names_version, self._colors = take_roster(world), world.version, None
         if self._colors is None or self._look_version != world.look.version:
             self._colors, self._look_version = take_colors(world), world.look.version
-        return state_views(world, self._roster, self._pairs()), self._roster, self._colors
+        return state_views(world, self._roster, self._pairs(), known), self._roster, self._colors
 
     def refresh(self) -> None:
         """Replace the snapshot, if anybody reads it: the world has changed without a step."""

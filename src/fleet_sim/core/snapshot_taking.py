@@ -124,16 +124,35 @@ def take_colors(world: World) -> GivenColors:
     return GivenColors(_frozen(world.look.rgba[world.rows]), links)
 
 
-def state_views(world: World, roster: EntityRoster, pairs: Ints) -> dict[str, AnyArray]:
+@dataclass(frozen=True, eq=False)
+class KnownPaths:
+    """The paths of the entities of a roster, as they were; read-only, and not shared with the world."""
+
+    roster: EntityRoster
+    lengths: Ints
+    positions: Floats
+    orientations: Floats
+
+
+def keep_paths(state: StateArrays, roster: EntityRoster) -> KnownPaths:
+    """Return the paths of `state`, which `state_views` has made of the entities of `roster`."""
+    # Lengths may be a view of a column; points are copies, or nobody else writes to them.
+    points = (_frozen(state[name]) for name in ("path_positions", "path_orientations"))
+    return KnownPaths(roster, _frozen(state["path_lengths"].copy()), *points)
+
+
+def state_views(
+    world: World, roster: EntityRoster, pairs: Ints, known: KnownPaths | None = None
+) -> dict[str, AnyArray]:
     """Return the arrays of STATE, which may share memory with the world: to be copied before anything changes.
 
-    `pairs` (M, 2) are the rows that collide.
+    `pairs` (M, 2) are the rows that collide. Paths are those that are `known` of this roster, if there are any.
     """
     motion, joints = world.motion, world.joints
     slots = roster.joint_slots if len(roster.joint_slots) else slice(0)
     # A slice is a view; indexing by an array copies, which takes several times as long.
     own = roster.rows if roster.bodies.span is None else roster.bodies.span
-    paths = _paths(world, roster)
+    paths = known if known is not None and known.roster is roster else _paths(world, roster)
     actions: Any = world.tables["actions"]
     return {
         "positions": world.position[own],

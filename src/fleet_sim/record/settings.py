@@ -9,6 +9,8 @@ from fleet_sim.config.ros_names import FRAME_SCHEMA, NAMESPACE_SCHEMA, read_fram
 from fleet_sim.settings import Checked, setting
 
 OnFull = Literal["wait", "drop"]
+PATH_PERIOD = 500_000_000
+"""In ns of simulated time, between two looks at the paths."""
 
 
 @dataclass(frozen=True)

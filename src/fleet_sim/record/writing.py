@@ -16,14 +16,14 @@ from threading import Lock
 from typing import IO, Any
 
 from fleet_sim.core.snapshot_board import SnapshotBoard
-from fleet_sim.core.snapshot_taking import EntityRoster, GivenColors, StateArrays
+from fleet_sim.core.snapshot_taking import EntityRoster, GivenColors, KnownPaths, StateArrays, keep_paths
 from fleet_sim.errors import FleetSimError
 from fleet_sim.output import part_beside, refusals
 from fleet_sim.record import bells, parcels, writer_program
 from fleet_sim.record.mcap_file import open_part
 from fleet_sim.record.ring import RingGiver
 from fleet_sim.record.samples import SampleGiver
-from fleet_sim.record.settings import RecordParams
+from fleet_sim.record.settings import PATH_PERIOD, RecordParams
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,8 @@ class WriterProcess:
         self._roster: EntityRoster | None = None
         self._colors: GivenColors | None = None
         self._samples = SampleGiver()
+        self._paths: KnownPaths | None = None
+        self._looked = -PATH_PERIOD
         self._told, self._told_at, self._asked = 0, 0.0, False
 
     def _start(self, file: int) -> None:
@@ -97,7 +99,7 @@ class WriterProcess:
         Where there is no room, see `on_full`.
         """
         with self._lock:
-            state, roster, colors = board.look()
+            state, roster, colors = self._look(now, board)
             if roster is not self._roster:
                 self._roster = roster
                 self._give(roster)
@@ -110,6 +112,14 @@ class WriterProcess:
             taken = self._give_state(now, board, state)
             self.dropped += not taken and not self._over
             return taken
+
+    def _look(self, now: int, board: SnapshotBoard) -> tuple[StateArrays, EntityRoster, GivenColors]:
+        """Return what a sample is made of; paths are those of the last look at them, where that was a moment ago."""
+        known = self._paths if now - self._looked < PATH_PERIOD else None
+        state, roster, colors = board.look(known)
+        if known is None or known.roster is not roster:
+            self._paths, self._looked = keep_paths(state, roster), now
+        return state, roster, colors
 
     def _give_state(self, now: int, board: SnapshotBoard, state: StateArrays) -> bool:
         """Give a sample to the writer; return False where there is no room and it may be left out."""

@@ -13,11 +13,10 @@ from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.core.snapshot import Snapshot
 from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, stamped
+from fleet_sim.record.settings import PATH_PERIOD
 from fleet_sim.record.topic import KEYFRAME, RecordedTopic, Sample, template
 
 KIND = "nav_msgs/msg/Path"
-PERIOD = 500_000_000
-"""In ns, between two looks at the paths."""
 KEYFRAME_NS = KEYFRAME * 1_000_000_000
 NEW, NO_TOPIC = 0, -1
 
@@ -44,11 +43,11 @@ class RecordedPlans(RecordedTopic):
         self._recorded = _Paths.none(0)
         self._written_at: Ints = np.zeros(0, np.int64)
         """When the path of each was last written, in ns."""
-        self._looked = -PERIOD
+        self._looked = -PATH_PERIOD
 
     def on_bodies_changed(self, sample: Sample) -> None:
         """Look at all paths again at the next sample, and end the paths of robots that are gone."""
-        self._looked = -PERIOD
+        self._looked = -PATH_PERIOD
         names, before = sample.snapshot.names, {name: index for index, name in enumerate(self._names)}
         self._end_paths_of([before[name] for name in before.keys() - set(names)], sample.now)
         chosen = np.array([before.get(name, -1) for name in names], np.int64)
@@ -71,7 +70,7 @@ class RecordedPlans(RecordedTopic):
     def write(self, sample: Sample) -> None:
         """Write the path of each robot whose path has changed, an empty one where it has ended, others at times."""
         now, snapshot = sample.now, sample.snapshot
-        if now - self._looked < PERIOD:
+        if now - self._looked < PATH_PERIOD:
             return
         self._looked = now
         paths = _Paths.of_all(snapshot)

@@ -20,8 +20,8 @@ KIND = "fleet_sim_msgs/msg/FleetState"
 POSE = ControllerMode.POSE.code
 STEPS_PER_M = 1024.0
 """A power of two: what is rounded to it has few bits."""
-STEPS_PER_SPEED = 2.0**40
-"""Per m/s and rad/s. Turned into the frame of a robot, a speed that is 0 is 1e-17, in bits that are never the same."""
+STEPS_PER_SPEED = 2.0**20
+"""Per m/s and rad/s. All bits of the speeds of a thousand robots that accelerate are a megabyte of each minute."""
 # Numbers side by side are one group: writing several to each of many rows takes as long as writing one.
 _NUMBERS = {
     "motion": ("f8", [*under("pose", (*POSITION, *ORIENTATION)), *under("twist", TWIST), "distance_left"]),
@@ -75,7 +75,7 @@ class RecordedStates(RecordedTopic):
 def motion_of(snapshot: Snapshot, motion: Floats) -> Bools:
     """Write to `motion` what the group of that name of `states_layout` has of all entities; return who has a velocity.
 
-    Distances are to about a millimetre, velocities to 1e-12 m/s and rad/s.
+    Distances are to about a millimetre, velocities to 1e-6 m/s and rad/s.
     """
     motion[:, :3], motion[:, 3:7] = snapshot.positions, snapshot.orientations
     # Components side by side are read several times as fast.
