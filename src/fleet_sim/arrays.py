@@ -31,6 +31,12 @@ def span_of(indices: Ints) -> Ints | slice:
     return slice(int(indices[0]), int(indices[-1]) + 1)
 
 
+def ranges(begins: Ints, counts: Ints) -> Ints:
+    """Return the whole numbers from each of `begins` (K,) on, as many as `counts` (K,) says, range after range."""
+    before = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) + np.repeat(begins - before, counts)
+
+
 def as_floats(value: object, shape: tuple[int | None, ...], what: str) -> Floats:
     """Return `value` as a float64 array of `shape` (None matches any length), all finite.
 

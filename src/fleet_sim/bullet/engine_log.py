@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 log = logging.getLogger("fleet_sim.bullet")
@@ -31,43 +31,35 @@ def logged() -> Iterator[None]:
     It prints to standard output, of which a process has one: the block should be one call into the engine, as what
     another thread prints there behind a message of the engine is taken for a part of it. Standard error is left alone.
     """
-    if os.name != "posix":
+    with _filtered(STDOUT, _take_messages):
         yield
-        return
-    caught = list[bytes]()
-    try:
-        with _caught(STDOUT, caught):
-            yield
-    finally:
-        text = b"".join(caught).decode(errors="surrogateescape")
-        label = _LABEL.search(text)
-        # The engine labels what it says in such a call.
-        others = text if label is None else text[: label.start()]
-        _write(STDOUT, others.encode(errors="surrogateescape"))
-        _log(text[len(others) :])
 
 
 @contextmanager
 def import_of_engine() -> Iterator[None]:
     """Leave out what the engine prints to standard error when it is imported: when it was built."""
-    if os.name != "posix":
+    with _filtered(STDERR, lambda content: _BUILD_TIME.sub(b"", content)):
         yield
-        return
-    caught = list[bytes]()
-    try:
-        with _caught(STDERR, caught):
-            yield
-    finally:
-        # What other threads have logged meanwhile is kept.
-        _write(STDERR, _BUILD_TIME.sub(b"", b"".join(caught)))
+
+
+def _take_messages(content: bytes) -> bytes:
+    """Log the messages of the engine, which it labels, and return what stands before them."""
+    text = content.decode(errors="surrogateescape")
+    label = _LABEL.search(text)
+    others = text if label is None else text[: label.start()]
+    _log(text[len(others) :])
+    return others.encode(errors="surrogateescape")
 
 
 @contextmanager
-def _caught(number: int, caught: list[bytes]) -> Iterator[None]:
-    """Add to `caught`, after the block, what the process wrote to its output `number` meanwhile, also from C.
+def _filtered(number: int, kept: Callable[[bytes], bytes]) -> Iterator[None]:
+    """Hold back what the process writes to its output `number` in the block, also from C, and write what is `kept`.
 
     All buffers are flushed at both ends, so that no text ends up on the wrong side.
     """
+    if os.name != "posix":
+        yield
+        return
     flush = ctypes.CDLL(None).fflush
     stream = {STDOUT: sys.stdout, STDERR: sys.stderr}[number]
     # None where a program has no console.
@@ -85,12 +77,10 @@ def _caught(number: int, caught: list[bytes]) -> Iterator[None]:
             os.dup2(saved, number)
             os.close(saved)
             target.seek(0)
-            caught.append(target.read())
-
-
-def _write(number: int, content: bytes) -> None:
-    with contextlib.suppress(OSError), open(number, "wb", closefd=False) as output:
-        output.write(content)
+            content = kept(target.read())
+            # A closed output is none of the engine's concern.
+            with contextlib.suppress(OSError), open(number, "wb", closefd=False) as output:
+                output.write(content)
 
 
 def _log(text: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows, ranges
 from fleet_sim.core.columns import FeatureColumns
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.snapshot import EntityBodies, LinkColors, Snapshot
@@ -234,8 +234,7 @@ def _paths(world: World, roster: EntityRoster) -> EntityPaths:
     places: Ints = motion.path_start[own][driving]
     # Some have several waypoints: all numbers from the start of a path on.
     if len(driving) != int(some.sum()):
-        before = np.cumsum(some) - some
-        places = np.arange(int(some.sum())) + np.repeat(places - before, some)
+        places = ranges(places, some)
     return EntityPaths(lengths, motion.waypoint[own], pool.position[places], pool.orientation[places])
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.arrays import AnyArray, Floats, Ints, Rows, ranges
 from fleet_sim.core.columns import compact_copy
 from fleet_sim.core.schema import MotionColumns
 
@@ -105,9 +105,7 @@ class WaypointPool:
         if not self.live:
             return EntityPaths(lengths, motion.waypoint[rows], self.position[:0], self.orientation[:0])
         driving = np.flatnonzero(lengths)
-        some = lengths[driving]
-        before = np.cumsum(some) - some
-        places = np.arange(int(some.sum())) + np.repeat(motion.path_start[rows[driving]] - before, some)
+        places = ranges(motion.path_start[rows[driving]], lengths[driving])
         return EntityPaths(lengths, motion.waypoint[rows], self.position[places], self.orientation[places])
 
     def of(self, motion: MotionColumns, row: int) -> slice:
@@ -144,14 +142,13 @@ class WaypointPool:
         # One copy to the front of new arrays both grows and reclaims.
         rows = np.flatnonzero(motion.path_length)
         lengths = motion.path_length[rows]
-        ends = np.cumsum(lengths)
-        kept = np.arange(self.live) + np.repeat(motion.path_start[rows] - (ends - lengths), lengths)
+        kept = ranges(motion.path_start[rows], lengths)
         for name in _ARRAYS:
             old = getattr(self, name)
             new = np.zeros((capacity, *old.shape[1:]))
             new[: self.live] = old[kept]
             setattr(self, name, new)
-        motion.path_start[rows] = ends - lengths
+        motion.path_start[rows] = np.cumsum(lengths) - lengths
         self.used = self.live
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Floats, Ints
+from fleet_sim.arrays import AnyArray, Floats, Ints, ranges
 from fleet_sim.cdr import ByteTemplate
 from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.core.snapshot import LinkColors, Snapshot
@@ -124,8 +124,7 @@ class FleetReader:
         if self._shared is None:
             roster, own = self.roster, [index for index in self._robot_indices.tolist() if self._shares_topic(index)]
             names = shared_names([(roster.names[index], roster.joint_names[index]) for index in own])
-            places = [np.arange(self._starts[index], self._starts[index + 1]) for index in own]
-            self._shared = joints_layout([names], [True]), np.concatenate([np.zeros(0, np.int64), *places])
+            self._shared = joints_layout([names], [True]), ranges(self._starts[own], np.diff(self._starts)[own])
         layout, slots = self._shared
         layout.fill([data])
         for number, group in enumerate(("position", "velocity", "effort")):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Ints
+from fleet_sim.arrays import Ints, ranges
 from fleet_sim.cdr import STAMP, ByteTemplate, MessagePart, array_numbers
 from fleet_sim.core.ros_names import is_ros_name
 from fleet_sim.core.snapshot import Snapshot
@@ -89,5 +89,5 @@ def _names(snapshot: Snapshot, index: int) -> tuple[str, ...]:
 
 def _slots(snapshot: Snapshot, indices: Sequence[int]) -> Ints:
     """Return where the joints of robots by index are, one robot after the other."""
-    starts = snapshot.joint_starts
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(starts[index], starts[index + 1]) for index in indices)])
+    own = np.array(indices, np.int64)
+    return ranges(snapshot.joint_starts[own], np.diff(snapshot.joint_starts)[own])

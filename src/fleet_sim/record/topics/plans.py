@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.arrays import Bools, Floats, Ints, ranges
 from fleet_sim.cdr import ORIENTATION, POSITION, ByteTemplate, under
 from fleet_sim.core.ros_names import Frames, is_ros_name
 from fleet_sim.core.snapshot import Snapshot
@@ -122,9 +122,7 @@ class _Paths:
 
     def places_of(self, chosen: Ints) -> Ints:
         """Return where the poses of `chosen` (K,) are, one path after the other."""
-        counts = self.counts[chosen]
-        firsts = np.cumsum(counts) - counts
-        return np.arange(int(counts.sum())) + np.repeat(self.begins[chosen] - firsts, counts)
+        return ranges(self.begins[chosen], self.counts[chosen])
 
     def differ_from(self, others: _Paths) -> Bools:
         """Return whose path differs, bit by bit, from the one that `others` has of the same entity."""
