@@ -1,4 +1,5 @@
 # `make help` lists the targets. The tools live in $(VENV); PYTHON is only used to create it.
+SHELL := bash
 PYTHON ?= python3
 VENV ?= .venv
 PEER_VENV ?= .venv-peer
@@ -25,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help audit sbom constraints venv install lint format types test test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-constraints test-pythons bench bench-parts bench-ros faults fuzz soak pictures demo docs run fresh clean
+.PHONY: help audit sbom constraints venv install lint format types test test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-whole-fleet_sim test-whole-pocket_ros test-constraints test-constrained test-pythons bench bench-parts bench-ros faults fuzz mutants soak pictures demo docs run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +71,13 @@ test-fleet_sim: $(READY)
 test-pocket_ros: $(READY)
 	$(POCKET) test
 
+# Both halves of a suite in one run, for CI: two processes wait for each other at one end, not at two.
+test-whole-fleet_sim: $(READY)
+	$(RUN)python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+test-whole-pocket_ros: $(READY)
+	$(POCKET) test-whole
+
 test-slow: test-slow-fleet_sim test-slow-pocket_ros  ## Run the slow tests
 
 test-slow-fleet_sim: $(READY)
@@ -82,7 +90,12 @@ test-slow-pocket_ros: $(READY)
 CONTRACTS := test/test_public_api.py test/test_output.py test/test_scenarios.py test/config test/settings test/meshes test/swarm/test_contract.py \
   test/sensors/test_lidar.py test/envs/test_contracts.py test/ros/test_wire.py
 
-test-constraints:  ## Verify the versions in constraints.txt, in a virtual environment of their own, with the fastest tests
+# What the tests have run with already needs no second look.
+test-constraints: $(READY)  ## Verify the versions in constraints.txt, in a virtual environment of their own, with the fastest tests
+	@if $(RUN)python -m pip freeze --exclude-editable --disable-pip-version-check | grep -v ' @ ' | sort | cmp -s - <(grep -v '^#' constraints.txt | sort); \
+	then echo "make test-constraints: $(VENV) has just these versions"; else $(MAKE) --no-print-directory test-constrained; fi
+
+test-constrained:
 	$(MAKE) --no-print-directory install VENV=$(CONSTRAINED_VENV) CONSTRAINTS=constraints.txt
 	$(CONSTRAINED_VENV)/bin/fleet-sim verify
 	$(CONSTRAINED_VENV)/bin/python -m pytest -q -m "not slow" $(CONTRACTS) $(ARGS)
@@ -111,6 +124,9 @@ soak: $(READY)  ## Keep a node, its clients and the library busy, and judge what
 
 fuzz: $(READY)  ## Feed broken inputs to all that reads what others made (ARGS="--minutes 60"); by coverage with the extra fuzz
 	$(RUN)python test/fuzz/run.py $(ARGS)
+
+mutants: $(READY)  ## Make small changes of the sources by a seed and count which the tests notice (ARGS="--seed 7 --count 100 motion")
+	$(RUN)python test/mutants/run.py $(ARGS)
 
 bench-ros: $(READY)  ## Measure the ROS node on this machine (needs ROS 2 or pocket_ros)
 	$(RUN)python bench/ros.py $(ARGS)
