@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,21 @@ from fleet_sim.errors import ConfigError, closest, did_you_mean, known_names
 from fleet_sim.output import as_path
 
 _PACKAGE = Path(__file__).resolve().parent
+
+
+def cache_folder(name: str) -> Path:
+    """Return the folder `name` of what the package generates: in XDG_CACHE_HOME, else in the user's .cache.
+
+    It is created if needed; whoever deletes it loses time only. Without a home that can be written to, as in some
+    containers, it is a new folder for temporary files.
+    """
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "fleet_sim" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix=f"fleet_sim-{name}-"))
+    return folder
 
 
 def data_roots() -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -108,3 +109,26 @@ def test_machine_code_kept_for_classes_that_are_gone_is_made_anew(tmp_path: Path
         command = [sys.executable, "-c", "import update"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (0, "6.0\n"), done.stderr
+
+
+@pytest.mark.slow
+def test_a_word_in_a_docstring_or_another_folder_compiles_nothing(tmp_path: Path) -> None:
+    source = (
+        "from fleet_sim.kernels import compiled\nfrom fleet_sim.kernels.compiled import compile_seconds\n"
+        "FACTOR = {factor}\n# {words}\n@compiled\ndef times(number):\n    '''{words}'''\n    return number * FACTOR\n"
+        "print(times(5), compile_seconds() > 0.0)\n"
+    )
+    seen = []
+    for folder, words, factor in (("a", "Multiply.", 7), ("b", "Multiply a number.", 7), ("a", "Multiply.", 8)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "loops.py").write_text(source.format(words=words, factor=factor))
+        done = subprocess.run(
+            [sys.executable, "loops.py"],
+            cwd=tmp_path / folder,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        seen.append(done.stdout.split())
+    assert seen == [["35", "True"], ["35", "False"], ["40", "True"]]

@@ -24,8 +24,7 @@ from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_EXTENT, MOST_ALIKE
 from fleet_sim.gate.remote import own_files
 from fleet_sim.geometry.pose import TURN
-from fleet_sim.models.generated import cache_folder
-from fleet_sim.paths import beside
+from fleet_sim.paths import beside, cache_folder
 from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial import quaternions
 
@@ -242,7 +241,7 @@ def _spawn_entry(world: World, cls: type[SimObject], entry: Any, params: Any) ->
             found, pose=params.initial_pose, prefix=f"{entry.name}_", skip_models=entry.skip_models
         )
         # The models were written to the cache as descriptions of their own, which no message could name.
-        with own_files(cache_folder()):
+        with own_files(cache_folder("models")):
             return spawn_each_row(world, None, models)
     if entry.at is not None:
         return _spawn_at(world, cls, entry, params)

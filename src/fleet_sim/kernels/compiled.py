@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import logging
-from collections.abc import Callable
+import os
+import textwrap
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from fleet_sim.errors import MissingDependencyError, missing_extra
+from fleet_sim.paths import cache_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,9 +39,9 @@ def compile_seconds() -> float:
 class Kernel(Generic[P, R]):
     """A function that is compiled at its first call, which loads numba; later processes load the machine code.
 
-    The code is kept beside the source, or in the user's cache where that cannot be written. Results are those of the
-    function in Python, except that divisions by zero give inf or nan, as in NumPy, and that indices are not checked:
-    whoever calls a kernel has checked what goes in.
+    The code is kept in the user's cache by what it was made of: all checkouts and environments share it, and a word in
+    a docstring compiles nothing. Results are those of the function in Python, except that divisions by zero give inf
+    or nan, as in NumPy, and that indices are not checked: whoever calls a kernel has checked what goes in.
     """
 
     def __init__(self, function: Callable[P, R], options: dict[str, bool] | None = None) -> None:
@@ -69,36 +75,48 @@ class Kernel(Generic[P, R]):
         return self._machine_code
 
     def _with_kernels(self) -> FunctionType:
-        """Return the function with the kernels that it calls in place of these objects, which numba does not know."""
+        """Return the function with the kernels that it calls in place of these objects, which numba does not know.
+
+        Its source is a file in the user's cache, named by the fingerprint, that holds nothing but the function: numba
+        keeps machine code beside the source of a function, and until that file changes.
+        """
         function = self._source()
         names = dict(function.__globals__)
-        names.update({name: kernel.machine_code() for name, kernel in self._used(Kernel)})
-        linked = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
-        # Numba keeps machine code by this name until the function's own file changes. So that nothing old is used, all
-        # else that it was made of is in the name.
+        names.update({name: value.machine_code() for name, value in self._used() if isinstance(value, Kernel)})
+        code = function.__code__
+        try:
+            file = _kept_source(function, self.fingerprint)
+            code = code.replace(co_filename=str(file), co_firstlineno=1)
+        except OSError:
+            pass  # typed into an interpreter, or no folder can be written: compiled anew in each process
+        linked = FunctionType(code, names, function.__name__, function.__defaults__)
+        # Where the source could not be kept, numba would take its own file as the only one that matters.
         linked.__qualname__, linked.__module__ = f"{function.__qualname__}_{self.fingerprint}", function.__module__
         return linked
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """What the constants and the kernels are that the function uses, those of other files included."""
-        content = hashlib.sha256(f"{_digest(Path(__file__))} {sorted(self._options)}".encode())
-        for name, kernel in self._used(Kernel):
-            file = Path(kernel._source().__code__.co_filename)
-            content.update(f"{name} {kernel.fingerprint} {_digest(file)}".encode())
-        for name, value in self._used(bool | int | float | str | tuple):
-            content.update(f"{name} {value!r}".encode())
-        for name, value in sorted(self._source().__globals__.items()):
+        """What the machine code is made of: code, constants and the kernels that the function uses."""
+        function = self._source()
+        content = hashlib.sha256(f"{sorted(self._options)} {function.__defaults__}".encode())
+        for code in _codes(function.__code__):
+            constants = [
+                value for value in code.co_consts if not isinstance(value, CodeType) and value != function.__doc__
+            ]
+            content.update(code.co_code + repr((constants, code.co_names, code.co_varnames)).encode())
+        for name, value in self._used():
+            content.update(f"{name} {_identity(name, value)}".encode())
+        for name, value in sorted(function.__globals__.items()):
             # Annotations name the classes of arguments; machine code has the places of their fields built in.
             if hasattr(value, "_fields"):
                 content.update(f"{name} {value._fields}".encode())
-        return content.hexdigest()[:12]
+        return content.hexdigest()[:16]
 
-    def _used(self, kind: Any) -> list[tuple[str, Any]]:
-        """Return name and value of what the function uses of the globals of its file, of a kind."""
+    def _used(self) -> list[tuple[str, Any]]:
+        """Return name and value of what the function uses of the globals of its file."""
         function = self._source()
-        used = [(name, function.__globals__.get(name)) for name in sorted(function.__code__.co_names)]
-        return [(name, value) for name, value in used if isinstance(value, kind)]
+        names = {name for code in _codes(function.__code__) for name in code.co_names}
+        return [(name, function.__globals__[name]) for name in sorted(names & function.__globals__.keys())]
 
     def _source(self) -> FunctionType:
         assert isinstance(self.function, FunctionType)
@@ -108,13 +126,46 @@ class Kernel(Generic[P, R]):
     def in_python(self) -> Callable[P, R]:
         """The function in Python, calling other kernels in Python too: to compare, and where there is no numba."""
         function = self._source()
-        names = function.__globals__ | {name: kernel.in_python for name, kernel in self._used(Kernel)}
+        kernels = {name: value.in_python for name, value in self._used() if isinstance(value, Kernel)}
+        names = function.__globals__ | kernels
         return FunctionType(function.__code__, names, function.__name__, function.__defaults__)
 
 
-@functools.cache
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of the functions and comprehensions in it."""
+    yield code
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _codes(value)
+
+
+def _identity(name: str, value: object) -> str:
+    """Return a text that differs where machine code that uses the global `value` differs."""
+    if isinstance(value, Kernel):
+        return str(value.fingerprint)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    if isinstance(value, bool | int | float | str | tuple):
+        return repr(value)
+    if isinstance(value, ModuleType | type) or callable(value):
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+    raise TypeError(f"a kernel uses the global {name!r}, whose changes would not be seen: {value!r}")
+
+
+def _kept_source(function: FunctionType, fingerprint: str) -> Path:
+    """Return a file of the cache with the source of a function; written once, so that numba finds it unchanged.
+
+    Raises OSError where there is no source, or no folder can be written.
+    """
+    # Other versions would replace what numba keeps.
+    folder = cache_folder("kernels") / f"numba-{_numba().__version__}-numpy-{np.__version__}"
+    file = folder / f"{function.__name__.strip('<>')}-{fingerprint}.py"
+    if not file.is_file():
+        folder.mkdir(exist_ok=True)
+        part = file.with_suffix(f".{os.getpid()}.part")
+        part.write_text(textwrap.dedent(inspect.getsource(function)), encoding="utf-8")
+        part.replace(file)
+    return file
 
 
 def compiled(function: Callable[P, R]) -> Kernel[P, R]:

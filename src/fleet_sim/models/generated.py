@@ -23,6 +23,7 @@ from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.models import xacro_program
 from fleet_sim.models.markup import MAX_BYTES, read_bytes
 from fleet_sim.models.meshes import seen_by_pybullet
+from fleet_sim.paths import cache_folder
 
 XACRO_SUFFIX = ".xacro"
 XACRO_TIME = 20.0
@@ -36,23 +37,10 @@ _FILE = re.compile(r"""(filename\s*=\s*)("[^"]*"|'[^']*')""")
 _XACRO = re.compile(rb"<xacro:(arg|property|macro|include)\b")
 
 
-def cache_folder() -> Path:
-    """Return the folder of generated files, creating it if needed: in XDG_CACHE_HOME, else in the user's .cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "fleet_sim" / "models"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        # No home that can be written to, as in some containers: the files then last as long as the folder for temporary
-        # files.
-        folder = Path(tempfile.mkdtemp(prefix="fleet_sim-models-"))
-    return folder
-
-
 def keep(content: bytes, name: str) -> Path:
     """Return a file with `content`; its name is `name` with a hash of the content before the suffix."""
     stem, suffix = os.path.splitext(name)
-    path = cache_folder() / f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
+    path = cache_folder("models") / f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
     if not path.is_file():
         # Other processes may write the same file: renaming is atomic, so they see it complete or not at all.
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")

@@ -19,10 +19,10 @@ from fleet_sim.errors import FleetSimError, InvalidValueError, brief
 from fleet_sim.gate.bounds import LARGEST_SIZE
 from fleet_sim.gate.json_values import json_in, number_of, text_of
 from fleet_sim.gate.remote import may_read, remote_input
-from fleet_sim.models.generated import cache_folder
 from fleet_sim.models.loading import load_robot_model
 from fleet_sim.models.resolver import model_folders
 from fleet_sim.models.scaling import scaled_model
+from fleet_sim.paths import cache_folder
 from fleet_sim.spatial.shapes import ShapeKind
 
 MOST_ENTITIES = 1_000_000
@@ -49,7 +49,7 @@ def read_roster(text: str, folders: Sequence[str | Path] = ()) -> RecordedRoster
     if len(entries) > MOST_ENTITIES:
         raise InvalidValueError(f"{len(entries)} entities; at most {MOST_ENTITIES} are read")
     # The JSON may be of somebody else: it must not name other files of this machine.
-    with remote_input([*model_folders(), cache_folder(), *folders]):
+    with remote_input([*model_folders(), cache_folder("models"), *folders]):
         shapes = [_shape(entry, notes) for entry in _list(content, "shapes")]
         paths = [text_of(path) for path in _list(content, "models")]
         made = [_entity(entry, shapes, paths, notes) for entry in entries]
