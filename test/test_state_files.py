@@ -65,17 +65,9 @@ def later(whole: Trace, first: int, steps: int) -> Trace:
     return Trace(whole.states[first : first + steps], parts)
 
 
-SHORT = ["milling.yaml", "sites/warehouse.yaml"]
-
-
-@pytest.mark.slow
-def test_scenarios_go_on_in_another_process(tmp_path: Path) -> None:
-    verified(SHORT, tmp_path, 20, 10)
-
-
 @pytest.mark.slow
 def test_every_shipped_scenario_goes_on_in_another_process(tmp_path: Path) -> None:
-    verified(list(EXPECTED), tmp_path, 40, 60)
+    verified(list(EXPECTED), tmp_path, 20, 20)
 
 
 def hall(make_sim: MakeSim) -> Sim:

@@ -18,7 +18,7 @@ from fleet_sim.envs import NavigationVectorEnv, SpreadVectorEnv
 
 WORLDS: dict[str, Any] = {"num_robots": 2, "num_obstacles": 2, "max_steps": 12}
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
-RAY = pytest.param("cluster", marks=ray_cluster.MARKS)
+CLUSTER = pytest.param(AutoresetMode.NEXT_STEP, "cluster", marks=ray_cluster.MARKS)
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,7 @@ def bits(returned: Any) -> Any:
     return [bits(value) for value in returned]
 
 
-@pytest.mark.parametrize("where", [None, RAY])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("mode", "where"), [*((mode, None) for mode in MODES), CLUSTER])
 def test_the_same_bits_as_in_one_process(
     mode: AutoresetMode, where: str | None, request: pytest.FixtureRequest
 ) -> None:
