@@ -33,6 +33,15 @@ HANDLES, HANDLES_SEEN = 1.2, 0.05
 """Size of the handles that a robot is dragged with at least: in m, and for one of how far away the eye is."""
 
 
+def literal(text: str) -> str:
+    """Return Markdown that shows `text` as it is.
+
+    Names come from messages and recordings. As Markdown they could be HTML with scripts, which the page would run, or
+    the path of a picture, which the server would read.
+    """
+    return "".join(char if char.isalnum() or char in " .,:+-/%" else f"&#{ord(char)};" for char in text)
+
+
 class Session:
     """The selection of one page, the panel that tells of it, and the commands of this page."""
 
@@ -189,8 +198,8 @@ class Session:
         details = frame.details.get(self.selected, RobotDetails())
         lines = details.lines or pose_lines(self._position, snapshot.velocities[index])
         advice = [f"\n*{SEND}*"] if is_robot and self._may_act else []
-        rows = [f"| {what} | {value} |" for what, value in lines]
-        self._text.content = "\n".join([f"**{self.selected}**\n", "| | |", "|---|---|", *rows, *advice])
+        rows = [f"| {literal(what)} | {literal(value)} |" for what, value in lines]
+        self._text.content = "\n".join([f"**{literal(self.selected)}**\n", "| | |", "|---|---|", *rows, *advice])
         self._follow.visible = self._let_go.visible = True
         # What is carried is where its carrier has it.
         self._move.visible = self._may_act and snapshot.carriers[index] < 0
