@@ -56,6 +56,7 @@ def test_what_python_would_never_finish_is_quick(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["(", ")", "[", "*", "a{", "a{2,1}", "a{x}", "\\", "\\1", "\\b", "(?=a)", "(?P<n>a)", "a" * 257, "(a{900}){900}"]
+    + ["((((){1000}){1000}){1000}){1000}"]
     + ["a{99999999999999999999}", "(" * 200]
     # What POSIX calls a class, a range that falls, and one that ends in an escape would match other names silently.
     + ["[[:alpha:]]+", "[[.a.]]", "[[=a=]]", "[z-a]", r"[!-\]]"],

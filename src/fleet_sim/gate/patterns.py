@@ -15,6 +15,8 @@ from fleet_sim.errors import InvalidValueError
 LONGEST = 256
 """Characters of an expression."""
 MOST_STATES = 1000
+MOST_ROUNDS = 10_000
+"""Repetitions of what is repeated, those within others counted each time: an empty group adds no states."""
 MOST_WORK = 200_000
 """States looked at by one pattern, whatever it is matched with; what was seen before costs nothing."""
 
@@ -48,6 +50,7 @@ class Pattern:
             raise InvalidValueError(f"{what}: expected at most {LONGEST} characters, got {len(text)}")
         self._text, self._at = text, 0
         self._states: list[_State] = [_State()]
+        self._rounds = 0
         self._end = 0
         first = self._alternatives()(self._end)
         if self._at < len(text):
@@ -149,6 +152,9 @@ class Pattern:
                 for _ in range(high - low):
                     first = self._add(ways=[atom(first), then])
             for _ in range(low):
+                self._rounds += 1
+                if self._rounds > MOST_ROUNDS:
+                    raise self._error(f"it repeats more than {MOST_ROUNDS} times; make it simpler")
                 first = atom(first)
             return first
 
