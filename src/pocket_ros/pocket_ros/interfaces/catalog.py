@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ..ament_index_python import PackageNotFoundError, get_package_share_directory, get_packages_with_prefixes
@@ -21,6 +21,7 @@ from .model import (
 from .parser import parse
 
 KINDS = ("msg", "srv", "action")
+LONGEST_NAME = 255
 BUNDLED = Path(__file__).parent / "definitions"
 
 
@@ -34,6 +35,10 @@ def definition(name: str) -> Definition:
 
     Raises UnknownInterfaceError with the nearest known name.
     """
+    if len(name) > LONGEST_NAME:
+        raise UnknownInterfaceError(
+            f"interface names have at most {LONGEST_NAME} characters, this one {len(name)}"
+        )
     parts = name.split("/")
     if len(parts) != 3 or parts[1] not in KINDS:
         raise UnknownInterfaceError(f"'{name}' is not an interface name; it has the form package/msg/Name")
@@ -99,7 +104,8 @@ def has_package(package: str) -> bool:
     return any((folder / kind).is_dir() for folder in _folders(package) for kind in KINDS)
 
 
-@cache
+# Other nodes ask for names that they make up: these are not kept for ever.
+@lru_cache(maxsize=1024)
 def _folders(package: str) -> tuple[Path, ...]:
     return tuple(_find_folders(package))
 

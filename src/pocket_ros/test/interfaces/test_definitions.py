@@ -65,3 +65,9 @@ def test_bundled_definitions_are_those_of_jazzy(name: str) -> None:
 def test_every_bundled_definition_can_be_read() -> None:
     for path in catalog.BUNDLED.glob("*/*/*.*"):
         catalog.definition(f"{path.parts[-3]}/{path.parts[-2]}/{path.stem}")
+
+
+@pytest.mark.parametrize("name", ["a/msg/" + "B" * 300, "p" * 1_000_000 + "/msg/B"])
+def test_a_name_that_no_interface_can_have_is_unknown(name: str) -> None:
+    with pytest.raises(catalog.UnknownInterfaceError, match="have at most 255"):
+        catalog.definition(name)
