@@ -73,14 +73,14 @@ class ActionScheduler:
         """
         return row != self._acting and self._cancel_all(row, reason, cause)
 
-    def cancel_base(self, row: int, reason: str) -> bool:
+    def cancel_base(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """Like `cancel`, but a running action that only moves joints continues."""
         running = self._running.get(row)
         if row == self._acting or running is None or running.moves_base:
-            return self.cancel(row, reason)
+            return self.cancel(row, reason, cause)
         queued = self._queues.pop(row, ())
         for action in queued:
-            self._end(row, action, reason, ActionCause.PREEMPTED)
+            self._end(row, action, reason, cause)
         self._note(row)
         return bool(queued)
 

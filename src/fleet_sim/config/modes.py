@@ -143,6 +143,10 @@ class ActionCause(Mode):
     """The simulation was reset or shut down."""
     FAILED = "failed"
     """Anything else."""
+    BLOCKED = "blocked"
+    """A static body stands in the way."""
+    BATTERY_EMPTY = "battery_empty"
+    """The robot's battery is empty."""
 
 
 @saved
