@@ -34,6 +34,7 @@ CODES = {
     ActionCause.PREEMPTED: Cause.PREEMPTED,
     ActionCause.SHUTDOWN: Cause.SHUTDOWN,
     ActionCause.FAILED: Cause.FAILED,
+    ActionCause.BLOCKED: Cause.BLOCKED,
 }
 """Causes of the simulation and their values in the message."""
 
