@@ -148,6 +148,14 @@ class ActionScheduler:
         """Wake, in the next step, the actions of `rows` that wait for the arrival of joints."""
         self._wake(rows, JOINTS)
 
+    def blocked(self, rows: Rows) -> None:
+        """Wake, in the next step, the actions of `rows`, which stand before a new obstacle, that want to know."""
+        self._woken.update(row for row in rows.tolist() if row in self._running and self._running[row].heeds_obstacles)
+
+    def blocked_too_long(self, rows: Rows) -> None:
+        """Wake, in the next step, the actions of `rows`, whose time to wait before static bodies is up."""
+        self._woken.update(row for row in rows.tolist() if row in self._running)
+
     def _wake(self, rows: Rows, event: int) -> None:
         self._woken.update(rows[self._columns.waiting[rows] & event != 0].tolist())
 

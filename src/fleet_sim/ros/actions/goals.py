@@ -13,7 +13,6 @@ from geometry_msgs.msg import PoseStamped
 from fleet_sim.actions.base import Action
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.commands import CancelActions, ExecuteAction
-from fleet_sim.core.schema import NO_ROW
 from fleet_sim.errors import UnknownNameError
 from fleet_sim.ros.actions.kind import GoalOutcome, GoalReader, Progress
 from fleet_sim.ros.actions.server import SimulatedActionServer
@@ -159,7 +158,6 @@ class Goals:
             pose = PoseStamped(pose=row_to_pose_msg(world.position[row], world.orientation[row]))
             pose.header.stamp, pose.header.frame_id = time_to_msg(now), self._bridge.frames.map
             share = 1.0 - left / goal.farthest if goal.farthest > 0.0 else 0.0
-            blocker = int(world.motion.blocked_by[row])
             speed = float(np.sqrt((world.velocity[row] ** 2).sum()))
             told = Progress(
                 str(progress["phase"]),
@@ -171,7 +169,7 @@ class Goals:
                 action,
                 goal.handle.request,
                 speed,
-                str(progress.get("blocked_by") or ("" if blocker == NO_ROW else world.label(blocker))),
+                str(progress.get("blocked_by") or action.blocked_by or ""),
             )
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 

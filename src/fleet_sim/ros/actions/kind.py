@@ -179,9 +179,9 @@ def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -
     return ActionKind(name, kind, build, result, feedback)
 
 
-def patience_of(goal: Any) -> dict[str, float]:
-    """Return the argument of an action that says how long it stands before a static body, as far as the goal does."""
-    return {} if goal.blocked_timeout < 0.0 else {"blocked_timeout": goal.blocked_timeout}
+def patience_of(goal: Any) -> float | None:
+    """Return how long a goal lets its robot stand before a static body, in s; 0: for ever, None: as the run does."""
+    return None if goal.blocked_timeout < 0.0 else goal.blocked_timeout
 
 
 def timeout_of(goal: Any) -> float | None:

@@ -31,7 +31,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
         tolerance=goal.tolerance,
         route=goal.route,
         timeout=timeout_of(goal),
-        **patience_of(goal),
+        blocked_timeout=patience_of(goal),
     )
 
 

@@ -79,7 +79,7 @@ def drive_arguments(goal: Any, reader: GoalReader) -> dict[str, Any]:
         "approach_offset": goal.approach_offset,
         "move_skip_threshold": goal.move_skip_threshold,
         "timeout": timeout_of(goal),
-        **patience_of(goal),
+        "blocked_timeout": patience_of(goal),
     }
 
 
