@@ -284,3 +284,26 @@ def test_fleet_sim_can_be_imported_without_the_modules_of_one_platform() -> None
     code = "import sys; sys.modules['resource'] = None; import fleet_sim.simulation"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_no_import_of_ours_is_taken_for_a_package_that_is_missing() -> None:
+    """Where a missing package is handled, only others are imported: a slip of ours would remove a part in silence."""
+    missing = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            caught: list[ast.expr | None] = []
+            if isinstance(node, ast.Try):
+                caught = [handler.type for handler in node.handlers]
+            elif isinstance(node, ast.With):
+                calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+                caught = [one for call in calls if ast.unparse(call.func).endswith("suppress") for one in call.args]
+            names = {ast.unparse(one) for kind in caught if kind is not None for one in ast.walk(kind)}
+            if not isinstance(node, (ast.Try, ast.With)) or not names & missing:
+                continue
+            for inner in (step for line in node.body for step in ast.walk(line)):
+                imported = [getattr(inner, "module", None) or ""] if isinstance(inner, ast.ImportFrom) else []
+                imported += [alias.name for alias in inner.names] if isinstance(inner, ast.Import) else []
+                if any(name.partition(".")[0] == "fleet_sim" for name in imported):
+                    wrong.append(f"{path.relative_to(ROOT)}:{inner.lineno}")
+    assert wrong == []

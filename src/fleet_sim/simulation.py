@@ -138,6 +138,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.world = World(self.clock, seed=params.seed, guard=self.guard)
         self.world.physics, self.world.gravity = params.physics, params.gravity
         self.world.block_on_collision_default = params.block_on_collision
+        self.world.blocked_timeout = params.blocked_timeout
         self.world.extent = params.world_extent
         self.world.model_paths = tuple(str(checked_folder(folder, "model_paths")) for folder in params.model_paths)
         self.world.on_remove.append(partial(attachments.release_all, self.world))

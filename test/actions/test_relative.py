@@ -80,7 +80,7 @@ def test_something_in_the_way_ends_it(sim: MultiRobotSimulationCore) -> None:
     agent = robot(sim, block_on_collision=True)
     sim.spawn(AgentSpawnParams(BODY, BODY, Pose((1.0, 0.0, 0.15)), use_fixed_base=True))
     action = run(sim, agent, DriveByAction((3.0, 0.0, 0.0), 1.0))
-    assert action.cause is ActionCause.UNREACHABLE
+    assert action.cause is ActionCause.BLOCKED and action.blocked_by == "#1"
     assert 0.3 < agent.get_pose().x <= 0.6
 
 

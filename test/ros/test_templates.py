@@ -40,9 +40,6 @@ def numbers() -> dict[str, Any]:
         "position": random.normal(size=(count, 3)),
         "orientation": orientation / np.linalg.norm(orientation, axis=1)[:, None],
         "twist": random.normal(size=(count, 6)),
-        "distance_left": random.uniform(size=(count, 1)),
-        "mode": random.integers(0, 3, (count, 1)),
-        "flags": random.integers(0, 2, (count, 4)).astype(bool),
     }
 
 
@@ -85,23 +82,49 @@ def test_tf(numbers: dict[str, Any]) -> None:
     assert template.pieces() == [serialize_message(message)]
 
 
-def test_fleet_state(numbers: dict[str, Any]) -> None:
-    template = states_template("map", NAMES)
+def filled(template: Any, names: list[str], random: np.random.Generator) -> FleetState:
+    """Write random numbers to the template of the state of a fleet; return the message with them."""
+    count = len(names)
+    motion, faults = random.normal(size=(count, 22)), random.integers(0, 2**32, (count, 1))
+    codes, flags = random.integers(0, 256, (count, 3)), random.integers(0, 2, (count, 6)).astype(bool)
     template.write_stamp(NOW)
-    for group, values in numbers.items():
+    for group, values in {"motion": motion, "faults": faults, "codes": codes, "flags": flags}.items():
         template.write(group, values)
     message = FleetState()
-    message.header.frame_id = "map"
-    message.header.stamp = time_to_msg(NOW)
-    twists = twists_to_msgs(numbers["twist"][:, :3], numbers["twist"][:, 3:])
-    for index, name in enumerate(NAMES):
-        moving, busy, blocked, carrying = numbers["flags"][index].tolist()
-        state = RobotState(name=name, pose=poses(numbers)[index], twist=twists[index])
-        state.distance_left = float(numbers["distance_left"][index, 0])
-        state.mode = int(numbers["mode"][index, 0])
-        state.moving, state.busy, state.blocked, state.carrying = moving, busy, blocked, carrying
+    message.header.frame_id, message.header.stamp = "map", time_to_msg(NOW)
+    for name, numbers, fault, code, flag in zip(
+        names, motion.tolist(), faults[:, 0].tolist(), codes, flags, strict=True
+    ):
+        state = RobotState(name=name, distance_left=numbers[13], battery=numbers[14], faults=fault)
+        state.pose, state.goal = (
+            row_to_pose_msg(numbers[:3], numbers[3:7]),
+            row_to_pose_msg(numbers[15:18], numbers[18:]),
+        )
+        (state.twist,) = twists_to_msgs(np.array([numbers[7:10]]), np.array([numbers[10:13]]))
+        state.mode, state.operating_mode, state.last_cause = code.tolist()
+        state.moving, state.busy, state.blocked, state.carrying, state.charging, state.has_goal = flag.tolist()
         message.robots.append(state)
-    assert template.pieces() == [serialize_message(message)]
+    return message
+
+
+def test_fleet_state_with_texts_that_come_and_go() -> None:
+    """Texts of all lengths modulo the alignment of numbers, in robots with names of all lengths."""
+    random = np.random.default_rng(2)
+    for names in ([], NAMES, NAMES[::-1]):
+        template = states_template("map")
+        texts = [("", (), "", "")] * len(names)
+        template.set_elements(names, texts)
+        for _ in range(10):
+            message = filled(template, names, random)
+            for state, (blocked_by, loads, order, error) in zip(message.robots, texts, strict=True):
+                state.blocked_by, state.loads = blocked_by, list(loads)
+                state.order, state.last_error = order, error
+            # Where its last text ends, it is filled up.
+            expected = serialize_message(message)
+            assert template.data()[: len(expected)] == expected and len(template.data()) - len(expected) < 4
+            lengths = random.integers(0, 9, (len(names), 4)).tolist()
+            texts = [("b" * a, tuple("l" * c for c in range(b)), "\u00f6" * c, "e" * d) for a, b, c, d in lengths]
+            template.set_texts(texts)
 
 
 def test_markers(numbers: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from fleet_sim.arrays import Ints, as_float
 from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.clock import Clock
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
@@ -22,6 +23,7 @@ from fleet_sim.settings.attributes import Attentive
 Canceller = Callable[[str, ActionCause], None]
 """Ends an action that is queued or running: called with the reason and the cause."""
 
+BLOCKED_DOC = "Time after which it fails where a static body blocks the robot; None: that of the run, 0: never."
 FINAL = (ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.CANCELLED)
 
 
@@ -62,6 +64,8 @@ class Action(Attentive):
 
     moves_base: ClassVar[bool] = True
     """Whether a command to drive, given while the action runs, cancels it."""
+    heeds_obstacles: ClassVar[bool] = False
+    """Whether the action is woken when its robot stops before a new obstacle."""
 
     def __init__(self, timeout: float | None = None) -> None:
         """Make an action that has not started; `timeout` in s of simulation time, None: as long as it takes.
@@ -77,6 +81,8 @@ class Action(Attentive):
         self.goal = ""
         """Id of the goal that the action was given with, for cancelling only its actions."""
         self._clock: Clock | None = None
+        self._agent: Agent | None = None
+        self._blocked_by: str | None = None
         self._on_cancel: Canceller | None = None
 
     # ---- to override -------------------------------------------------------------------------------------------------
@@ -107,6 +113,10 @@ class Action(Attentive):
         """Return the actions that this one runs internally; they are saved and restored with it."""
         return []
 
+    def hinderer(self, agent: Agent) -> int:
+        """Return the row of what keeps the running action from going on, or NO_ROW."""
+        return int(agent.world.motion.blocked_by[agent.row]) if self.moves_base else NO_ROW
+
     def check_unused(self) -> None:
         """Raise StateError where it was used already or is in a queue: one action serves one robot, once."""
         if self.status is not ActionStatus.NOT_STARTED:
@@ -133,18 +143,42 @@ class Action(Attentive):
         else:
             self._end(ActionStatus.CANCELLED, reason, cause)
 
+    def fail_as(self, part: Action) -> None:
+        """Fail for the reason for which `part`, which ran within this action, has ended."""
+        self._blocked_by = part.blocked_by
+        self.fail(part.error_message or "", part.cause or ActionCause.FAILED)
+
+    def fail_blocked(self, agent: Agent) -> bool:
+        """Fail where the robot has stood before a static body for as long as it waits; return whether that is so."""
+        if not drive.is_blocked_too_long(agent.world, agent.row):
+            return False
+        self._blocked_by = agent.world.label(int(agent.world.motion.blocked_by[agent.row]))
+        self.fail(drive.blocked_text(agent.world, agent.row), ActionCause.BLOCKED)
+        return True
+
     def _end(self, status: ActionStatus, message: str | None, cause: ActionCause | None) -> None:
         self.status = status
         self.error_message = message
         self.cause = cause
         self.end_time = self._clock.time if self._clock is not None else None
-        self._on_cancel = None
+        self._on_cancel = self._agent = None
 
     # ---- queries -----------------------------------------------------------------------------------------------------
 
     def is_complete(self) -> bool:
         """Return whether the action has ended, successfully or not."""
         return self.status in FINAL
+
+    @property
+    def blocked_by(self) -> str | None:
+        """Name of what keeps the running action from going on: what stands before its robot, or a door or lift.
+
+        None where nothing does. An action that failed for it keeps the name.
+        """
+        if self._agent is None:
+            return self._blocked_by
+        row = self.hinderer(self._agent)
+        return None if row == NO_ROW else self._agent.world.label(row)
 
     def get_duration(self) -> float:
         """Return how long the action has run, in s of simulation time; 0 before it starts."""
@@ -163,6 +197,7 @@ class Action(Attentive):
         clock = agent.world.clock
         # Kept, as durations are asked for where there is no agent at hand.
         self._clock = clock
+        self._agent = agent
         self._on_cancel = on_cancel
         self.status = ActionStatus.IN_PROGRESS
         self.start_time = clock.time
@@ -211,11 +246,11 @@ class Action(Attentive):
             return  # it may be waiting in a queue
         self.status = ActionStatus.NOT_STARTED
         self.error_message = self.cause = None
-        self.start_time = self.end_time = self._clock = self._on_cancel = None
+        self.start_time = self.end_time = self._clock = self._on_cancel = self._blocked_by = None
 
     def progress(self, agent: Agent) -> dict[str, Any]:
         """Return the progress of a running action, for feedback."""
-        return {"phase": str(self.status), "duration": self.get_duration()}
+        return {"phase": str(self.status), "duration": self.get_duration(), "blocked_by": self.blocked_by or ""}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.status}>"

@@ -15,6 +15,7 @@ from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.passages import Passages
 from fleet_sim.core.routes import LiftStop
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.footprint import footprint_radius
@@ -102,6 +103,18 @@ def is_free(agent: Agent, leg: Leg) -> bool:
     asked = ask(agent, leg, math.inf)
     passages = agent.world.routes.passages
     return passages is None or bool(passages.are_open(asked).all())
+
+
+def awaited(agent: Agent, leg: Leg) -> int:
+    """Return the row of the lift, or the first closed door, that a robot waits for before a leg; or NO_ROW."""
+    if leg.stop is not None:
+        return leg.stop.lift
+    passages = agent.world.routes.passages
+    if passages is None:
+        return NO_ROW
+    needed = np.intersect1d(leg.passages, passages.opening_for_robots())
+    closed = needed[~passages.are_open(needed)]
+    return int(closed[0]) if len(closed) else NO_ROW
 
 
 def ask(agent: Agent, leg: Leg, distance: float) -> Rows:

@@ -17,7 +17,6 @@ from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction, Numbers, read_point
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.config.modes import ActionCause
-from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
@@ -92,8 +91,9 @@ class _Relative(DeclaredAction):
         if self.done >= self._goal()[0] - CLOSE:
             drive.stop(agent.world, np.array([agent.row]))
             self.complete()
-        elif agent.world.motion.blocked_by[agent.row] != NO_ROW:
-            self.fail("something is in the way", ActionCause.UNREACHABLE)
+        elif self.blocked_by is not None:
+            self._blocked_by = self.blocked_by
+            self.fail(f"{self._blocked_by!r} is in the way", ActionCause.BLOCKED)
         else:
             self._drive_on(agent)
         return None
@@ -113,6 +113,7 @@ class _Relative(DeclaredAction):
         way = self._goal()[0]
         return {
             "phase": "moving",
+            "blocked_by": self.blocked_by or "",
             "duration": self.get_duration(),
             "done": self.done,
             "distance_left": max(way - self.done, 0.0),

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.base import BLOCKED_DOC, Action, Until
 from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.actions.move_along import MoveAction, read_path
 from fleet_sim.arrays import Floats
-from fleet_sim.config.modes import ActionCause, ActionStatus, MotionMode, MovementDirection
+from fleet_sim.config.modes import ActionStatus, MotionMode, MovementDirection
 from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
+from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
@@ -51,6 +52,7 @@ class FollowAction(DeclaredAction):
 
     path: Path | Sequence[Pose] = setting(reader=read_path, doc="Waypoints, world frame.")
     keep_height: bool = setting(False, doc="Keep the robot's height, as of a MoveAction.")
+    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=BLOCKED_DOC)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,8 +75,10 @@ class FollowAction(DeclaredAction):
         ):
             self._read(agent)
             if self._is_curved():
+                drive.wait_when_blocked(agent.world, np.array([agent.row]), self.blocked_timeout)
                 return None
-        return self._move(agent, MoveAction(self.path, keep_height=self.keep_height))
+        whole = MoveAction(self.path, keep_height=self.keep_height, blocked_timeout=self.blocked_timeout)
+        return self._move(agent, whole)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Steer on."""
@@ -84,12 +88,19 @@ class FollowAction(DeclaredAction):
         if hindrance is not None:
             self.fail(*hindrance)
             return None
+        if self.fail_blocked(agent):
+            return None
         self._look(agent)
         if self._corners[0] - self._way <= NEAR:
             self._corners, self._turning = self._corners[1:], True
             if not self._corners:
                 drive.stop(agent.world, np.array([agent.row]))
-                last = MoveAction([self.path[-1]], keep_height=self.keep_height, tolerance=2.0 * NEAR)
+                last = MoveAction(
+                    [self.path[-1]],
+                    keep_height=self.keep_height,
+                    tolerance=2.0 * NEAR,
+                    blocked_timeout=self.blocked_timeout,
+                )
                 return self._move(agent, last)
         self._steer(agent, dt)
         return None
@@ -116,7 +127,8 @@ class FollowAction(DeclaredAction):
         """Return phase, duration and remaining distance in m."""
         leg = {} if self._leg is None else self._leg.progress(agent)
         left = float(self._ways[-1]) - self._way if len(self._ways) else 0.0
-        return {"phase": "moving", "distance_left": left, **leg, "duration": self.get_duration()}
+        own = {"phase": "moving", "blocked_by": self.blocked_by or "", "distance_left": left}
+        return {**own, **leg, "duration": self.get_duration()}
 
     # ---- another action ----------------------------------------------------------------------------------------------
 
@@ -128,7 +140,7 @@ class FollowAction(DeclaredAction):
         if leg.status is ActionStatus.COMPLETED:
             self.complete()
         elif leg.is_complete():
-            self.fail(leg.error_message or "", leg.cause or ActionCause.FAILED)
+            self.fail_as(leg)
         return until
 
     # ---- steering ----------------------------------------------------------------------------------------------------

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.actions.base import Failure, Until
+from fleet_sim.actions.base import BLOCKED_DOC, Failure, Until
 from fleet_sim.actions.conveyed import immovable, is_conveyed, is_there, reason_not_to_drive, set_out
 from fleet_sim.actions.detours import LOOKED_EACH, may_detour, patience
-from fleet_sim.actions.doorways import ASKED_EACH, Leg, ask, is_free, legs_of
+from fleet_sim.actions.doorways import ASKED_EACH, Leg, ask, awaited, is_free, legs_of
 from fleet_sim.actions.giving_way import OnRoute, SteppedAside, step_aside
 from fleet_sim.actions.routing import at_heights, brakes, distance_left, follow, lifts_of, routed
 from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, MovementDirection, RouteMode
+from fleet_sim.core.schema import NO_ROW
 from fleet_sim.entities.agent import Agent, checked_approach
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.settings import setting
 
@@ -66,6 +68,7 @@ class MoveAction(OnRoute):
     keep_height: bool = setting(
         False, doc="Keep the robot's height, roll and pitch, as goals in a plane mean it; robots of navigation_2d do."
     )
+    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=BLOCKED_DOC)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,7 +102,10 @@ class MoveAction(OnRoute):
         if self.route is not RouteMode.NONE:
             return self._depart(agent)
         try:
-            agent.begin_path(self._path(agent), self.final_orientation_align, self.direction, self.tolerance)
+            path, direction = self._path(agent), self.direction
+            agent.begin_path(
+                path, self.final_orientation_align, direction, self.tolerance, blocked_timeout=self.blocked_timeout
+            )
         except InvalidValueError as error:
             # As beyond the end of the world: what was asked for is wrong, and no code is.
             self.fail(str(error), ActionCause.INVALID_GOAL)
@@ -138,7 +144,7 @@ class MoveAction(OnRoute):
             return None
         direction = None if self.direction is None else MovementDirection.parse(self.direction)
         align, tolerance = (self.final_orientation_align, self.tolerance) if last else (False, 0.0)
-        follow(agent, leg.way, align, direction, tolerance)
+        follow(agent, leg.way, align, direction, tolerance, self.blocked_timeout)
         return self._on_the_way(agent)
 
     def _on_the_way(self, agent: Agent) -> Until:
@@ -235,6 +241,8 @@ class MoveAction(OnRoute):
 
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Check whether the robot has arrived."""
+        if self.fail_blocked(agent):
+            return None
         if self._leg >= 0:
             return self._ride_on(agent)
         if self._aside is not None:
@@ -268,12 +276,26 @@ class MoveAction(OnRoute):
         # Straight, as long as no route is known.
         straight = agent.get_pose().distance_to(self._path(agent)[-1]) if len(self.path) else 0.0
         return {
-            "phase": "moving" if self._aside is None else "giving way",
+            "phase": self._phase(agent),
+            "blocked_by": self.blocked_by or "",
             "duration": self.get_duration(),
             "distance_left": self._distance_left(agent) if self._legs else straight,
             "waypoint": agent.current_waypoint_index if self._leg < 0 else self._leg,
             "poses_left": self._poses_left(agent),
         }
+
+    def _phase(self, agent: Agent) -> str:
+        if self._aside is not None:
+            return "giving way"
+        if self.hinderer(agent) == NO_ROW:
+            return "moving"
+        return "blocked" if math.isfinite(agent.world.motion.blocked_since[agent.row]) else "waiting"
+
+    def hinderer(self, agent: Agent) -> int:
+        """Return the row of what stands before the robot, or of the lift or door that it waits for; or NO_ROW."""
+        if self._legs and not self._drives:
+            return awaited(agent, self._legs[0])
+        return super().hinderer(agent)
 
     def _path(self, agent: Agent) -> Path:
         """Return the waypoints, at the robot's height above the floor where it is kept."""

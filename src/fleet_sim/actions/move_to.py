@@ -28,9 +28,10 @@ class MoveTo(MoveAction):
         *,
         route: RouteMode | str | bool = RouteMode.NONE,
         keep_height: bool = False,
+        blocked_timeout: float | None = None,
         timeout: float | None = None,
     ) -> None:
-        self.keep_height = keep_height
+        self.keep_height, self.blocked_timeout = keep_height, blocked_timeout
         self.target_pose, self.tolerance, self.timeout = target_pose, tolerance, timeout
         self.route = route
         self.final_orientation_align, self.direction = final_orientation_align, direction

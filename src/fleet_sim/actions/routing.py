@@ -166,7 +166,14 @@ class _PartUnderWay:
         return RoutedPart(self.start, way, self.stop)
 
 
-def follow(agent: Agent, way: RoutedPath, align_final: bool, direction: MovementDirection | None, tol: float) -> None:
+def follow(
+    agent: Agent,
+    way: RoutedPath,
+    align_final: bool,
+    direction: MovementDirection | None,
+    tol: float,
+    blocked_timeout: float | None = None,
+) -> None:
     """Start to drive along `way`."""
     drive.start_paths(
         agent.world,
@@ -178,6 +185,7 @@ def follow(agent: Agent, way: RoutedPath, align_final: bool, direction: Movement
         align_final=align_final,
         tolerance=tol,
         speed_limits=way.speed_limits,
+        blocked_timeout=blocked_timeout,
     )
 
 

@@ -73,14 +73,14 @@ class ActionScheduler:
         """
         return row != self._acting and self._cancel_all(row, reason, cause)
 
-    def cancel_base(self, row: int, reason: str) -> bool:
+    def cancel_base(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """Like `cancel`, but a running action that only moves joints continues."""
         running = self._running.get(row)
         if row == self._acting or running is None or running.moves_base:
-            return self.cancel(row, reason)
+            return self.cancel(row, reason, cause)
         queued = self._queues.pop(row, ())
         for action in queued:
-            self._end(row, action, reason, ActionCause.PREEMPTED)
+            self._end(row, action, reason, cause)
         self._note(row)
         return bool(queued)
 
@@ -147,6 +147,14 @@ class ActionScheduler:
     def joints_settled(self, rows: Rows) -> None:
         """Wake, in the next step, the actions of `rows` that wait for the arrival of joints."""
         self._wake(rows, JOINTS)
+
+    def blocked(self, rows: Rows) -> None:
+        """Wake, in the next step, the actions of `rows`, which stand before a new obstacle, that want to know."""
+        self._woken.update(row for row in rows.tolist() if row in self._running and self._running[row].heeds_obstacles)
+
+    def blocked_too_long(self, rows: Rows) -> None:
+        """Wake, in the next step, the actions of `rows`, whose time to wait before static bodies is up."""
+        self._woken.update(row for row in rows.tolist() if row in self._running)
 
     def _wake(self, rows: Rows, event: int) -> None:
         self._woken.update(rows[self._columns.waiting[rows] & event != 0].tolist())

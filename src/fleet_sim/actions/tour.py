@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fleet_sim.actions.base import Action, Until
+from fleet_sim.actions.base import BLOCKED_DOC, Action, Until
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.actions.move_along import read_path
 from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.config.modes import ActionCause, ActionStatus, RouteMode
 from fleet_sim.entities.agent import Agent
+from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.geometry import Path, Pose
 from fleet_sim.settings import setting
 
@@ -30,6 +31,7 @@ class TourAction(DeclaredAction):
     )
     skip_missed: bool = setting(False, doc="Go on to the next pose where one cannot be reached.")
     keep_height: bool = setting(False, doc="Keep the robot's height, as of a MoveAction.")
+    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=BLOCKED_DOC)
     straight_last: bool = setting(False, doc="Drive straight to the last pose, as into a dock.")
 
     def __post_init__(self) -> None:
@@ -80,7 +82,9 @@ class TourAction(DeclaredAction):
         self._index += 1
         last = self._index == len(self.path) - 1
         route = RouteMode.NONE if self.straight_last and last else self.route
-        leg = self._leg = MoveTo(self.path[self._index], route=route, keep_height=self.keep_height)
+        leg = self._leg = MoveTo(
+            self.path[self._index], route=route, keep_height=self.keep_height, blocked_timeout=self.blocked_timeout
+        )
         return self._after(leg, agent, leg.begin(agent))
 
     def _after(self, leg: MoveTo, agent: Agent, until: Until | None) -> Until | None:
@@ -91,6 +95,7 @@ class TourAction(DeclaredAction):
         if leg.status is not ActionStatus.COMPLETED:
             cause = leg.cause or ActionCause.FAILED
             if not self.skip_missed:
+                self._blocked_by = leg.blocked_by
                 self.fail(f"pose {self._index}: {leg.error_message}", cause)
                 return None
             # A new list: the old one may be part of a saved state.

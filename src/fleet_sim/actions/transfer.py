@@ -6,12 +6,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from fleet_sim.actions.arm import ArmMove, ArmTarget
-from fleet_sim.actions.base import Action, Failure, Until
+from fleet_sim.actions.base import BLOCKED_DOC, Action, Failure, Until
 from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus, MovementDirection
 from fleet_sim.entities.agent import Agent
+from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import setting
 from fleet_sim.tools import calculate_offset_pose
@@ -24,6 +25,7 @@ class TransferAction(ArmTarget, DeclaredAction):
     `phase` is one of `phases`: initial, approaching, moving in, acting, retreating.
     """
 
+    heeds_obstacles: ClassVar[bool] = True
     phases: ClassVar[tuple[Any, Any, Any, Any, Any]]
 
     _: KW_ONLY
@@ -37,6 +39,7 @@ class TransferAction(ArmTarget, DeclaredAction):
     move_skip_threshold: float = setting(
         0.05, low=0.0, unit="m", doc="Minimum distance to drive; shorter moves are skipped."
     )
+    blocked_timeout: float | None = setting(None, low=0.0, high=LONGEST_TIME, unit="s", doc=BLOCKED_DOC)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -97,6 +100,8 @@ class TransferAction(ArmTarget, DeclaredAction):
         if self._arm_action is not None:
             return self._follow_arm(agent, self._arm_action, self._arm_action.proceed(agent, dt))
         if not agent.is_goal_reached():
+            if self.fail_blocked(agent):
+                return None
             # Its path was taken away, as by a stop.
             if agent.goal_pose is None:
                 self.fail("the robot no longer drives to the goal")
@@ -163,7 +168,7 @@ class TransferAction(ArmTarget, DeclaredAction):
         """Start driving to `pose`; return None if the robot is already there."""
         if agent.get_pose().distance_to(pose) <= self.move_skip_threshold:
             return None
-        agent.begin_path([pose], True, direction)
+        agent.begin_path([pose], True, direction, blocked_timeout=self.blocked_timeout)
         return Until(arrival=True)
 
     def parts(self) -> list[Action]:
@@ -192,7 +197,12 @@ class TransferAction(ArmTarget, DeclaredAction):
         """Return phase, duration and remaining distance (m) to the robot's current goal."""
         if self._arm_action is not None:
             left = self._arm_action.progress(agent)["distance_left"]
-            return {"phase": str(self.phase.value), "duration": self.get_duration(), "distance_left": left}
-        goal = agent.goal_pose
-        left = agent.get_pose().distance_to(goal) if goal is not None else 0.0
-        return {"phase": str(self.phase.value), "duration": self.get_duration(), "distance_left": left}
+        else:
+            goal = agent.goal_pose
+            left = agent.get_pose().distance_to(goal) if goal is not None else 0.0
+        return {
+            "phase": str(self.phase.value),
+            "blocked_by": self.blocked_by or "",
+            "duration": self.get_duration(),
+            "distance_left": left,
+        }

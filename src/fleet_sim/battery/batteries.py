@@ -8,6 +8,7 @@ from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.battery.columns import BatteryColumns
 from fleet_sim.battery.commands import SetCharging
 from fleet_sim.battery.settings import BatterySectionSettings
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.drive_rules import DriveRule
 from fleet_sim.core.feature_rows import FeatureRows
@@ -57,7 +58,7 @@ class Batteries(FeatureRows[BatteryColumns]):
         rows = rows[world.motion.control[rows] != IDLE]
         if len(rows):
             for row in world.actions.busy(rows).tolist():
-                world.actions.cancel_base(row, EmptyBattery.reason)
+                world.actions.cancel_base(row, EmptyBattery.reason, ActionCause.BATTERY_EMPTY)
             drive.stop(world, rows)
 
     def flow(self, dt: float) -> None:

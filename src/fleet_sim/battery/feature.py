@@ -13,7 +13,7 @@ from fleet_sim.battery.battery import Battery
 from fleet_sim.battery.columns import BatteryColumns
 from fleet_sim.battery.commands import SetCharging
 from fleet_sim.battery.settings import JOULES_PER_WATT_HOUR, BatterySettings
-from fleet_sim.core.features import Feature, FeatureHost
+from fleet_sim.core.features import FAULTS, Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System, each_step
 
 
@@ -58,6 +58,15 @@ class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
         """Say how full it is, and whether it is charged."""
         charging = ", charging" if table.charging[row] else ""
         return [("battery", f"{100.0 * table.energy[row] / table.full_energy[row]:.0f} %{charging}")]
+
+    def report(self, columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+        """Return how full they are, which are charged, and which are empty."""
+        present = columns["present"]
+        return {
+            "battery": np.where(present, self.levels(columns), np.nan),
+            "charging": present & columns["charging"],
+            "faults": FAULTS["battery_empty"] * (present & (columns["energy"] <= 0.0)),
+        }
 
     def levels(self, columns: Mapping[str, AnyArray]) -> Floats:
         """Return how full they are."""

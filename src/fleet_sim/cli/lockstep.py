@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from importlib.util import find_spec
 from typing import Any
 
 from fleet_sim.errors import ConfigError
@@ -40,10 +41,10 @@ def execute(args: argparse.Namespace) -> int:
         raise ConfigError(f"--rtf: expected 0 to 1000, at least {SLOWEST:g} if not 0, got {args.rtf}")
     if args.duration is not None and not args.period <= args.duration <= 1e9:
         raise ConfigError(f"--duration: expected the period ({args.period:g} s) at least, got {args.duration:g}")
-    try:
-        from fleet_sim.ros.lockstep import Lockstep
-    except ModuleNotFoundError as error:
-        raise ConfigError("lockstep needs ROS 2, or pocket_ros: see docs/ros.md") from error
+    if find_spec("rclpy") is None:
+        raise ConfigError("lockstep needs ROS 2, or pocket_ros: see docs/ros.md")
+    from fleet_sim.ros.lockstep import Lockstep
+
     lockstep = Lockstep(args.namespaces, args.period, patience=args.patience)
     try:
         lockstep.begin()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fleet_sim.cli.arguments import add_detail, check_speed
@@ -53,10 +54,10 @@ def publish(recording: Recording, speed: float, start: float) -> None:
     check_speed("--speed", speed)
     if not 0.0 <= start <= recording.duration:
         raise ConfigError(f"--start: the recording is {recording.duration:g} s long, got {start:g}")
-    try:
-        from fleet_sim.ros.playback import play
-    except ModuleNotFoundError as error:
-        raise ConfigError("--publish needs ROS 2, or pocket_ros: see docs/ros.md") from error
+    if find_spec("rclpy") is None:
+        raise ConfigError("--publish needs ROS 2, or pocket_ros: see docs/ros.md")
+    from fleet_sim.ros.playback import play
+
     index = recording.index
     latched = {name for name, topic in index.topics.items() if "transient_local" in str(topic.metadata)}
     kinds = {name: topic.kind for name, topic in index.topics.items()}

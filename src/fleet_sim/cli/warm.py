@@ -52,7 +52,7 @@ def execute(args: argparse.Namespace) -> int:
         started = time.perf_counter()
         try:
             run()
-        except (MissingDependencyError, ModuleNotFoundError) as error:
+        except MissingDependencyError as error:
             print(f"  {name}: left out: {error}")
         else:
             print(f"  {name}: {time.perf_counter() - started:.1f} s", flush=True)

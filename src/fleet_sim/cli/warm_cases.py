@@ -50,7 +50,7 @@ def _lidars_and_contacts() -> None:
 
 @_case("many worlds")
 def _many_worlds() -> None:
-    """Environments side by side; raises ModuleNotFoundError without Gymnasium."""
+    """Environments side by side; raises MissingDependencyError without Gymnasium."""
     import numpy as np
 
     from fleet_sim.envs.vector import NavigationVectorEnv

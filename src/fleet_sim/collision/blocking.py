@@ -38,6 +38,7 @@ def allowed_fractions(
     obstacle_mask: Bools | None = None,
     may_collide: PairMask | None = None,
     whole_mask: Bools | None = None,
+    groups: Ints | None = None,
     skin: float = DEFAULT_SKIN,
     solve: PosedDistanceSolver | None = None,
     compiled: bool = False,
@@ -48,7 +49,8 @@ def allowed_fractions(
     3) and `end_orientations` (M, 4). Rows in `obstacle_mask` (N,), all by default, may block if `may_collide`
     allows the pair; a mover never blocks itself. A mover stops `skin` metres short of contact; one that is
     already nearer may move along or away but not closer. The blocker is the row that stops the mover first (the
-    lowest row if several do), or -1 with fraction 1. Movers in `whole_mask` (M,) make all of their motion or none.
+    lowest row if several do), or -1 with fraction 1. Movers in `whole_mask` (M,) make all of their motion or none, and
+    those of one number in `groups` (M,) all stop where the first of them does: they are a robot and its load.
 
     Pure translations are exact, and so are shapes that are round about z and rotate about z. A rotating box is checked
     in strides of a quarter of its smallest half extent and may cut a corner by less than that on its way, but not where
@@ -77,13 +79,30 @@ def allowed_fractions(
             _find_stops(contacts, sweep, places, fractions, blockers)
         if whole_mask is not None:
             fractions[whole_mask & (fractions < 1.0)] = 0.0
+        _stop_together(groups, fractions, blockers)
         if not shorten(meetings.ending(fractions[both]), both, skin, fractions, blockers, whole_mask):
             return fractions, blockers
-        if contacts is None or not stop_earlier(contacts, sweep, fractions[places]):
+        # Others may have counted on who is stopped now with the rest of its group.
+        more = _stop_together(groups, fractions, blockers)
+        if (contacts is None or not stop_earlier(contacts, sweep, fractions[places])) and not more:
             return fractions, blockers
     # Held, as those that are near another for too many strides.
     fractions[blockers >= 0] = 0.0
+    _stop_together(groups, fractions, blockers)
     return fractions, blockers
+
+
+def _stop_together(groups: Ints | None, fractions: Floats, blockers: Rows) -> bool:
+    """Stop all of a group where the first of it is stopped, and by what stops that; return whether any was."""
+    if groups is None:
+        return False
+    order = np.lexsort((fractions, groups))
+    first_mask = np.ones(len(order), bool)
+    first_mask[1:] = groups[order[1:]] != groups[order[:-1]]
+    leaders = order[first_mask][np.searchsorted(groups[order[first_mask]], groups)]
+    late = np.flatnonzero(fractions > fractions[leaders])
+    fractions[late], blockers[late] = fractions[leaders[late]], blockers[leaders[late]]
+    return len(late) > 0
 
 
 def _find_stops(contacts: FirstContacts, sweep: Sweep, places: Rows, fractions: Floats, blockers: Rows) -> None:

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, AnyArray, Floats, Rows
+from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.collision.blocking import allowed_fractions
 from fleet_sim.collision.bounds import active_mask, shape_arrays
 from fleet_sim.collision.sweep import PosedDistanceSolver
-from fleet_sim.core.schema import NO_ROW
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import poses, quaternions
 from fleet_sim.spatial.shapes import ShapeArrays
 
 # Columns of path progress. A row that is held back gets its old values again, so that its law retries the same step.
@@ -29,11 +29,21 @@ class _Start(NamedTuple):
     progress: list[AnyArray]
 
 
-class BlockingSystem:
-    """Stops rows with `block_on_collision` before they touch something, at any speed.
+class Blocked(NamedTuple):
+    """What the motion of a step has come to, as rows."""
 
-    A blocked robot stands still and keeps its goal; it continues when the way is free. Carried objects neither block
-    nor are blocked.
+    arrived: Rows
+    """Those that still have arrived."""
+    newly: Rows
+    """Those that stand before another obstacle than before."""
+    overdue: Rows
+    """Those that have stood before static bodies for as long as they wait for them."""
+
+
+class BlockingSystem:
+    """Stops rows with `block_on_collision` before they, or what they carry, touch something, at any speed.
+
+    A blocked robot stands still and keeps its goal; it continues when the way is free.
     """
 
     def __init__(self, world: World, solve: PosedDistanceSolver) -> None:
@@ -70,38 +80,81 @@ class BlockingSystem:
                 [getattr(motion, name)[rows] for name in _PROGRESS],
             )
 
-    def after(self, arrived: Rows) -> tuple[Rows, Rows]:
-        """Undo motion that would penetrate an obstacle; return (rows that still arrived, rows newly blocked)."""
-        start, world = self._start, self._world
+    def after(self, arrived: Rows) -> Blocked:
+        """Undo motion that would penetrate an obstacle; `arrived` are the rows at their goals but for that."""
+        start, world, motion = self._start, self._world, self._world.motion
+        free = Blocked(arrived, NO_ROWS, NO_ROWS)
         if start is None:
-            return arrived, NO_ROWS
+            return free
         moved_mask = world.moved[start.rows]
         movers = start.rows[moved_mask]
         if not len(movers):
-            return arrived, NO_ROWS
-        ends = shape_arrays(world, movers)
-        fractions, blockers = allowed_fractions(
-            start.shapes,
-            movers,
-            ends.positions,
-            ends.orientations,
-            obstacle_mask=active_mask(world) & (world.parent == NO_ROW),
-            may_collide=world.collision_rules.may_collide,
-            # Between the ends of a step a robot on a curve would be beside it.
-            whole_mask=world.motion.whole_steps[movers],
-            solve=self._solve,
-            compiled=world.compiled,
-        )
-        before = world.motion.blocked_by[movers]
-        world.motion.blocked_by[movers] = blockers
+            return free
+        fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
+        before = motion.blocked_by[movers]
+        motion.blocked_by[movers] = blockers
         held_mask = fractions < 1.0
         if not held_mask.any():
-            return arrived, NO_ROWS
+            motion.blocked_since[movers] = np.inf
+            return free
+        since = np.minimum(motion.blocked_since[movers], world.clock.time)
+        motion.blocked_since[movers] = np.where(is_static(world, blockers), since, np.inf)
         held = movers[held_mask]
         self._hold(start, np.flatnonzero(moved_mask)[held_mask], fractions[held_mask])
         # Who stays blocked by the same obstacle is no news.
         newly = held[before[held_mask] != blockers[held_mask]]
-        return np.setdiff1d(arrived, held, assume_unique=True), newly
+        # The tolerance is for rounding.
+        overdue = held[world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
+        return Blocked(np.setdiff1d(arrived, held, assume_unique=True), newly, overdue)
+
+    def _fractions(self, start: _Start, places: Rows) -> tuple[Floats, Rows]:
+        """Return, for the rows at `places` of `start`, the fraction of its motion each may make, and what stops it."""
+        world = self._world
+        movers = start.rows[places]
+        ends = shape_arrays(world, movers)
+        positions, orientations, may_collide = ends.positions, ends.orientations, world.collision_rules.may_collide
+        # Between the ends of a step a robot on a curve would be beside it.
+        whole_mask, groups = world.motion.whole_steps[movers], None
+        loads, carriers = _loads_of(world, movers)
+        if len(loads):
+            moved = self._moved_along(start, places[carriers], loads)
+            positions, orientations = np.concatenate((positions, moved[0])), np.concatenate((orientations, moved[1]))
+            groups = np.concatenate((np.arange(len(movers)), carriers))
+            group_of = np.full(world.capacity, NO_ROW)
+            group_of[np.concatenate((movers, loads))] = groups
+
+            def may_collide(pairs: Ints) -> Bools:
+                first, second = group_of[pairs[:, 0]], group_of[pairs[:, 1]]
+                return world.collision_rules.may_collide(pairs) & ((first != second) | (first == NO_ROW))
+
+            whole_mask = whole_mask[groups]
+        fractions, blockers = allowed_fractions(
+            start.shapes,
+            np.concatenate((movers, loads)) if len(loads) else movers,
+            positions,
+            orientations,
+            obstacle_mask=active_mask(world),
+            may_collide=may_collide,
+            whole_mask=whole_mask,
+            groups=groups,
+            solve=self._solve,
+            compiled=world.compiled,
+        )
+        return fractions[: len(movers)], blockers[: len(movers)]
+
+    def _moved_along(self, start: _Start, carriers: Rows, loads: Rows) -> tuple[Floats, Floats]:
+        """Return where the shapes of `loads` are when their `carriers`, places in `start`, are where they go."""
+        world, rows = self._world, start.rows[carriers]
+        frames = start.positions[carriers], start.orientations[carriers]
+        here = start.shapes.positions[loads], start.shapes.orientations[loads]
+        positions, orientations = poses.compose(
+            world.position[rows], world.orientation[rows], *poses.relative(*frames, *here)
+        )
+        # Exactly: what seems to turn by a rounding error is not measured as what goes straight.
+        straight = np.flatnonzero((world.orientation[rows] == frames[1]).all(axis=1))
+        positions[straight] = here[0][straight] + (world.position[rows] - frames[0])[straight]
+        orientations[straight] = here[1][straight]
+        return positions, orientations
 
     def _hold(self, start: _Start, places: Rows, fractions: Floats) -> None:
         """Move the rows at `places` of `start` by `fractions` of their motion only, and stop them."""
@@ -115,3 +168,25 @@ class BlockingSystem:
         # The robot is not where its law left it: pass speeds and directions are computed again.
         motion.path_fresh[rows] = True
         world.rest(rows)
+
+
+def is_static(world: World, rows: Rows) -> Bools:
+    """Return which of `rows` (N,), where NO_ROW is none, are static bodies: not robots, and carried by nobody."""
+    static_mask = world.collision_rules.static_mask()[rows] & (world.kind[rows] != KIND_AGENT)
+    mask: Bools = (rows != NO_ROW) & static_mask & (world.parent[rows] == NO_ROW)
+    return mask
+
+
+def _loads_of(world: World, carriers: Rows) -> tuple[Rows, Ints]:
+    """Return what `carriers` carry, directly or not, that collides, and the places of their carriers."""
+    if not world.may_carry:
+        return NO_ROWS, NO_ROWS
+    loads = np.flatnonzero((world.parent != NO_ROW) & active_mask(world))
+    roots = world.parent[loads]
+    while len(higher := np.flatnonzero(world.parent[roots] != NO_ROW)):
+        roots[higher] = world.parent[roots[higher]]
+    place_of = np.full(world.capacity, NO_ROW)
+    place_of[carriers] = np.arange(len(carriers))
+    places = place_of[roots]
+    kept = np.flatnonzero(places != NO_ROW)
+    return loads[kept], places[kept]

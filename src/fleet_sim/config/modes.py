@@ -133,6 +133,8 @@ class ActionCause(Mode):
     """There is no such object, it cannot be picked, or the robot does not carry it."""
     UNREACHABLE = "unreachable"
     """The robot cannot reach the goal."""
+    BLOCKED = "blocked"
+    """A body stands in the way, which the message names."""
     TIMEOUT = "timeout"
     """The action's timeout has passed."""
     CANCELLED = "cancelled"
@@ -143,6 +145,8 @@ class ActionCause(Mode):
     """The simulation was reset or shut down."""
     FAILED = "failed"
     """Anything else."""
+    BATTERY_EMPTY = "battery_empty"
+    """The robot's battery is empty."""
 
 
 @saved

@@ -21,6 +21,7 @@ from fleet_sim.gate.bounds import (
     EXTENT,
     LARGEST_EXTENT,
     LONGEST_STEP,
+    LONGEST_TIME,
     MOST_ITERATIONS,
     MOST_PIXELS,
     MOST_SUBSTEPS,
@@ -134,6 +135,14 @@ class SimulationParams(UsedSettings):
     collision_margin: float = setting(0.02, low=0, unit="m", doc="Bodies closer than this collide.")
     ignore_static_collision: bool = setting(True, doc="Do not report pairs with a static body.")
     block_on_collision: bool = setting(False, doc="Robots stop at obstacles instead of passing through.")
+    blocked_timeout: float = setting(
+        10.0,
+        low=0,
+        high=LONGEST_TIME,
+        unit="s",
+        live=True,
+        doc="Time after which a robot that a static body blocks gives up its goal; 0 = never.",
+    )
     spatial_hash_cell_size_mode: SpatialHashCellSizeMode = setting(
         SpatialHashCellSizeMode.AUTO_INITIAL, doc="How the cell size of the collision grid is chosen."
     )

@@ -30,6 +30,9 @@ from fleet_sim.settings import Checked, read
 Settings = TypeVar("Settings", bound=Checked)
 Table = TypeVar("Table", bound=FeatureColumns)
 
+FAULTS = {"breakdown": 1, "battery_empty": 2, "emergency_stop": 4, "localization_lost": 8, "field_violation": 16}
+"""Why a robot may be out of order, as bits of `faults`: the numbers are those of fleet_sim_msgs/msg/RobotState."""
+
 
 class CommandHandlers(Protocol):
     """Registers the handlers of a feature's commands."""
@@ -103,6 +106,20 @@ class Feature(Generic[Settings, Table]):
 
     def details(self, table: Table, row: int) -> Sequence[tuple[str, str]]:
         """Return what views say of the entity in `row`, which has the feature: what it is about, and a text."""
+        return ()
+
+    def report(self, columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+        """Return what the state of entities tells of the feature, (N,) each by name, given its columns of all of them.
+
+        Names are `battery` (0 to 1, NaN without one), `charging` (bool) and `faults` (the sum of those of FAULTS).
+        """
+        return {}
+
+    def orders(self, part: Any, table: Table, rows: Rows) -> Sequence[str]:
+        """Return the ids of the orders that the entities in `rows` (N,) serve, "" for none; empty: nobody serves any.
+
+        `part` is what `start` returned.
+        """
         return ()
 
     def levels(self, columns: Mapping[str, AnyArray]) -> Floats:

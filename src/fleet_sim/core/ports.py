@@ -29,7 +29,7 @@ class ActionBook(Protocol):
     def cancel(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """End the running and all queued actions as CANCELLED with `reason`; return whether there were any."""
 
-    def cancel_base(self, row: int, reason: str) -> bool:
+    def cancel_base(self, row: int, reason: str, cause: ActionCause = ActionCause.PREEMPTED) -> bool:
         """Like `cancel`, but a running action that only moves joints continues."""
 
     def cancel_joints(self, row: int, places: Ints, reason: str) -> bool:

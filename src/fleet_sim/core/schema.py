@@ -135,3 +135,14 @@ class MotionColumns(ColumnTable):
     body_linear: Floats = column(float, (3,), unit="m/s", frame="body", writer="motion", doc="current twist")
     body_angular: Floats = column(float, (3,), unit="rad/s", frame="body", writer="motion", doc="current twist")
     blocked_by: Ints = column(np.int64, default=NO_ROW, writer="blocking", reference=True, doc="stands before it")
+    blocked_since: Floats = column(
+        float,
+        default=np.inf,
+        unit="s",
+        hashed=False,
+        writer="blocking",
+        doc="a static body stands before it from then on",
+    )
+    blocked_timeout: Floats = column(
+        float, default=np.inf, unit="s", hashed=False, writer="set_path", doc="it gives its goal up after so long"
+    )

@@ -35,8 +35,12 @@ class RosTime:
         return self._last
 
     def on_reset(self) -> None:
-        """Continue from the newest time given out, after the simulation's clock was set back."""
-        self._offset = self._last - self._elapsed(0)
+        """Continue a step after the newest time given out, after the simulation's clock was set back.
+
+        Whatever was published before, the state after it has a stamp of its own: readers drop messages of a time that
+        they have had.
+        """
+        self._offset = self._last + self._elapsed(1) - 2 * self._elapsed(0)
 
     def _elapsed(self, ticks_ahead: int) -> int:
         return (self._clock.tick + ticks_ahead) * self._numerator // self._denominator

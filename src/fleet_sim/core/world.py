@@ -96,6 +96,8 @@ class World(ConnectedParts, BodyColumns):
         """Whether something may be attached to something else; `attachments` finds out and keeps it."""
         self.compiled, self.rays_on_arrays = False, 0
         """Whether parts use their compiled code, with equal results, and the rays cast without: see `CompiledCode`."""
+        self.blocked_timeout = 0.0
+        """How long robots stand before static bodies until they give up their goals, in s; 0: for ever."""
         self.extent = EXTENT
         """How far from the origin anything may be put along an axis, in m."""
         self.model_paths: tuple[str, ...] = ()

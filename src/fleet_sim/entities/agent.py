@@ -104,8 +104,9 @@ class Agent(EndEffectorHandle, PowerHandle):
         final_orientation_align: bool = True,
         direction: MovementDirection | str | None = None,
         tolerance: float = 0.0,
+        blocked_timeout: float | None = None,
     ) -> None:
-        """Follow `path` without cancelling actions; for use by actions."""
+        """Follow `path` without cancelling actions; for use by actions. `blocked_timeout` in s: None is the run's."""
         row = self.row
         waypoints = checked_path(path)
         positions, orientations = pose_arrays(waypoints)
@@ -118,6 +119,7 @@ class Agent(EndEffectorHandle, PowerHandle):
             direction=None if direction is None else MovementDirection.parse(direction),
             align_final=final_orientation_align,
             tolerance=tolerance,
+            blocked_timeout=blocked_timeout,
         )
 
     def set_velocity(

@@ -32,12 +32,14 @@ def start_paths(
     align_final: bool = True,
     tolerance: float = 0.0,
     speed_limits: Floats | None = None,
+    blocked_timeout: float | None = None,
 ) -> None:
     """Command the robots in `rows` to follow paths of `lengths` waypoints each.
 
     `positions` (M, 3) and `orientations` (M, 4) are the concatenated waypoints of all robots. The robots start at their
-    present poses. `speed_limits` (M,) in m/s hold on the lines that end at the waypoints. Earlier commands are
-    dropped; their actions are not changed. Raises InvalidValueError for waypoints outside of the world.
+    present poses. `speed_limits` (M,) in m/s hold on the lines that end at the waypoints. Those that stand before
+    static bodies for `blocked_timeout` s give up; None: that of the world, 0: never. Earlier commands are dropped;
+    their actions are not changed. Raises InvalidValueError for waypoints outside of the world.
     """
     check_extent(positions, world.extent, "goal")
     if world.motion.planar[rows].any():
@@ -54,6 +56,27 @@ def start_paths(
         speed_limits=speed_limits,
     )
     world.motion.blocked_by[rows] = NO_ROW
+    wait_when_blocked(world, rows, blocked_timeout)
+
+
+def wait_when_blocked(world: World, rows: Rows, timeout: float | None) -> None:
+    """Let `rows` give up when they have stood before static bodies for `timeout` s from now on; see `start_paths`."""
+    seconds = world.blocked_timeout if timeout is None else timeout
+    world.motion.blocked_since[rows] = np.inf
+    world.motion.blocked_timeout[rows] = seconds if seconds > 0.0 else np.inf
+
+
+def is_blocked_too_long(world: World, row: int) -> bool:
+    """Return whether the robot in `row` has stood before a static body for as long as it waits for one."""
+    motion = world.motion
+    # The tolerance is for rounding.
+    return bool(world.clock.time - motion.blocked_since[row] >= motion.blocked_timeout[row] - 1e-9)
+
+
+def blocked_text(world: World, row: int) -> str:
+    """Return what has blocked the robot in `row` for too long."""
+    blocker = world.label(int(world.motion.blocked_by[row]))
+    return f"blocked by {blocker!r} for {world.motion.blocked_timeout[row]:g} s"
 
 
 def _flattened(
@@ -103,6 +126,7 @@ def stop(world: World, rows: Rows, *, stay: bool = False) -> None:
         hold_joints(world, wheels)
     world.motion.reached[rows] = False
     world.motion.blocked_by[rows] = NO_ROW
+    world.motion.blocked_since[rows] = np.inf
 
 
 def stands(world: World, row: int) -> bool:

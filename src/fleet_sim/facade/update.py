@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from fleet_sim.actions.scheduler import ActionScheduler
 from fleet_sim.arrays import NO_ROWS, Rows
 from fleet_sim.bullet.mirror import BulletMirror
-from fleet_sim.collision.blocking_system import BlockingSystem
+from fleet_sim.collision.blocking_system import Blocked, BlockingSystem
+from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.inbox import Dispatcher, Inbox
 from fleet_sim.core.physics_engine import PhysicsEngine
 from fleet_sim.core.profiler import Profiler
+from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
-from fleet_sim.entities import attachments
+from fleet_sim.entities import attachments, drive
 from fleet_sim.facade.compiled_code import CompiledCode
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.step_events import StepEvents
@@ -22,9 +27,19 @@ from fleet_sim.motion.system import MotionSystem
 
 PHASE_1_EVENTS = frozenset(
     ("pre_step", "pre_update", "post_update", "action_started", "action_completed", "arrived", "blocked")
-    + ("joints_settled", "fleet_command", "object_spawned", "object_removed", "agent_spawned", "agent_removed")
+    + (
+        "goal_failed",
+        "joints_settled",
+        "fleet_command",
+        "object_spawned",
+        "object_removed",
+        "agent_spawned",
+        "agent_removed",
+    )
 )
 """Events whose handlers run before the poses are flushed."""
+
+log = logging.getLogger("fleet_sim.simulation")
 
 
 @dataclass(eq=False, repr=False)
@@ -90,8 +105,8 @@ class Update:
         else:
             ended = self._advance(dt)
         # Before arrival is decided: who was held back has not arrived.
-        done, blocked = self._blocking.after(ended) if self._blocking.is_active else (ended, NO_ROWS)
-        arrived = self._motion.settle(world, done) if len(done) else done
+        blocked = self._blocking.after(ended) if self._blocking.is_active else Blocked(ended, NO_ROWS, NO_ROWS)
+        arrived = self._motion.settle(world, blocked.arrived) if len(blocked.arrived) else blocked.arrived
         for listener in world.on_drive:
             listener(dt)
         if self._watched:
@@ -100,8 +115,24 @@ class Update:
         if len(arrived):
             self._actions.arrived(arrived)
             self._events.to_agents("arrived", arrived)
-        if len(blocked):
-            self._events.to_agents("blocked", blocked)
+        if len(blocked.newly):
+            self._actions.blocked(blocked.newly)
+            self._events.to_agents("blocked", blocked.newly)
+        if len(blocked.overdue):
+            self._give_up(blocked.overdue)
+
+    def _give_up(self, rows: Rows) -> None:
+        """Wake the actions of robots that have stood before static bodies for too long; end goals without an action."""
+        world = self._world
+        self._actions.blocked_too_long(rows)
+        idle = rows[world.motion.control[rows] == POSE]
+        for row in np.setdiff1d(idle, world.actions.busy(idle), assume_unique=True).tolist():
+            message = drive.blocked_text(world, row)
+            log.warning("%r gives up its goal: %s", world.label(row), message)
+            drive.stop(world, np.array([row]))
+            details = {"cause": ActionCause.BLOCKED, "message": message}
+            world.events.emit("goal_failed", agent=world.handles[row], **details)
+            world.entity_events.emit(row, "goal_failed", **details)
 
     def _advance(self, dt: float) -> Rows:
         self._avoidance.before(dt)

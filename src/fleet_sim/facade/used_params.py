@@ -40,6 +40,7 @@ def follow_changes(
     """Pass changes of `params` on to the parts that keep a value of their own; the others read it when they need it."""
     params.when_changed("gravity", mirror.set_gravity)
     mirror.on_gravity = partial(setattr, params, "gravity")
+    params.when_changed("blocked_timeout", partial(setattr, mirror.world, "blocked_timeout"))
     params.when_changed("log_level", LogLevelManager.set_log_level)
     params.when_changed("raise_on_fault", partial(setattr, guard, "raise_on_fault"))
     params.when_changed("max_failures", partial(setattr, guard, "max_failures"))

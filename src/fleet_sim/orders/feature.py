@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from fleet_sim.arrays import Rows
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.core.pipeline import Phase, System, each_step
 from fleet_sim.orders.columns import OrderColumns
@@ -29,6 +32,13 @@ class OrdersFeature(Feature[OrderRobotSettings, OrderColumns]):
         host.checkpoints.register_late("orders", desk, desk.forms())
         host.world.on_remove.append(desk.removed)
         return desk
+
+    def orders(self, part: OrderDesk, table: OrderColumns, rows: Rows) -> Sequence[str]:
+        """Return the ids of the orders that robots serve."""
+        if not part.is_open:
+            return ()
+        orders = part.orders.book.orders
+        return [orders[number].id if number >= 0 else "" for number in table.order[rows].tolist()]
 
 
 FEATURE = OrdersFeature()

@@ -29,7 +29,7 @@ from fleet_sim.sites.floor_plan import floor_plans_of, plans_to_json
 
 logger = logging.getLogger(__name__)
 
-FORMAT = "fleet_sim recording 2"
+FORMAT = "fleet_sim recording 3"
 SCENARIO, FLOOR_PLAN, ABOUT = "scenario.json", "floor_plan.json", "fleet_sim"
 _RUNS_BACK = ("reset", "cleared")
 

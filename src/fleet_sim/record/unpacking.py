@@ -104,7 +104,7 @@ class FleetReader:
         # Recorded in the robots' own axes, shown in those of the world.
         self._velocities[robots] = quaternions.rotate(turns, motion[:, 7:10])
         self._turns[robots] = quaternions.rotate(turns, motion[:, 10:13])
-        self._modes[robots], self._busy[robots] = codes[:, 0], codes[:, 2]
+        self._modes[robots], self._busy[robots] = codes[:, 0], codes[:, 4]
 
     def take_joints(self, messages: Mapping[str, bytes]) -> None:
         """Take the joints of robots by name; those of others stay."""

@@ -7,9 +7,11 @@ from typing import Any
 
 from geometry_msgs.msg import Pose, Twist
 
+from fleet_sim.actions.move_to import MoveTo
 from fleet_sim.core.acknowledgement import CommandAck
-from fleet_sim.core.commands import CancelActions, Command, Navigate, SetPoses, SetVelocity, Stop
+from fleet_sim.core.commands import CancelActions, Command, ExecuteAction, Navigate, SetPoses, SetVelocity, Stop
 from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.geometry import Pose as Goal
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import ack_to_msg, poses_from_msgs, twists_from_msgs
 from fleet_sim.ros.interface import Bridge, Interface
@@ -61,6 +63,9 @@ class FleetCommandInterface(Interface):
             # Checked before frames are looked up: a wrong length is wrong in every frame.
             _check_length("poses", message.poses, names)
             positions, orientations = self._poses(message.header.frame_id, message.poses)
+            if message.route and message.kind == FleetCommand.NAVIGATE:
+                goals = map(Goal, positions.tolist(), orientations.tolist())
+                return ExecuteAction(names=names, actions=tuple(MoveTo(goal, route=True) for goal in goals), **common)
             kind = Navigate if message.kind == FleetCommand.NAVIGATE else SetPoses
             return kind(names=names, positions=positions, orientations=orientations, **common)
         if message.kind == FleetCommand.VELOCITY:

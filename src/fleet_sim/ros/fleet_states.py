@@ -2,48 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from rclpy.serialization import serialize_message
 
-from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
-from fleet_sim.cdr import ROBOT_STATE, STAMP, MessagePart
+from fleet_sim.actions.base import Action
+from fleet_sim.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
+from fleet_sim.cdr import ROBOT_STATE, ElementsTemplate, Text
 from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.features import FEATURES
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.ros import qos
+from fleet_sim.ros.actions.goals import cause_of_action
 from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.odom import body_twists
 from fleet_sim.ros.roster import Roster
-from fleet_sim.ros.wire import MessageTemplate
-from fleet_sim_msgs.msg import FleetState, RobotState
+from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim_msgs.msg import Cause, FleetState, RobotState
 
 POSE = ControllerMode.POSE.code
+NO_TEXTS: tuple[Text, ...] = ("", (), "", "")
+"""Those of a robot that nothing blocks, and that has no loads, no order and no error."""
 
 
-def states_template(map_frame: str, names: Sequence[str]) -> MessageTemplate:
-    """Return the template of one FleetState.
-
-    Its groups are sec and nanosec, and for the robots position, orientation, twist (N, 6), distance_left, mode and
-    flags (N, 4).
-    """
-    message = FleetState(robots=[RobotState(name=name) for name in names])
+def states_template(map_frame: str) -> ElementsTemplate:
+    """Return the template of a FleetState without robots; its numbers are those of ROBOT_STATE."""
+    message = FleetState(robots=[RobotState()])
     message.header.frame_id = map_frame
-    return MessageTemplate([message], [MessagePart(STAMP), MessagePart(ROBOT_STATE, lambda message: message.robots)])
+    return ElementsTemplate(message, "robots", ROBOT_STATE, serialize_message)
 
 
-def distances_left(world: World, rows: Rows) -> Floats:
-    """Return the distances (N,) in m to the ends of the paths of `rows`, 0 without one."""
+def goals_of(world: World, rows: Rows) -> tuple[Floats, Bools]:
+    """Return the ends (N, 7) of the paths of `rows`, zeros without one, and which have one (N,)."""
     paths = world.waypoints.paths(world.motion, rows)
-    distances = np.zeros(len(rows))
-    driving = np.flatnonzero(paths.lengths)
-    ends = np.cumsum(paths.lengths)[driving] - 1
-    distances[driving] = np.linalg.norm(paths.positions[ends] - world.position[rows[driving]], axis=1)
-    return distances
+    goals = np.zeros((len(rows), 7))
+    has_goal: Bools = paths.lengths > 0
+    ends = np.cumsum(paths.lengths)[has_goal] - 1
+    goals[has_goal, :3], goals[has_goal, 3:] = paths.positions[ends], paths.orientations[ends]
+    return goals, has_goal
 
 
 def flags_of(world: World, rows: Rows) -> Bools:
-    """Return the flags of ROBOT_STATE, (N, 4)."""
+    """Return who is moving, busy, blocked and carrying, (N, 4)."""
     motion = world.motion
     speed = (world.velocity[rows] != 0.0).any(axis=1) | (world.angular_velocity[rows] != 0.0).any(axis=1)
     # Columns know the carrier of what is carried, not the other way round, so the carriers are marked.
@@ -60,6 +62,118 @@ def flags_of(world: World, rows: Rows) -> Bools:
     )
 
 
+def reported(sim: MultiRobotSimulationCore, rows: Rows) -> tuple[Floats, Bools, Ints]:
+    """Return what the features in use tell of `rows`: charge, NaN without a battery, who is charged, and faults."""
+    battery, charging, faults = (
+        np.full(len(rows), np.nan),
+        np.zeros(len(rows), np.bool_),
+        np.zeros(len(rows), np.int64),
+    )
+    for name in sim.features.used:
+        columns = {column: values for column, _, values in sim.features.table(name).columns()}
+        told = FEATURES.get(name).report(columns)
+        if "battery" in told:
+            battery = told["battery"][rows]
+        if "charging" in told:
+            charging = charging | told["charging"][rows]
+        if "faults" in told:
+            faults = faults | told["faults"][rows].astype(np.int64)
+    return battery, charging, faults
+
+
+class RobotTexts:
+    """The texts of the robots in `rows`: each kind is looked up again only where numbers say that it changed."""
+
+    def __init__(self, sim: MultiRobotSimulationCore, rows: Rows) -> None:
+        self._sim, self._rows = sim, rows
+        self._blockers = self._carried = b""
+        self._blocked_by: list[str] = [""] * len(rows)
+        self._loads: list[tuple[str, ...]] = [()] * len(rows)
+        self._orders: list[str] = [""] * len(rows)
+        self._errors: list[str] = [""] * len(rows)
+
+    def changed(self, errors: list[str]) -> list[tuple[Text, ...]] | None:
+        """Return the texts of each robot, given its last error; None if they are as they were."""
+        parts = self._look_for_blockers(), self._look_for_loads(), self._look_for_orders()
+        if not any(parts) and errors is self._errors:
+            return None
+        self._errors = errors
+        return list(zip(self._blocked_by, self._loads, self._orders, errors, strict=True))
+
+    def _look_for_blockers(self) -> bool:
+        world = self._sim.world
+        rows = world.motion.blocked_by[self._rows]
+        blockers = np.where(rows == NO_ROW, -1, world.object_id[rows]).tobytes()
+        if blockers == self._blockers:
+            return False
+        self._blockers = blockers
+        self._blocked_by = ["" if row == NO_ROW else world.label(row) for row in rows.tolist()]
+        return True
+
+    def _look_for_loads(self) -> bool:
+        world = self._sim.world
+        loads = np.flatnonzero((world.parent != NO_ROW) & world.alive)
+        loads = loads[np.argsort(world.object_id[loads])]
+        carried = world.object_id[loads].tobytes() + world.parent[loads].tobytes()
+        if carried == self._carried:
+            return False
+        self._carried = carried
+        of: dict[int, list[str]] = {}
+        for load, carrier in zip(loads.tolist(), world.parent[loads].tolist(), strict=True):
+            of.setdefault(carrier, []).append(world.label(load))
+        self._loads = [tuple(of.get(row, ())) for row in self._rows.tolist()]
+        return True
+
+    def _look_for_orders(self) -> bool:
+        features, orders = self._sim.features, [""] * len(self._rows)
+        for name in features.used:
+            told = FEATURES.get(name).orders(features.use(name), features.table(name), self._rows)
+            if told:
+                orders = [new or old for new, old in zip(told, orders, strict=True)]
+        changed = orders != self._orders
+        self._orders = orders
+        return changed
+
+
+class LastErrors:
+    """Why the last action of each robot ended; of those that ended since this was made, or since a reset."""
+
+    def __init__(self, sim: MultiRobotSimulationCore) -> None:
+        self._world = sim.world
+        self._of: dict[int, tuple[int, str]] = {}
+        self._ids: list[int] = []
+        self._changed = True
+        sim.events.on("action_completed", self._note)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._of.clear()
+        self._changed = True
+
+    def follow(self, rows: Rows) -> None:
+        """Keep those of the robots in `rows` only, and return theirs from now on."""
+        self._ids = self._world.object_id[rows].tolist()
+        kept = set(self._ids)
+        self._of = {id: error for id, error in self._of.items() if id in kept}
+        self._changed = True
+
+    def look(self) -> tuple[Bytes, list[str]]:
+        """Return causes and texts of the robots; the same objects as before while nothing changes."""
+        if self._changed:
+            self._changed = False
+            errors = [self._of.get(id, (Cause.NONE, "")) for id in self._ids]
+            self._causes = np.array([cause for cause, _ in errors], np.uint8)
+            self._texts = [text for _, text in errors]
+        return self._causes, self._texts
+
+    def _note(self, action: Action, agent: Any, **details: object) -> None:
+        id, (cause, text) = int(self._world.object_id[agent.row]), cause_of_action(action)
+        if cause != Cause.NONE:
+            self._of[id], self._changed = (cause, text), True
+        elif self._of.pop(id, None) is not None:
+            self._changed = True
+
+
 class FleetStatesTopic(Interface):
     """Publishes the states of all robots, whether or not they have interfaces of their own.
 
@@ -74,22 +188,52 @@ class FleetStatesTopic(Interface):
         super().__init__(bridge)
         self._publisher = bridge.robots.create_publisher(FleetState, "fleet/states", qos.STATE)
         self._rows = NO_ROWS
+        self._template = states_template(bridge.frames.map)
+        self._errors = LastErrors(bridge.sim)
 
     def on_fleet_changed(self, roster: Roster) -> None:
+        """Lay the message out anew."""
         self._rows = roster.rows
-        self._template = states_template(self.bridge.frames.map, roster.names)
+        self._errors.follow(roster.rows)
+        self._texts = RobotTexts(self.bridge.sim, roster.rows)
+        self._template.set_elements(roster.names, [NO_TEXTS] * len(roster.names))
+
+    def on_reset(self) -> None:
+        """Forget errors of before."""
+        self._errors.clear()
 
     def publish(self, now: int) -> None:
         """Publish the states of all robots in one message, while somebody is subscribed."""
         if not self._publisher.get_subscription_count():
             return
-        world, rows, template = self.bridge.sim.world, self._rows, self._template
-        template.write_stamp(now)
-        if len(rows):
-            template.write("position", world.position[rows])
-            template.write("orientation", world.orientation[rows])
-            template.write("twist", body_twists(world, rows))
-            template.write("distance_left", distances_left(world, rows)[:, None])
-            template.write("mode", world.motion.control[rows][:, None])
-            template.write("flags", flags_of(world, rows))
-        self._publisher.publish(template.pieces()[0])
+        if len(self._rows):
+            self._write()
+        self._template.write_stamp(now)
+        self._publisher.publish(self._template.data())
+
+    def _write(self) -> None:
+        """Write the present state of all robots to the template."""
+        sim, rows, template = self.bridge.sim, self._rows, self._template
+        world = sim.world
+        causes, errors = self._errors.look()
+        texts = self._texts.changed(errors)
+        if texts is not None:
+            # Before numbers: it moves them.
+            template.set_texts(texts)
+        battery, charging, faults = reported(sim, rows)
+        goals, has_goal = goals_of(world, rows)
+        motion = np.empty((len(rows), 22))
+        motion[:, :3], motion[:, 3:7], motion[:, 7:13] = (
+            world.position[rows],
+            world.orientation[rows],
+            body_twists(world, rows),
+        )
+        motion[:, 13] = np.where(has_goal, np.linalg.norm(goals[:, :3] - motion[:, :3], axis=1), 0.0)
+        motion[:, 14], motion[:, 15:] = battery, goals
+        template.write("motion", motion)
+        template.write("faults", faults[:, None])
+        codes = np.zeros((len(rows), 3), np.uint8)
+        # Nothing takes robots out of the hands of their fleet manager yet.
+        codes[:, 0], codes[:, 1], codes[:, 2] = world.motion.control[rows], RobotState.AUTOMATIC, causes
+        template.write("codes", codes)
+        template.write("flags", np.column_stack([flags_of(world, rows), charging, has_goal]))

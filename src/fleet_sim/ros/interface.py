@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -15,7 +16,7 @@ from rclpy.qos import QoSProfile
 from fleet_sim.config.ros_params import RosParams
 from fleet_sim.core.ros_names import Frames
 from fleet_sim.core.stamps import RosTime
-from fleet_sim.errors import FleetSimError, InvalidValueError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.commands import CommandGateway, Mailbox
 from fleet_sim.ros.roster import Roster
@@ -23,6 +24,15 @@ from fleet_sim.ros.throttle import Throttle
 from fleet_sim.ros.transforms import Transforms
 from fleet_sim.ros.wire import decode
 from fleet_sim.simulation import MultiRobotSimulationCore
+
+
+def require_packages(packages: Sequence[str], path: str) -> None:
+    """Raise ConfigError at the setting `path` where message packages that it needs are not installed."""
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise ConfigError(
+            f"needs the packages {', '.join(packages)}; there is no {' and no '.join(missing)}", path=path
+        )
 
 
 class OpenRequests:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from importlib.util import find_spec
 
 from fleet_sim.registry import Registry, subclasses_of
 from fleet_sim.ros.checkpoint_services import CheckpointServices
@@ -32,13 +32,13 @@ from fleet_sim.ros.tf import TfTopic
 
 STANDARD: dict[str, type[Interface]] = {}
 # The packages simulation_interfaces and control_msgs are not part of every ROS 2.
-with contextlib.suppress(ModuleNotFoundError):
+if find_spec("simulation_interfaces") is not None:
     from fleet_sim.ros.simulation.interface import StandardServices
 
     STANDARD = {"standard_services": StandardServices}
 
 CONTROLLERS: dict[str, type[Interface]] = {}
-with contextlib.suppress(ModuleNotFoundError):
+if find_spec("control_msgs") is not None:
     from fleet_sim.ros.controller_state import ControllerStateTopic
 
     CONTROLLERS = {"controller_state": ControllerStateTopic}

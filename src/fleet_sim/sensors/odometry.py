@@ -98,7 +98,9 @@ class Odometry(SensorKind):
         # Normalized below: over many thousands of products rounding would otherwise change the length.
         turned = quaternions.multiply(believed, quaternions.from_rotation_vectors(turn))
         state["orientation"][later] = quaternions.normalized(turned)
-        state["linear_velocity"][later] = way / elapsed
+        # On an arc the way is seen from its begin; half of the turn later it points along the mean velocity.
+        halfway = quaternions.from_rotation_vectors(-0.5 * turn)
+        state["linear_velocity"][later] = quaternions.rotate(halfway, way) / elapsed
         state["angular_velocity"][later] = turn / elapsed
         state["true_position"][later] = batch.positions[later]
         state["true_orientation"][later] = batch.orientations[later]

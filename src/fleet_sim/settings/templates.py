@@ -73,10 +73,12 @@ def render(text: str, variables: Variables, source: str) -> tuple[str, dict[str,
     if first_sign(text) is None:
         return text, {}
     try:
-        # Here, as only templates need it.
-        from fleet_sim.settings.jinja import WorldTemplate
+        import jinja2  # noqa: F401  # it is only asked for
     except ImportError as error:
         raise missing_extra("jinja2", "template", f"{source}, a template,") from error
+    # Here, as only templates need it.
+    from fleet_sim.settings.jinja import WorldTemplate
+
     template = WorldTemplate(text, source)
     variables.known |= template.names
     return template.render(variables.values)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fleet_sim.arrays import Rows
-from fleet_sim.core.features import Feature, FeatureHost
+from fleet_sim.arrays import AnyArray, Rows
+from fleet_sim.core.features import FAULTS, Feature, FeatureHost
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.traffic.columns import TrafficColumns
+from fleet_sim.traffic.columns import BROKEN, TrafficColumns
 from fleet_sim.traffic.settings import TrafficRobotSettings
 from fleet_sim.traffic.traffic import Traffic
 
@@ -86,6 +86,11 @@ class TrafficFeature(Feature[TrafficRobotSettings, TrafficColumns]):
         """Let robots take no part any more."""
         if part.traffic is not None:
             part.traffic.leave([robot for robot in part.traffic.robots if robot.row in rows])
+
+    def report(self, columns: Mapping[str, AnyArray]) -> Mapping[str, AnyArray]:
+        """Return which robots have broken down."""
+        broken = columns["present"] & (columns["held"] & BROKEN != 0)
+        return {"faults": FAULTS["breakdown"] * broken}
 
     def details(self, table: TrafficColumns, row: int) -> Sequence[tuple[str, str]]:
         """Say how much of its way is ahead, how much of it is granted, and whether it waits."""

@@ -180,6 +180,8 @@ class VehicleDriver:
             direction=_DIRECTIONS[leg.reverse],
             align_final=theta is not None,
             speed_limits=array[:, 2],
+            # The master control decides what becomes of its order.
+            blocked_timeout=0.0,
         )
 
     def _send(self, traffic: Traffic, leg: VehicleLeg) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from fleet_sim.arrays import Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.features import Feature, FeatureHost
 from fleet_sim.errors import StateError
@@ -40,6 +43,13 @@ class VehicleFeature(Feature[Vda5050RobotSettings, VehicleColumns]):
         booth = VehicleBooth()
         host.dispatcher.handle(VehicleMessage, booth.receive)
         return booth
+
+    def orders(self, part: VehicleBooth, table: VehicleColumns, rows: Rows) -> Sequence[str]:
+        """Return the ids of the orders of the master control, kept until it sends the next one, as in its states."""
+        if part.desk is None:
+            return ()
+        pilots = part.desk.pilots
+        return [pilots[row].vehicle.state.order_id if row in pilots else "" for row in rows.tolist()]
 
 
 FEATURE = VehicleFeature()

@@ -34,6 +34,8 @@ CODES = {
     ActionCause.PREEMPTED: Cause.PREEMPTED,
     ActionCause.SHUTDOWN: Cause.SHUTDOWN,
     ActionCause.FAILED: Cause.FAILED,
+    ActionCause.BLOCKED: Cause.BLOCKED,
+    ActionCause.BATTERY_EMPTY: Cause.BATTERY_EMPTY,
 }
 """Causes of the simulation and their values in the message."""
 
@@ -167,6 +169,7 @@ class Goals:
                 action,
                 goal.handle.request,
                 speed,
+                str(progress.get("blocked_by") or action.blocked_by or ""),
             )
             goal.handle.publish_feedback(goal.server.kind.feedback(told))
 

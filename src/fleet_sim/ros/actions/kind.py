@@ -121,6 +121,8 @@ class Progress:
     """The goal's message."""
     speed: float = 0.0
     """Of the robot, in m/s."""
+    blocked_by: str = ""
+    """Name of what keeps the action from going on; empty: nothing."""
 
 
 def _everyone(world: World, robot: str) -> bool:
@@ -171,9 +173,15 @@ def own_kind(name: str, kind: Any, build: Callable[[Any, GoalReader], Action]) -
             pose=progress.pose,
             distance_left=progress.distance_left,
             progress=progress.fraction,
+            blocked_by=progress.blocked_by,
         )
 
     return ActionKind(name, kind, build, result, feedback)
+
+
+def patience_of(goal: Any) -> float | None:
+    """Return how long a goal lets its robot stand before a static body, in s; 0: for ever, None: as the run does."""
+    return None if goal.blocked_timeout < 0.0 else goal.blocked_timeout
 
 
 def timeout_of(goal: Any) -> float | None:

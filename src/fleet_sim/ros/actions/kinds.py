@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from fleet_sim.actions.base import Action
@@ -21,23 +22,30 @@ def _build(goal: Any, reader: GoalReader) -> Action:
 EXECUTE = own_kind("execute", Execute, _build)
 
 
-# Their message packages are optional.
+def _offers(module: str, *names: str) -> bool:
+    """Return whether a module of a message package is installed and has `names`: older versions have fewer."""
+    # Asked for beforehand: an import of ours that fails must not look like a package that is missing.
+    return find_spec(module.partition(".")[0]) is not None and all(
+        hasattr(import_module(module), name) for name in names
+    )
+
+
 OPTIONAL: dict[str, ActionKind] = {}
-with contextlib.suppress(ImportError):
+if _offers("nav2_msgs.action", "NavigateToPose"):
     from fleet_sim.ros.nav2.navigate import FOLLOW_WAYPOINTS, NAVIGATE_THROUGH_POSES, NAVIGATE_TO_POSE
 
     OPTIONAL |= {kind.name: kind for kind in (NAVIGATE_TO_POSE, NAVIGATE_THROUGH_POSES, FOLLOW_WAYPOINTS)}
-with contextlib.suppress(ImportError):
+if _offers("nav2_msgs.action", "FollowGPSWaypoints"):
     from fleet_sim.ros.nav2.gps import FOLLOW_GPS_WAYPOINTS
 
     OPTIONAL["follow_gps_waypoints"] = FOLLOW_GPS_WAYPOINTS
-with contextlib.suppress(ImportError):
+if _offers("nav2_msgs.action", "DockRobot", "UndockRobot"):
     from fleet_sim.ros.nav2 import behaviors as b
 
     driving = (b.FOLLOW_PATH, b.SPIN, b.BACK_UP, b.DRIVE_ON_HEADING, b.ASSISTED_TELEOP)
     for kind in (*driving, b.WAIT, b.DOCK_ROBOT, b.UNDOCK_ROBOT):
         OPTIONAL[kind.name] = kind
-with contextlib.suppress(ImportError):
+if _offers("control_msgs.action", "FollowJointTrajectory"):
     from fleet_sim.ros.actions.follow_joint_trajectory import FOLLOW_JOINT_TRAJECTORY
 
     OPTIONAL["follow_joint_trajectory"] = FOLLOW_JOINT_TRAJECTORY

@@ -9,7 +9,7 @@ from fleet_sim.actions.move_along import MoveAction
 from fleet_sim.config.modes import MovementDirection
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Path
-from fleet_sim.ros.actions.kind import GoalReader, own_kind, timeout_of
+from fleet_sim.ros.actions.kind import GoalReader, own_kind, patience_of, timeout_of
 from fleet_sim_msgs.action import MoveTo
 
 DIRECTIONS: dict[int, MovementDirection | None] = {
@@ -31,6 +31,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
         tolerance=goal.tolerance,
         route=goal.route,
         timeout=timeout_of(goal),
+        blocked_timeout=patience_of(goal),
     )
 
 

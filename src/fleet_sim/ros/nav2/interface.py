@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from fleet_sim.errors import ConfigError
-from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.interface import Bridge, Interface, require_packages
 from fleet_sim.ros.per_robot import Endpoints
 from fleet_sim.ros.roster import Roster
 
@@ -20,13 +19,12 @@ class Nav2Interface(Interface):
         self._is_on = bridge.params.nav2.enabled
         if not self._is_on:
             return
-        try:
-            # Imported here: who does not use them need not have these packages, nor wait for them.
-            from fleet_sim.ros.nav2.maps import RobotMaps
-            from fleet_sim.ros.nav2.teleop import TeleopTopics
-            from fleet_sim.ros.nav2.topics import LocalizationTopics, MapTopics
-        except ModuleNotFoundError as error:
-            raise ConfigError(f"needs the packages nav2_msgs and lifecycle_msgs: {error}", path="ros.nav2") from error
+        require_packages(("nav2_msgs", "lifecycle_msgs"), "ros.nav2")
+        # Imported here: who does not use them need not have these packages, nor wait for them.
+        from fleet_sim.ros.nav2.maps import RobotMaps
+        from fleet_sim.ros.nav2.teleop import TeleopTopics
+        from fleet_sim.ros.nav2.topics import LocalizationTopics, MapTopics
+
         self._robot_maps = RobotMaps(bridge)
         # One thread for all: it begins with the first path.
         self._pool = ThreadPoolExecutor(1, "smoother")

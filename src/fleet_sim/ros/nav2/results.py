@@ -15,6 +15,7 @@ PLANNER = {
     Cause.UNKNOWN_FRAME: "TF_ERROR",
     Cause.INVALID_GOAL: "GOAL_OCCUPIED",
     Cause.UNREACHABLE: "NO_VALID_PATH",
+    Cause.BLOCKED: "NO_VALID_PATH",
     Cause.TIMEOUT: "TIMEOUT",
 }
 """Causes and the names of the planner's codes. A goal that is no free place counts as occupied."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from fleet_sim.errors import ConfigError
-from fleet_sim.ros.interface import Bridge, Interface
+from fleet_sim.ros.interface import Bridge, Interface, require_packages
 
-PACKAGES = "rmf_fleet_msgs, rmf_door_msgs, rmf_lift_msgs, rmf_charger_msgs, rmf_building_map_msgs"
+PACKAGES = (
+    *("rmf_fleet_msgs", "rmf_door_msgs", "rmf_lift_msgs", "rmf_charger_msgs"),
+    *("rmf_building_map_msgs", "rmf_dispenser_msgs", "rmf_ingestor_msgs"),
+)
 
 
 class RmfInterface(Interface):
@@ -16,11 +18,10 @@ class RmfInterface(Interface):
         self._topics = None
         if not speaks_rmf(bridge):
             return
-        try:
-            # Imported here: who does not use them need not have these packages, nor wait for them.
-            from fleet_sim.ros.rmf.topics import RmfTopics
-        except ModuleNotFoundError as error:
-            raise ConfigError(f"needs the packages {PACKAGES}: {error}", path="ros.rmf") from error
+        require_packages(PACKAGES, "ros.rmf")
+        # Imported here: who does not use them need not have these packages, nor wait for them.
+        from fleet_sim.ros.rmf.topics import RmfTopics
+
         self._topics = RmfTopics(bridge, bridge.params.rmf)
 
     def receive(self) -> None:

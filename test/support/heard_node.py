@@ -1,0 +1,124 @@
+"""The node in this process, and all that it publishes, beside the simulation that it is of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hosted_node import hosted_node
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+import fleet_sim as fs
+from fleet_sim.ros.node import FleetSimNode
+
+PATIENCE = 60.0
+NS_PER_S = 1_000_000_000
+
+
+def message_class(kind: str) -> Any:
+    """Return the class of a type "std_msgs/msg/String"."""
+    package, _, name = kind.split("/")
+    return getattr(import_module(f"{package}.msg"), name)
+
+
+def stamp_of(message: Any) -> int | None:
+    """Return the stamp of a message in ns; None without one."""
+    stamp = getattr(message, "clock", None) or getattr(getattr(message, "header", None), "stamp", None)
+    return None if stamp is None else stamp.sec * NS_PER_S + stamp.nanosec
+
+
+class HeardNode:
+    """A node whose topics are all subscribed to. `heard` has the messages by topic, in order."""
+
+    def __init__(self, node: FleetSimNode) -> None:
+        self.node = node
+        self.sim: fs.MultiRobotSimulationCore = node.simulation
+        self.kinds: dict[str, str] = {}
+        self.heard: dict[str, list[Any]] = {}
+        self.listener = Node("listener", namespace=node.get_namespace())
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.listener)
+        self._executor.add_node(node)
+
+    def listen(self) -> None:
+        """Subscribe to all topics that there are now."""
+        for name, (kind, *_) in self.node.get_topic_names_and_types():
+            publishers = [one for one in self.node.get_publishers_info_by_topic(name) if one.node_name != "listener"]
+            if name in self.kinds or "/_action/" in name or not publishers:
+                continue
+            latched = any(one.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for one in publishers)
+            reliable = all(one.qos_profile.reliability == ReliabilityPolicy.RELIABLE for one in publishers)
+            profile = QoSProfile(
+                history=HistoryPolicy.KEEP_ALL,
+                reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
+                durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+            )
+            self.kinds[name] = kind
+            self.heard[name] = []
+            self.listener.create_subscription(message_class(kind), name, self.heard[name].append, profile)
+        self.until(lambda: all(self.node.count_subscribers(name) for name in self.kinds))
+        # What is offered in the graph is connected a moment later.
+        end = time.monotonic() + 0.5
+        self.until(lambda: time.monotonic() > end)
+
+    def spin(self) -> None:
+        """Handle what has arrived."""
+        self._executor.spin_once(timeout_sec=0.001)
+
+    def until(self, condition: Any) -> None:
+        """Spin, without steps, until `condition()`; raises TimeoutError."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            self.spin()
+            if time.monotonic() > deadline:
+                raise TimeoutError("nothing came")
+
+    def step(self, count: int = 1) -> None:
+        """Make steps; after each, hear all that was published."""
+        clock = next(name for name, kind in self.kinds.items() if kind.endswith("/Clock"))
+        for _ in range(count):
+            known = len(self.heard[clock])
+            self.sim.step_once()
+            self.until(lambda known=known: len(self.heard[clock]) > known)
+            quiet = 0
+            while quiet < 5:
+                before = sum(map(len, self.heard.values()))
+                self.spin()
+                quiet = quiet + 1 if sum(map(len, self.heard.values())) == before else 0
+
+    def at(self, topic: str, stamp: int) -> Any:
+        """Return the message of `topic` with `stamp` in ns."""
+        return next(message for message in self.heard[topic] if stamp_of(message) == stamp)
+
+
+@contextmanager
+def heard_node(folder: Path, scenario: dict[str, Any], *arguments: str) -> Iterator[HeardNode]:
+    """Host a node with `scenario`, which is written to `folder`, and subscribe to all that it publishes."""
+    path = folder / "scenario.yaml"
+    path.write_text(yaml.safe_dump(scenario), encoding="utf-8")
+    with hosted_node("-p", f"config:={path}", "-p", "target_rtf:=0.0", *arguments) as node:
+        heard = HeardNode(node)
+        try:
+            heard.listen()
+            yield heard
+        finally:
+            heard.listener.destroy_node()
+
+
+def fields_of(message: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the path of each number in a message, without indices of arrays, and its value."""
+    for field in message.get_fields_and_field_types():
+        value = getattr(message, field)
+        for one in value if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else [value]:
+            if hasattr(one, "get_fields_and_field_types"):
+                for path, number in fields_of(one):
+                    yield f"{field}.{path}", number
+            elif isinstance(one, (bool, int, float)):
+                yield field, one
