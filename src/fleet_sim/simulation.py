@@ -223,6 +223,7 @@ class MultiRobotSimulationCore(DocumentedNames):
                 features=self.features,
             )
         )
+        self._mirror.on_read = partial(attachments.follow_rows, self.world)
         self.checkpoints = Checkpoints(self.world)
         self.checkpoints.register("actions", self.actions)
         # Before the engine, whose filters follow it.

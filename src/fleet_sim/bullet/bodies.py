@@ -12,7 +12,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.bullet.client import NO_BODY, BulletClient
 from fleet_sim.bullet.colors import BodyColors
-from fleet_sim.bullet.dynamics import BodyDynamics
+from fleet_sim.bullet.dynamics import BodyDynamics, body_of_own
 from fleet_sim.bullet.joints import BulletJoints
 from fleet_sim.bullet.models import LoadedModel, inertial_frame, load_model
 from fleet_sim.bullet.shapes import ShapeCache
@@ -64,8 +64,9 @@ class BulletBodies:
         self.inertia_from_file = inertia_from_file
         self.table = world.add_table("bullet", BulletColumns)
         self.shapes = ShapeCache(client)
-        self.joints = BulletJoints(world, client, lambda: self.table.body)
         self.dynamics = BodyDynamics(world, client, lambda: (self.table.body, self.table.model))
+        self.joints = BulletJoints(world, client, lambda: self.table.body, self.dynamics.motor)
+        client.on_floor = self.dynamics.write_floor
         self.colors = BodyColors(world, client, lambda: (self.table.body, self.table.made))
         self.count = 0
         """Number of rows with a body."""
@@ -93,6 +94,14 @@ class BulletBodies:
         ids = bodies if isinstance(bodies, np.ndarray) else np.array(list(bodies), np.int64)
         known_mask = (ids >= 0) & (ids < len(self._row_of_body))
         return np.where(known_mask, self._row_of_body[np.where(known_mask, ids, 0)], -1)
+
+    def body_of_subject(self, subject: int) -> int:
+        """Return the body of whom settings are kept for, see `BodyDynamics`; NO_BODY for one that is gone."""
+        if subject < 0:
+            return body_of_own(subject)
+        table = self.table
+        found = table.body[(table.owner == subject) & (table.body != NO_BODY)]
+        return int(found[0]) if len(found) else NO_BODY
 
     # ---- making ------------------------------------------------------------------------------------------------------
 
@@ -303,6 +312,8 @@ class BulletBodies:
     def forget_all(self) -> None:
         """Forget all bodies, after the client's world was emptied."""
         self.met = False
+        self.joints.gears.clear()
+        self.dynamics.forget_own()
         self._forget(np.flatnonzero(self.table.body != NO_BODY))
         self._gaps = self.removed = 0
 

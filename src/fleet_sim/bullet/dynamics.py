@@ -1,4 +1,4 @@
-"""Dynamics of bodies: materials of the columns, and what users set with changeDynamics.
+"""Dynamics of bodies: materials of the columns, and what users set of bodies with PyBullet's own functions.
 
 Both are written again when a body is created again.
 """
@@ -23,16 +23,35 @@ MATERIAL = {
 }
 """Columns of materials, and their names in changeDynamics."""
 
+DYNAMICS, SENSORS, MOTORS = "changeDynamics", "enableJointForceTorqueSensor", "motors"
+"""What is kept of a link or joint: arguments of these functions, and of the last command of a motor."""
+
+FLOOR = -1
+"""Stands for the floor where settings are kept: entities have their object ids, own bodies lower numbers."""
+
+Kept = dict[int, dict[tuple[str, int], dict[str, Any]]]
+"""Settings by whose they are, then by what they are and the link or joint."""
+
+
+def own(body: int) -> int:
+    """Return under what number settings of a body of the user's own are kept."""
+    return FLOOR - 1 - body
+
+
+def body_of_own(subject: int) -> int:
+    """Return the body of `own(body)`."""
+    return FLOOR - 1 - subject
+
 
 class BodyDynamics:
-    """Writes materials to bodies, and keeps arguments of changeDynamics by entity and link."""
+    """Writes materials to bodies, and keeps what users set, by entity and link."""
 
     def __init__(self, world: World, client: BulletClient, bodies: Callable[[], tuple[Ints, Bools]]) -> None:
         """`bodies` returns the columns of body ids and of those that were loaded from a model file."""
         self._world = world
         self._client = client
         self._bodies = bodies
-        self._kept: dict[int, dict[int, dict[str, Any]]] = {}
+        self._kept: Kept = {}
         # By object id: the row of a removed entity is another one's later.
         world.on_remove.append(self._removed)
 
@@ -49,8 +68,16 @@ class BodyDynamics:
         if made and self._kept:
             bodies, _ = self._bodies()
             for row in rows.tolist():
-                for link, kept in self._of(row).items():
-                    self._client.changeDynamics(int(bodies[row]), link, **kept)
+                self._write_kept(int(self._world.object_id[row]), int(bodies[row]))
+
+    def write_floor(self) -> None:
+        """Write what was kept of the floor, which is new."""
+        self._write_kept(FLOOR, self._client.floor_id)
+
+    def _write_kept(self, subject: int, body: int) -> None:
+        for (function, link), values in self.kept_of(subject).items():
+            if function != MOTORS:
+                getattr(self._client, function)(body, link, **values)
 
     def _write(self, rows: Rows, made: bool) -> None:
         """Give the materials in the columns of `rows` to all links of their bodies; negative values mean PyBullet's.
@@ -68,27 +95,46 @@ class BodyDynamics:
                 client.changeDynamics(body, link, **options)
             if not made:
                 # The columns are newer than what was kept.
-                for kept in self._of(row).values():
-                    for name in options:
+                for (function, _), kept in self.kept_of(int(self._world.object_id[row])).items():
+                    for name in options if function == DYNAMICS else ():
                         kept.pop(name, None)
 
-    @property
-    def kept(self) -> dict[int, dict[int, dict[str, Any]]]:
-        """What users set, by object id and link."""
-        return {entity: {link: dict(values) for link, values in links.items()} for entity, links in self._kept.items()}
+    # ---- what is kept ------------------------------------------------------------------------------------------------
 
-    def take(self, kept: dict[int, dict[int, dict[str, Any]]]) -> None:
+    @property
+    def kept(self) -> Kept:
+        """What users set, as a copy."""
+        return {
+            subject: {place: dict(values) for place, values in settings.items()}
+            for subject, settings in self._kept.items()
+        }
+
+    def take(self, kept: Kept) -> None:
         """Keep what `kept` returned, for bodies that are made from now on."""
         self._kept = kept
 
-    def keep(self, row: int, link: int, values: Mapping[str, Any]) -> None:
-        """Keep `values` of a link of the entity in `row`, over those given before."""
-        links = self._kept.setdefault(int(self._world.object_id[row]), {})
-        links[link] = {**links.get(link, {}), **values}
+    def keep(self, subject: int, link: int, values: Mapping[str, Any], what: str = DYNAMICS) -> None:
+        """Keep `values` of a link or joint; those of dynamics are added to what was given before."""
+        settings = self._kept.setdefault(subject, {})
+        before = settings.get((what, link), {}) if what == DYNAMICS else {}
+        settings[what, link] = {**before, **values}
 
-    def _of(self, row: int) -> dict[int, dict[str, Any]]:
-        return self._kept.get(int(self._world.object_id[row]), {})
+    def kept_of(self, subject: int) -> dict[tuple[str, int], dict[str, Any]]:
+        """Return what is kept of an entity, the floor or an own body."""
+        return self._kept.get(subject, {})
+
+    def motor(self, row: int, joint: int) -> Mapping[str, Any]:
+        """Return the command that the user gave a motor of an entity with PyBullet's own functions."""
+        return self.kept_of(int(self._world.object_id[row]))[MOTORS, joint]
+
+    def forget(self, subject: int) -> None:
+        """Forget what was kept of a body that is gone."""
+        self._kept.pop(subject, None)
+
+    def forget_own(self) -> None:
+        """Forget what was kept of own bodies: the engine was emptied."""
+        self._kept = {subject: settings for subject, settings in self._kept.items() if subject >= FLOOR}
 
     def _removed(self, rows: Rows) -> None:
         for object_id in self._world.object_id[rows].tolist() if self._kept else ():
-            self._kept.pop(object_id, None)
+            self.forget(object_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.bullet.mirror import BulletMirror
@@ -56,26 +55,16 @@ class BulletEngine:
     def push(self, row: int, force: Floats, position: Floats | None) -> None:
         """Push the entity with `force` (3,) in N, world frame, for the next step; at its centre of mass or a point."""
         mirror = self._mirror
-        body, client = mirror.body_id(row), mirror.client
-        apply = partial(self._push_centre, body, force.tolist())
+        given = {"linkIndex": -1, "forceObj": force.tolist(), "flags": mirror.client.WORLD_FRAME}
         if position is not None:
-            apply = partial(client.applyExternalForce, body, -1, force.tolist(), position.tolist(), client.WORLD_FRAME)
-        apply()
-        mirror.forces.add(apply)
-
-    def _push_centre(self, body: int, force: list[float]) -> None:
-        client = self._mirror.client
-        # Read at each push: the body moves between substeps, and the point is in world coordinates.
-        centre = client.getBasePositionAndOrientation(body)[0]
-        client.applyExternalForce(body, -1, force, centre, client.WORLD_FRAME)
+            given["posObj"] = position.tolist()
+        mirror.forces.add(int(mirror.world.object_id[row]), "applyExternalForce", given)
 
     def twist(self, row: int, torque: Floats) -> None:
         """Turn the entity with `torque` (3,) in Nm, world frame, for the next step."""
         mirror = self._mirror
-        body, client = mirror.body_id(row), mirror.client
-        apply = partial(client.applyExternalTorque, body, -1, torque.tolist(), client.WORLD_FRAME)
-        apply()
-        mirror.forces.add(apply)
+        given = {"linkIndex": -1, "torqueObj": torque.tolist(), "flags": mirror.client.WORLD_FRAME}
+        mirror.forces.add(int(mirror.world.object_id[row]), "applyExternalTorque", given)
 
     def put_to_sleep(self, rows: Rows) -> None:
         """Stop dynamic `rows` that rest on each other, so that they cost nothing until something touches them."""

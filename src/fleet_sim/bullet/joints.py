@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.bullet.client import BulletClient
-from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY
+from fleet_sim.core.joints import AT_FORCE, AT_VELOCITY, RAW_MOTOR
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -23,11 +23,23 @@ GEAR_ERP, GEAR_FORCE = 0.2, 1e4
 class BulletJoints:
     """The joints of the bodies of one world, by row. Rows must have bodies; rows without joints are skipped."""
 
-    def __init__(self, world: World, client: BulletClient, body_of_row: Any) -> None:
-        """`body_of_row()` returns the column of PyBullet bodies."""
+    def __init__(
+        self,
+        world: World,
+        client: BulletClient,
+        body_of_row: Callable[[], Ints],
+        raw_motor: Callable[[int, int], Mapping[str, Any]],
+    ) -> None:
+        """`body_of_row()` returns the column of PyBullet bodies, `raw_motor(row, joint)` a command of the user's own.
+
+        Such a command has its function under "function", and otherwise the arguments of that.
+        """
         self.world = world
         self.client = client
         self._body_of_row = body_of_row
+        self._raw_motor = raw_motor
+        self.gears: set[int] = set()
+        """The constraints that hold mimic joints to their leaders."""
         self._indices: dict[int, list[int]] = {}
 
     def write(self, rows: Rows, positions: Floats, velocities: Floats | None = None) -> None:
@@ -123,6 +135,7 @@ class BulletJoints:
             gear = client.createConstraint(
                 body, mimic.follower, body, mimic.leader, client.JOINT_GEAR, (1, 0, 0), (0, 0, 0), (0, 0, 0)
             )
+            self.gears.add(int(gear))
             # Of the engine's making: its ratio is that of the leader to the follower, with the sign turned.
             client.changeConstraint(
                 gear,
@@ -146,7 +159,12 @@ class BulletJoints:
         body, control = int(self._body_of_row()[row]), int(joints.control[slot])
         force = min(float(joints.max_force[slot]), float(joints.force_limit[slot]))
         gain = float(joints.velocity_gain[slot])
-        if control == AT_FORCE:
+        if control == RAW_MOTOR:
+            # PyBullet keeps the fastest speed of a motor that goes to a position, until it gets a velocity.
+            client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=0.0)
+            given = dict(self._raw_motor(row, joint))
+            getattr(client, given.pop("function"))(body, joint, **given)
+        elif control == AT_FORCE:
             # The velocity motor is used only for the joint's own friction; the force itself is sent in each substep.
             friction = float(model.friction[joint])
             client.setJointMotorControl2(body, joint, client.VELOCITY_CONTROL, targetVelocity=0.0, force=friction)

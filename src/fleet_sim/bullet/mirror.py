@@ -58,7 +58,7 @@ class BulletMirror:
         self.client = client
         self.bodies = BulletBodies(world, client, visuals=visuals, inertia_from_file=inertia_from_file)
         self.filters = EngineFilters(self.bodies, exempt_links)
-        self.forces = LastingForces(client)
+        self.forces = LastingForces(client, self.bodies.body_of_subject)
         self.own_shapes = OwnShapes(client)
         self.reactions = JointReactions(self.bodies)
         self.policy = policy
@@ -69,12 +69,16 @@ class BulletMirror:
         """Whether poses are staged in each step with dynamic rows even if no query needs them; physics sets this."""
         self.on_gravity: Callable[[Vector], object] | None = None
         """Hears of another gravity."""
+        self.read_back: Callable[[Rows], None] = lambda rows: None
+        """Copies rows from the engine into the columns; physics sets it."""
+        self.on_read: Callable[[Rows], object] | None = None
+        """Hears of rows that were written through PyBullet outside a step: what they carry follows."""
         self.refused = ""
         """Why users may not use PyBullet here, where another engine moves the world; "" where they may."""
         self._any_told = False
         self.keeps_up = policy == "step" or client.gui
         """Whether each step writes poses that changed, of all rows or of those whose body somebody was told."""
-        self._in_phase_1 = False
+        self._in_phase_1 = self._reading = False
         self.staged = StagedPoses(world)
         self.detached = DetachedBodies(self.bodies)
         self._writer = PoseWriter(world, self.bodies, self.detached, self.staged)
@@ -223,12 +227,32 @@ class BulletMirror:
 
     def pose_written(self, rows: Rows) -> None:
         """Handle poses of `rows` that were written outside a step; inside a step it does nothing."""
-        if self.world.in_step:
+        if self.world.in_step or self._reading:
             return
         if self.live:
             self._writer.write(rows)
         elif self._any_told:
             self._writer.write(rows[self.bodies.table.told[rows]])
+
+    # ---- what PyBullet is told ---------------------------------------------------------------------------------------
+
+    def write_now(self, row: int) -> None:
+        """Bring the body of `row` to the columns, also in phase 1: what PyBullet is told next counts from there."""
+        self._writer.write(np.array([row], np.int64))
+
+    def read_now(self, row: int) -> None:
+        """Read `row`, which the engine moves and which was written in it, back into the columns."""
+        rows = np.array([row], np.int64)
+        # What comes from PyBullet is not written back to it.
+        self._reading = True
+        try:
+            self.read_back(rows)
+        finally:
+            self._reading = False
+        if self._in_phase_1:
+            self.staged.take_over(row)
+        if not self.world.in_step and self.on_read is not None:
+            self.on_read(rows)
 
     # ---- whole world -------------------------------------------------------------------------------------------------
 
@@ -242,7 +266,6 @@ class BulletMirror:
     def reset(self) -> None:
         """Empty PyBullet. Bodies of living rows are created again when needed."""
         self.bodies.forget_all()
-        self.forces.clear()
         self.client.reset()
         # Everything is behind now, not only what moved: the next query finds an empty engine.
         self.world.bullet_behind[self.world.rows] = True

@@ -31,6 +31,7 @@ class BulletPhysics:
         self.substep = substep
         mirror.keeps_previous = True
         mirror.forces.enabled = True
+        mirror.read_back = self.read_back
 
     def step(self, dt: float) -> int:
         """Advance dynamic rows by `dt` seconds; call it after phase 2. Returns the number of rows read back.
@@ -70,10 +71,8 @@ class BulletPhysics:
         """Make `count` substeps; PyBullet clears motor forces after each, so they are sent before each."""
         client = self.mirror.client
         step = client.stepSimulation
-        for index in range(count):
-            # Forces of the user act in the first substep already: they were applied when the user gave them.
-            if index:
-                self.mirror.forces.again()
+        for _ in range(count):
+            self.mirror.forces.apply()
             for body, joints, forces in forced:
                 client.setJointMotorControlArray(body, joints, client.TORQUE_CONTROL, forces=forces)
             step()

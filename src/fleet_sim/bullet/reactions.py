@@ -41,6 +41,10 @@ class JointReactions:
         for key in self._keys(rows, joints):
             self._enabled.setdefault(key, -1)
 
+    def wants(self, row: int, joint: int) -> bool:
+        """Return whether a joint of `row` is measured."""
+        return _Joint(row, int(self._bodies.world.generation[row]), joint) in self._enabled
+
     def wrenches(self, rows: Rows, joints: Ints) -> Floats:
         """Return the wrenches (N, 6) in the last step; NaN where there was none, or the engine did not move the row."""
         known = [self._wrenches.get(key, NOT_MEASURED) for key in self._keys(rows, joints)]

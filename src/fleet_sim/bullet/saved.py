@@ -18,6 +18,7 @@ import numpy as np
 from fleet_sim.arrays import Rows
 from fleet_sim.bullet.adopted import count_own
 from fleet_sim.bullet.client import NO_BODY, BulletClient
+from fleet_sim.bullet.dynamics import MOTORS, Kept, body_of_own
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.core.saving.forms import Form
 from fleet_sim.core.schema import UNIT_QUATERNION
@@ -35,10 +36,14 @@ again: PyBullet keeps 0.8 kB of each."""
 class EngineState:
     """A state in the engine's memory, kept as long as this object lives."""
 
-    def __init__(self, client: BulletClient, version: int) -> None:
+    def __init__(self, mirror: BulletMirror) -> None:
+        client = mirror.client
         # What PyBullet counts of bodies, as those made elsewhere have no version here.
         self.epoch = client.epoch
-        self.version = version
+        self.version = mirror.bodies.version
+        self.kept = mirror.bodies.dynamics.kept
+        """What is in none of PyBullet's states: dynamics that the user set, motors, and forces that wait."""
+        self.forces = list(mirror.forces.waiting)
         self.bodies = int(client.getNumBodies())
         self.number = int(client.saveState())
         # Without `self` among the arguments, which would keep it alive for ever.
@@ -47,11 +52,11 @@ class EngineState:
 
 @dataclass(frozen=True, eq=False)
 class StoredEngine:
-    """A state of the engine from a file: its bytes, the rows in the order of their bodies, what changeDynamics set."""
+    """A state of the engine from a file: its bytes, the rows in the order of their bodies, what users set of them."""
 
     content: bytes
     order: Rows
-    dynamics: dict[int, dict[int, dict[str, Any]]]
+    kept: Kept
 
 
 def _forget(client: BulletClient, epoch: int, number: int) -> None:
@@ -76,7 +81,7 @@ class BulletCheckpoints:
             return None
         mirror.ensure()
         self._prepare()
-        state = EngineState(mirror.client, mirror.bodies.version)
+        state = EngineState(mirror)
         # Goes to the state just saved: the run that continues and the one restored later then solve contacts alike.
         self._go_to({"stateId": state.number})
         return state
@@ -122,7 +127,8 @@ class BulletCheckpoints:
         if not np.array_equal(np.sort(stored.order), np.sort(world.rows)):
             raise StateFileError("the engine's state is one of other bodies")
         mirror.reset()
-        mirror.bodies.dynamics.take(stored.dynamics)
+        mirror.forces.clear()
+        mirror.bodies.dynamics.take(stored.kept)
         mirror.ensure(stored.order)
         self._prepare()
         with TemporaryDirectory() as folder:
@@ -140,25 +146,48 @@ class BulletCheckpoints:
             self._load(saved)
             return
         mirror = self._mirror
+        dynamics = mirror.bodies.dynamics
+        mirror.forces.clear()
+        if saved is not None:
+            mirror.forces.waiting += saved.forces
+            kept, now = saved.kept, dynamics.kept
+            dynamics.take(kept)
         mirror.reconcile()
         if saved is None:
             # Emptied at times only, as making all bodies anew takes long.
             if mirror.bodies.removed > max(MOST_REMOVED, mirror.bodies.count) and not mirror.known_to_user:
                 mirror.reset()
             return
+        rebuilds = not (mirror.live or mirror.bodies.table.adopted.any() or mirror.has_others)
         if (
             saved.epoch == mirror.client.epoch
             and saved.version == mirror.bodies.version
             and saved.bodies == mirror.client.getNumBodies()
+            # PyBullet cannot tell what it had before; a body that is made anew has it.
+            and not (rebuilds and _without_motors(kept) != _without_motors(now))
         ):
             # Filters first: changing a filter after the engine is restored would drop restored contacts.
             mirror.filters.refresh()
             self._go_to({"stateId": saved.number})
             self._catch_up()
-        elif not (mirror.live or mirror.bodies.table.adopted.any() or mirror.has_others):
+            self._restore_own_motors(now)
+        elif rebuilds:
             mirror.reset()
             # Makes all bodies and brings the engine to a definite order of contacts, as at the start of a run.
             self.save()
+
+    def _restore_own_motors(self, now: Kept) -> None:
+        """Give motors of the user's own bodies their commands again, where another one was given since: `now`."""
+        client, dynamics = self._mirror.client, self._mirror.bodies.dynamics
+        for subject, settings in now.items():
+            for what, joint in settings:
+                if what != MOTORS or body_of_own(subject) < 0:
+                    continue
+                # As PyBullet makes a motor, with an impulse of 1.
+                begun = {"controlMode": client.VELOCITY_CONTROL, "force": 1.0 / client.timestep}
+                given = dict(dynamics.kept_of(subject).get((what, joint), begun))
+                function = given.pop("function", "setJointMotorControl2")
+                getattr(client, function)(body_of_own(subject), joint, **given)
 
     def _catch_up(self) -> None:
         """Note that the engine has what the columns say of bodies that it moves."""
@@ -205,8 +234,18 @@ class BulletCheckpoints:
             client.performCollisionDetection()
 
 
-def _stored(saved: tuple[bytes, Rows, dict[int, dict[int, dict[str, Any]]]]) -> StoredEngine:
-    content, order, dynamics = saved
+def _without_motors(kept: Kept) -> list[tuple[int, str, int, str]]:
+    """Return what is kept but for motors, in a form that compares arrays and lists by their numbers."""
+    return sorted(
+        (subject, what, link, repr(sorted((name, np.asarray(value).tolist()) for name, value in values.items())))
+        for subject, settings in kept.items()
+        for (what, link), values in settings.items()
+        if what != MOTORS
+    )
+
+
+def _stored(saved: tuple[bytes, Rows, Kept]) -> StoredEngine:
+    content, order, kept = saved
     if not isinstance(content, bytes) or not isinstance(order, np.ndarray) or order.dtype != np.int64:
         raise StateFileError("the engine's state is not as it was written")
-    return StoredEngine(content, order, dynamics)
+    return StoredEngine(content, order, kept)

@@ -93,6 +93,17 @@ class StagedPoses:
         same_mask = (positions == world.position[rows]).all(1) & (orientations == world.orientation[rows]).all(1)
         world.bullet_behind[rows[same_mask]] = False
 
+    def take_over(self, row: int) -> None:
+        """Copy one row again: PyBullet was told something else of it, and has it already."""
+        if row >= self._top:
+            return
+        world = self._world
+        self._position[row], self._orientation[row] = world.position[row], world.orientation[row]
+        self._unwritten[row] = self._unwritten_joints[row] = False
+        slots = world.joints.of(world.robots, row)
+        if slots.stop <= len(self._joints):
+            self._joints[slots] = world.joints.position[slots]
+
     def note_joints(self, rows: Rows) -> None:
         """Note that PyBullet has the copied joints of `rows`."""
         robots = self._world.robots

@@ -23,9 +23,10 @@ DEFAULT_FORCE = 500.0
 DEFAULT_GAIN = 0.2
 """Position gain of motors: fraction of the position error corrected per substep; the velocity is limited too."""
 
-HOLD, TO_POSITION, AT_VELOCITY, AT_FORCE, ON_CURVE = range(5)
+HOLD, TO_POSITION, AT_VELOCITY, AT_FORCE, ON_CURVE, RAW_MOTOR = range(6)
 """Control modes of a joint: hold its position, go to `target`, keep `command` as velocity, apply `command` as force
-(motors only), or follow a curve in time (without motors only)."""
+(motors only), follow a curve in time (without motors only), or as the engine's motor was told by the engine's own
+functions."""
 
 
 class RobotColumns(ColumnTable):

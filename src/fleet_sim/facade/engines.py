@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from importlib.util import find_spec
 
 from fleet_sim.arrays import Floats, Rows
@@ -49,6 +50,10 @@ def make_engine(
     if engine_name(params) == "bullet":
         engine = BulletEngine(mirror, queries, substep=params.physics_substep)
         mirror.keeps_previous = mirror.forces.enabled = params.physics
+        if params.physics:
+            # What a motor of the user's own can do follows from the step that the engine has when it is commanded.
+            count = max(1, math.ceil(params.timestep / params.physics_substep - 1e-9))
+            mirror.client.timestep = params.timestep / count
         return engine
     mirror.refused = REFUSED
     options = SpecOptions(params.enable_floor, params.inertia_from_file, params.solver_iterations)
