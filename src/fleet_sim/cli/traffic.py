@@ -22,6 +22,7 @@ FLEET = (
     "acceleration",
     "turn_speed",
     "turn_acceleration",
+    "backwards",
     "timestep",
     "margin",
     "deadlock_after",
@@ -105,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
     from fleet_sim.traffic.runs import drive_workload
     from fleet_sim.traffic.runs.settings import FleetSettings
     from fleet_sim.traffic.settings import TrafficSettings
-    from fleet_sim.traffic.workload import read_workload
+    from fleet_sim.traffic.workload import league_of, read_workload
 
     for name, low, high in (("seconds", 0.0, 1e9), ("dwell", 0.0, 1e6)):
         _check_range(name, getattr(args, name), low, high)
@@ -113,6 +114,13 @@ def _run(args: argparse.Namespace) -> int:
     fleet, traffic = read_options(args, FleetSettings, FLEET), read_options(args, TrafficSettings, TRAFFIC)
     PLANNERS.find(args.planner)
     traffic.planner, traffic.settings, traffic.network = args.planner, key_values(args.setting, "--setting"), "grid"
+    league = league_of(args.problem)
+    for name, value in ({} if league is None else league.fleet).items():
+        # Options go before the file, and the run says so.
+        if getattr(args, name) is None:
+            setattr(fleet, name, value)
+        else:
+            print(f"--{name.replace('_', '-')} goes before what {Path(args.problem).name} says: {value:g}")
     # Robots need this much room around them: what is nearer than the margin counts as a collision.
     room = fleet.radius + 0.5 * fleet.margin
     workload = read_workload(

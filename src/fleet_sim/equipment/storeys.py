@@ -20,7 +20,7 @@ from fleet_sim.sites.building import Building
 from fleet_sim.sites.site import Site
 from fleet_sim.spatial.lines import distances_to_lines
 from fleet_sim.traffic.router import Router
-from fleet_sim.traffic.standing import ANGLES, APART, apart, passing, places_around, retreat, standing_discs
+from fleet_sim.traffic.standing import ANGLES, APART, Passing, apart, past_all, places_around, retreat, standing_discs
 
 RINGS = 40
 """Places around the doors of a lift that are looked at to wait there."""
@@ -59,15 +59,20 @@ class StoreyRouter:
         """Return how far (m) the storey at the height `goal` in m is above the one at the height `start`."""
         return float(self.plan.heights[self.plan.number(goal)] - self.plan.heights[self.plan.number(start)])
 
-    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
-        """Return the route from `start` (3,) to `goal` (3,) in m on one storey, or why there is none."""
+    def find(
+        self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode, stands: bool = True
+    ) -> Route | NoRoute:
+        """Return the route from `start` (3,) to `goal` (3,) in m on one storey, or why there is none.
+
+        `start` is where a robot stands, however near to walls; else it needs the room of a goal.
+        """
         begin, end = self.plan.number(start[2]), self.plan.number(goal[2])
         if begin != end:
             reason = f"the goal is on {self.plan.name(end)!r}, the start on {self.plan.name(begin)!r}"
             return NoRoute(f"{reason}: only a robot that drives takes a lift", ActionCause.UNREACHABLE)
         if self.plan.lift_at(goal) is not None:
             return NoRoute(f"the goal ({goal[0]:g}, {goal[1]:g}) is in a lift", ActionCause.INVALID_GOAL)
-        return self._router_now(begin).find(start, goal, radius, speed=speed, mode=mode)
+        return self._router_now(begin).find(start, goal, radius, speed=speed, mode=mode, stands=stands)
 
     def journey(
         self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
@@ -81,17 +86,18 @@ class StoreyRouter:
     def _detour(self, row: int, start: Floats, goal: Floats, needs: RouteNeeds) -> list[Stretch] | NoRoute:
         """Return the way around robots that stand near; first straight away from those that are in touch."""
         storey = self.plan.number(start[2])
-        past = passing(self._router(storey), start[:2], self._discs(row, storey), needs.radius)
-        if isinstance(past, NoRoute):
-            return past
-        self._passing = storey, past.router
-        try:
-            found = self._journey(row, np.array([*past.clear, start[2]]), goal, needs)
-        finally:
-            self._passing = None
-        if isinstance(found, NoRoute) or past.line is None:
-            return found
-        return [Stretch(past.line, found[0].rise), *found]
+
+        def find(past: Passing) -> list[Stretch] | NoRoute:
+            self._passing = storey, past.router
+            try:
+                found = self._journey(row, np.array([*past.clear, start[2]]), goal, needs)
+            finally:
+                self._passing = None
+            if isinstance(found, NoRoute) or past.line is None:
+                return found
+            return [Stretch(past.line, found[0].rise), *found]
+
+        return past_all(self._router(storey), start[:2], self._discs(row, storey), needs.radius, find)
 
     def retreat(
         self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
@@ -153,7 +159,8 @@ class StoreyRouter:
             return found
         # The room that the robot keeps to walls, beside its radius.
         door, out, middle, clear = found.door, found.out, self._world.position[lift, :2], needs.radius + self._room
-        onward = self._find(np.array([*out, goal[2]]), goal, needs)
+        radius, speed, mode = needs
+        onward = self.find(np.array([*out, goal[2]]), goal, radius, speed=speed, mode=mode, stands=False)
         if isinstance(onward, NoRoute):
             return onward
         rise = self.rise(start[2], goal[2])

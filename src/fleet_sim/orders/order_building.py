@@ -93,7 +93,7 @@ class OrderBuilding(OrderPlaces):
         plan, router = self._router.plan, self._router
         storeys = [plan.number(height) for height in points[:, 2].tolist()]
         if storeys[0] == storeys[1]:
-            found = router.find(points[0], points[1], self._radius, speed=SPEED, mode=RouteMode.AUTO)
+            found = router.find(points[0], points[1], self._radius, speed=SPEED, mode=RouteMode.AUTO, stands=False)
             return found.reason if isinstance(found, NoRoute) else ""
         if np.isfinite(self.between(np.array([begin]), np.array([end]))[0]):
             return ""

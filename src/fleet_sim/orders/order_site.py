@@ -79,7 +79,7 @@ class OrderSite(OrderPlaces):
 
     def _no_way(self, begin: int, end: int) -> str:
         points = np.array([self.points[begin], self.points[end]])
-        found = self._router.find(points[0], points[1], self._radius, speed=SPEED, mode=RouteMode.AUTO)
+        found = self._router.find(points[0], points[1], self._radius, speed=SPEED, mode=RouteMode.AUTO, stands=False)
         return found.reason if isinstance(found, NoRoute) else ""
 
     def _measured(self) -> Lengths:

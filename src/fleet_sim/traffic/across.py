@@ -13,6 +13,7 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.grid import Grid
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.field import CostField
 from fleet_sim.traffic.points import Point, distance
 from fleet_sim.traffic.rules import Rules
@@ -24,6 +25,8 @@ THIN = 1e-6
 """Radius in cells of a robot without a footprint."""
 MOST_MEMORY = 256_000_000
 """Of the kept fields, in bytes: those of about 400 goals on 70,000 cells."""
+RINGS_APART, DIRECTIONS = 0.1, 16
+"""Places around one without room that are looked at: rings so far apart in m, and places in each ring."""
 
 
 class Way(NamedTuple):
@@ -51,6 +54,7 @@ class Across:
         self._sight, self._rules = sight, rules
         # A point without extent could pass along the edge between two blocked cells.
         self._reach = max(radius / grid.cell, THIN)
+        self._apart = RINGS_APART / grid.cell
         self._steps = Steps(grid, rules, radius)
         self._fields: OrderedDict[tuple[Point, float], tuple[CostField, list[_WayIn]]] = OrderedDict()
 
@@ -68,7 +72,39 @@ class Across:
 
     def line(self, begin: Point, end: Point) -> Way | None:
         """Return the straight line from `begin` to `end` as a way, None where something is in it."""
-        if not self.is_clear(begin, end):
+        return self._line(begin, end, self._reach)
+
+    def line_out(self, begin: Point, end: Point) -> Way | None:
+        """Return `line`; from a `begin` that the disc cannot be at, one on which it comes no nearer to anything."""
+        return self._line(begin, end, self._room_at(begin))
+
+    def way_out(self, begin: Point) -> Way | None:
+        """Return `line_out` to the nearest place from which there are ways; None where there is none near."""
+        room = self._room_at(begin)
+        turns = [2.0 * math.pi * number / DIRECTIONS for number in range(DIRECTIONS)]
+        rays = [trig.sin_cos_of(turn) for turn in turns]
+        # Twice the radius leads from one wall to the next, and two cells to the middle of a clear one.
+        for ring in range(1, 1 + math.ceil(2.0 * (self._reach + 1.0) / self._apart)):
+            for sine, cosine in rays:
+                place = begin[0] + ring * self._apart * cosine, begin[1] + ring * self._apart * sine
+                way = self._line(begin, place, room) if self.regions_from(place) else None
+                if way is not None:
+                    return way
+        return None
+
+    def _room_at(self, place: Point) -> float:
+        """Return the radius in cells of the largest disc that can be at `place`, at most that of the robot."""
+        if self.is_clear(place, place):
+            return self._reach
+        low, high = 0.0, self._reach
+        while high - low > THIN:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._sight.is_clear(place, place, middle) else (low, middle)
+        return low
+
+    def _line(self, begin: Point, end: Point, reach: float) -> Way | None:
+        # A point that touches a wall could go through it.
+        if reach < THIN or not self._sight.is_clear(begin, end, reach):
             return None
         labels = self._rules.touched(begin, end)
         if not self._rules.allows(labels, _direction(begin, end)):
@@ -81,6 +117,12 @@ class Across:
         # Regions of cells that lead to each other: two numbers are compared in place of a search.
         ends = {regions[entry.cell] for entry in self._entries(end, outward=False)}
         return any(regions[entry.cell] in ends for entry in self._entries(begin, outward=True))
+
+    def regions_from(self, place: Point) -> set[int]:
+        """Return the numbers of the regions of cells that ways lead to from `place`, without zones; none in a wall."""
+        if not self.is_free(place):
+            return set()
+        return {int(self._steps.regions[entry.cell]) for entry in self._entries(place, outward=True)}
 
     def find(self, begin: Point, end: Point, speed: float) -> Way | None:
         """Return the fastest way along cells for a robot with `speed` m/s, smoothed; None where there is none."""
@@ -246,6 +288,18 @@ class Across:
 def _direction(begin: Point, end: Point) -> tuple[float, float]:
     length = distance(begin, end) or 1.0
     return (end[0] - begin[0]) / length, (end[1] - begin[1]) / length
+
+
+def joined(*ways: Way) -> Way:
+    """Return ways one after the other as one; each begins where the one before it ends."""
+    points, limits = [ways[0].points[0]], list[float]()
+    for way in ways:
+        for point, limit in zip(way.points[1:], way.limits, strict=True):
+            # A place on a node needs no line to it.
+            if distance(points[-1], point) > 1e-9:
+                points.append(point)
+                limits.append(limit)
+    return Way(points, limits, sum(way.cost for way in ways))
 
 
 def as_array(points: list[Point]) -> Floats:

@@ -16,9 +16,23 @@ PROBABILITY = "Of a robot, in each simulated second."
 class DelaySettings(Checked):
     """Robots that stand for a while."""
 
-    probability: float = setting(0.01, low=0.0, high=1.0, doc=PROBABILITY)
+    probability: float = setting(
+        0.01, low=0.0, high=1.0, doc="Of a robot, in each simulated second, or in each `tick`."
+    )
     shortest: float = time_setting(1.0, doc="A delay lasts at least so long.")
     longest: float = time_setting(5.0, doc="And at most so long.")
+    tick: float | None = time_setting(
+        None, above=0.0, doc="Robots are drawn so often, and delays last a whole number of it; null: 1 s, any length."
+    )
+    events: Literal["each", "poisson"] = setting(
+        "each", doc="Each robot is drawn by itself, or as many robots as a Poisson number says, of the same mean."
+    )
+    durations: Literal["uniform", "gaussian"] = setting("uniform", doc="How long delays are, from shortest to longest.")
+    mean: float = setting(
+        0.5, low=0.0, high=1.0, doc="Of gaussian ones, as a share of the way from shortest to longest."
+    )
+    deviation: float = setting(0.25, low=0.0, high=100.0, doc="Their standard deviation, as such a share.")
+    seed: int | None = setting(None, low=0, high=2**62, doc="Of the delays; null: that of the traffic.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

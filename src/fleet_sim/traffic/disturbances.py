@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.core.random import purpose_key, uniforms
+from fleet_sim.core.random import normals, purpose_key, uniforms
 from fleet_sim.core.world import World
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.saved_classes import saved
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.columns import BROKEN, DELAYED, TrafficColumns
-from fleet_sim.traffic.disturbance_settings import DisturbanceSettings
+from fleet_sim.traffic.disturbance_settings import DelaySettings, DisturbanceSettings
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.places import nodes_of
 
-DELAY, LENGTH, SLOW, BREAKDOWN = range(4)
+DELAY, LENGTH, SLOW, BREAKDOWN, COUNT = range(5)
 """Sequences of random numbers, one for each question."""
 
 
@@ -48,6 +50,19 @@ class Disturbances:
         self._table = table
         self._settings = settings
         self._key = purpose_key(seed, "traffic disturbances")
+        delays = settings.delays
+        given = None if delays is None else delays.seed
+        self._delay_key = self._key if given is None else purpose_key(given, "traffic disturbances")
+        self._delay_ticks: int | None = None
+        """Ticks between two draws of delays, where they do not come each second."""
+        if delays is not None and delays.tick is not None:
+            self._delay_ticks = world.clock.ticks(delays.tick)
+            for name in ("tick", "shortest", "longest"):
+                value, unit = getattr(delays, name), world.clock.dt if name == "tick" else delays.tick
+                if abs(value - round(value / unit) * unit) > 1e-6 * unit or value < unit - 1e-9:
+                    raise InvalidValueError(
+                        f"disturbances: delays: {name}: expected a multiple of {unit:g} s, got {value:g} s"
+                    )
         # Found once: names of stations do not change while it runs.
         self._closures = [(nodes_of(network, site, entry.places), entry) for entry in settings.closures]
         self._closed: Bools = np.zeros(len(network), np.bool_)
@@ -78,10 +93,13 @@ class Disturbances:
         gone, repaired = self._end(rows, clock.tick)
         # Once in each second of simulated time, whatever the length of a step.
         second = int(clock.time)
-        if clock.tick and int(clock.seconds(clock.tick - 1)) == second:
-            return gone, repaired
-        self._delay(rows, second)
-        return gone, self._break(rows, second) or repaired
+        new = not clock.tick or int(clock.seconds(clock.tick - 1)) != second
+        delays = self._settings.delays
+        if delays is not None:
+            each = self._delay_ticks
+            if (new if each is None else clock.tick % each == 0) and len(rows):
+                self._delay(delays, rows, second if each is None else clock.tick // each)
+        return gone, (new and self._break(rows, second)) or repaired
 
     def _end(self, rows: Rows, tick: int) -> tuple[Rows, bool]:
         """End delays and breakdowns whose time has come; return who is to be removed, and whether one was repaired."""
@@ -104,18 +122,39 @@ class Disturbances:
         self.counts = self.counts._replace(repairs=self.counts.repairs + len(fixed))
         return NO_ROWS, True
 
-    def _delay(self, rows: Rows, second: int) -> None:
+    def _delay(self, delays: DelaySettings, rows: Rows, draw: int) -> None:
         """Hold up robots drawn from `rows` for as long as drawn, as set; each counts once until it drives again.
 
-        `second` is the one of simulated time that is drawn for.
+        `draw` counts how often robots are drawn.
         """
-        delays, table, clock = self._settings.delays, self._table, self._world.clock
-        if delays is None:
-            return
+        table, clock = self._table, self._world.clock
+        chances = self._drawn(rows, draw, DELAY)
         # Who stands already is not hit again: delays do not add up.
-        hit = rows[(self._drawn(rows, second, DELAY) < delays.probability) & (table.held[rows] & DELAYED == 0)]
-        lengths = delays.shortest + (delays.longest - delays.shortest) * self._drawn(hit, second, LENGTH)
-        table.until[hit] = [clock.tick + clock.ticks(length) for length in lengths.tolist()]
+        free_mask = table.held[rows] & DELAYED == 0
+        if delays.events == "poisson":
+            count = _poisson(float(uniforms(self._delay_key, np.zeros(1, np.int64), draw, COUNT)[0]), delays.probability * len(rows))
+            free = np.flatnonzero(free_mask)
+            hit = rows[np.sort(free[np.argsort(chances[free], kind="stable")[:count]])]
+        else:
+            hit = rows[(chances < delays.probability) & free_mask]
+        shares = self._drawn(hit, draw, LENGTH)
+        if delays.durations == "gaussian":
+            ids: Ints = self._world.object_id[hit]
+            shares = delays.mean + delays.deviation * normals(self._delay_key, ids, 2 * draw, LENGTH)
+        each = self._delay_ticks
+        if each is None:
+            lengths = delays.shortest + (delays.longest - delays.shortest) * np.clip(shares, 0.0, 1.0)
+            ticks = np.array([clock.ticks(length) for length in lengths.tolist()], np.int64)
+        else:
+            least, most = clock.ticks(delays.shortest) // each, clock.ticks(delays.longest) // each
+            # Whole numbers, the least and the most as probable as the others; gaussian ones to the nearest.
+            whole = (
+                np.rint(least + (most - least) * shares)
+                if delays.durations == "gaussian"
+                else np.floor(least + (most - least + 1) * shares)
+            )
+            ticks = np.clip(whole, least, most).astype(np.int64) * each
+        table.until[hit] = clock.tick + ticks
         table.held[hit] |= np.uint8(DELAYED)
         self.counts = self.counts._replace(delays=self.counts.delays + len(hit))
 
@@ -134,4 +173,16 @@ class Disturbances:
         # A function of who and when: robots that come or go change nothing for the others.
         """Return a number (N,) in [0, 1) for each of `rows`."""
         ids: Ints = self._world.object_id[rows]
-        return uniforms(self._key, ids, second, question)
+        key = self._delay_key if question in (DELAY, LENGTH) else self._key
+        return uniforms(key, ids, second, question)
+
+
+def _poisson(chance: float, mean: float) -> int:
+    """Return the number with the cumulative probability `chance` of a Poisson distribution."""
+    # From the logarithm, as e^-mean of many robots is 0.
+    count, log, total = 0, -mean, math.exp(-mean)
+    while total <= chance and count < mean + 40.0 * math.sqrt(mean + 1.0):
+        count += 1
+        log += math.log(mean) - math.log(count)
+        total += math.exp(log)
+    return count

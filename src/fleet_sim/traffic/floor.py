@@ -33,7 +33,9 @@ class Floor:
         roadmap = settings.network == "roadmap" or (settings.network == "auto" and site.roadmap is not None)
         self.radius = radius
         self.network = Network.of_roadmap(site, reach) if roadmap else Network.of_grid(site, reach)
-        tracks = tracks_of(self.network, 2.0 * reach, lane_limits(site, self.network))
+        tracks = tracks_of(
+            self.network, 2.0 * reach, lane_limits(site, self.network), square=settings.footprint == "square"
+        )
         self.execution = Execution(sim.world, table, tracks)
         self.obstacles = CoveredNodes(sim.world, table, tracks, reach, f"{site.name}_wall_")
         self.gates = Gates(sim.world, table, self.execution, self.obstacles)

@@ -12,8 +12,8 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.sites.roadmap import Roadmap
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.traffic.across import Across, Way
-from fleet_sim.traffic.points import Point, distance
+from fleet_sim.traffic.across import Across, Way, joined
+from fleet_sim.traffic.points import Point
 
 MOST_KEPT = 4_000_000
 """Of the costs from node to node that are kept for later, in numbers."""
@@ -61,7 +61,7 @@ class Lanes:
         if first is None or last is None or (first[0] == last[0] and not over_one):
             return None
         chain = self._chain(first[0], last[0], speed)
-        return None if chain is None else _joined(first[1], chain, last[1])
+        return None if chain is None else joined(first[1], chain, last[1])
 
     def _nearest(self, place: Point, speed: float, *, inward: bool) -> tuple[int, Way] | None:
         """Return the node with the shortest way from `place` (`inward`), or to it, and that way."""
@@ -116,15 +116,3 @@ class Lanes:
             self._ways.clear()
         self._ways[entry, speed] = costs, before
         return costs, before
-
-
-def _joined(*ways: Way) -> Way:
-    """Return ways one after the other as one; each begins where the one before it ends."""
-    points, limits = [ways[0].points[0]], list[float]()
-    for way in ways:
-        for point, limit in zip(way.points[1:], way.limits, strict=True):
-            # A place on a node needs no line to it.
-            if distance(points[-1], point) > 1e-9:
-                points.append(point)
-                limits.append(limit)
-    return Way(points, limits, sum(way.cost for way in ways))

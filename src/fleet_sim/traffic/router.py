@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_float, as_floats
+from fleet_sim.arrays import Bools, Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import NoRoute, Route, Wanted
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
-from fleet_sim.traffic.across import Across, Way, as_array
+from fleet_sim.traffic.across import Across, Way, as_array, joined
 from fleet_sim.traffic.lanes import Lanes
 from fleet_sim.traffic.points import Point
 from fleet_sim.traffic.rules import Rules
@@ -27,19 +29,34 @@ class Router:
     """Finds routes on `site` for robots whose footprint is a disc.
 
     The whole disc and `clearance` m around it stay off walls, no-go zones and the edge of the map, everywhere on the
-    route, not only at its points. One-way zones are never driven against, lower speed limits come with the route.
-    Across free space routes are the fastest along the cells, then pulled straight. Along a roadmap they are the fastest
-    lanes between the nodes nearest to both ends. The same question has the same answer.
+    route, not only at its points. Where a robot starts nearer to them than that, the route first leads straight to the
+    nearest place with room, and comes no nearer to any on the way there. One-way zones are never driven against, lower
+    speed limits come with the route. Across free space routes are the fastest along the cells, then pulled straight.
+    Along a roadmap they are the fastest lanes between the nodes nearest to both ends. The same question has the same
+    answer.
     """
 
     def __init__(self, site: Site, clearance: float = 0.0) -> None:
         self.site = site
         self.clearance = as_float(clearance, "clearance in m", low=0.0, high=LARGEST_RADIUS)
-        self._grid = site.open_grid
-        self._sight = Sight(~self._grid.free_mask)
         self._rules = Rules(site)
+        self._use(site.open_grid)
+
+    def _use(self, grid: Grid) -> None:
+        """Drive on the free cells of `grid`."""
+        self._grid = grid
+        self._sight = Sight(~grid.free_mask)
         self._across: dict[float, Across] = {}
         self._lanes: dict[float, Lanes] = {}
+
+    def without(self, closed_mask: Bools) -> Router:
+        """Return a router for the same site that also stays off the cells in `closed_mask` (H * W,).
+
+        Unlike walls they may be where stations are: robots stand there.
+        """
+        other = copy.copy(self)
+        other._use(self._grid.without(closed_mask))
+        return other
 
     def plan(
         self,
@@ -61,16 +78,22 @@ class Router:
             raise InvalidValueError(found.reason)
         return found
 
-    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
+    def find(
+        self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode, stands: bool = True
+    ) -> Route | NoRoute:
         """Return the route from `start` to `goal` (2,) or (3,) in m, or why there is none; see `plan`.
 
-        A site is one storey: heights count for nothing.
+        `start` is where a robot stands, however near to walls; else it needs the room of a goal. A site is one storey:
+        heights count for nothing.
         """
         start, goal = np.asarray(start)[:2], np.asarray(goal)[:2]
         self._check_mode(mode)
         as_float(speed, "speed in m/s", low=SLOWEST)
         begin, end = self._to_cells(start), self._to_cells(goal)
         room, across = self._across_for(radius)
+        out = None if across.is_free(begin) or not stands else across.way_out(begin)
+        if out is not None:
+            begin = out.points[-1]
         # Both ends first, as a reason why a place is impossible is worth more than "no way".
         for what, place, point, cause in (
             ("start", start, begin, ActionCause.UNREACHABLE),
@@ -88,13 +111,16 @@ class Router:
         way = way or across.find(begin, end, speed)
         if way is None:
             return NoRoute(self._between(start, goal, across, begin, end, room), ActionCause.UNREACHABLE)
-        return self._route(start, way, goal)
+        return self._route(start, way if out is None else joined(out, way), goal)
 
     def nearest(self, start: Floats, radius: float, *, speed: float, wanted: Wanted) -> Route | NoRoute:
         """Return the route from `start` (2,) to the nearest of all places in the middle of cells that are `wanted`."""
         room, across = self._across_for(radius)
         begin, grid = self._to_cells(start), self._grid
-        if not across.is_free(begin):
+        out = None if across.is_free(begin) else across.way_out(begin)
+        if out is not None:
+            begin = out.points[-1]
+        elif not across.is_free(begin):
             return NoRoute(f"the start {self._obstacle(start, begin, room)}", ActionCause.UNREACHABLE)
         middles = across.reached(begin)
         places = grid.to_world(np.stack((middles[:, 0], grid.height - middles[:, 1]), axis=1) * grid.cell)
@@ -108,13 +134,16 @@ class Router:
                     return found
         return NoRoute("there is no such place", ActionCause.UNREACHABLE)
 
-    def has_room(self, place: Floats, radius: float) -> bool:
-        """Return whether a robot with a footprint of `radius` m can be at `place` (2,) in m."""
-        return self._across_for(radius)[1].is_free(self._to_cells(place))
+    def regions_from(self, place: Floats, radius: float) -> set[int]:
+        """Return the numbers of the regions that a robot can drive in from `place` (2,); none where it cannot be."""
+        return self._across_for(radius)[1].regions_from(self._to_cells(place))
 
     def sees(self, begin: Floats, end: Floats, radius: float) -> bool:
-        """Return whether a robot with a footprint of `radius` m can drive straight from `begin` (2,) to `end`."""
-        return self._across_for(radius)[1].line(self._to_cells(begin), self._to_cells(end)) is not None
+        """Return whether a robot with a footprint of `radius` m can drive straight from `begin` (2,) to `end`.
+
+        Where `begin` has no room for it, it comes no nearer to anything than there.
+        """
+        return self._across_for(radius)[1].line_out(self._to_cells(begin), self._to_cells(end)) is not None
 
     def _check_mode(self, mode: RouteMode) -> None:
         if mode is RouteMode.NONE:
@@ -170,8 +199,10 @@ class Router:
         # From the widest reason to the narrowest: outside, in a wall, in a zone, too near.
         if not grid.is_free(cell)[0]:
             return "is in a wall"
-        if not self._grid.is_free(cell)[0]:
+        if not self.site.open_grid.is_free(cell)[0]:
             return "is in a no-go zone"
+        if not self._grid.is_free(cell)[0]:
+            return "is where another robot stands"
         return f"is too near to a wall, a no-go zone or the edge of the map for {_size(room)}"
 
     def _between(self, start: Floats, goal: Floats, across: Across, begin: Point, end: Point, room: float) -> str:

@@ -71,6 +71,10 @@ class TrafficSettings(Checked):
         unit="m",
         doc="Largest footprint that may take part; null: that of the robots that come first.",
     )
+    footprint: Literal["disc", "square"] = setting(
+        "disc",
+        doc="What robots keep free around them: a disc, or a square as wide, with its sides along the cells of a grid.",
+    )
     period: float = setting(1.0, above=0.0, high=3600.0, unit="s", doc="Time from plan to plan, or the least time.")
     policy: str = setting(
         "period",

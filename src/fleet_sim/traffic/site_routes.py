@@ -11,7 +11,7 @@ from fleet_sim.config.modes import RouteMode
 from fleet_sim.core.routes import NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.core.world import World
 from fleet_sim.traffic.router import Router
-from fleet_sim.traffic.standing import passing, retreat, standing_discs
+from fleet_sim.traffic.standing import Passing, past_all, retreat, standing_discs
 
 
 class SiteRoutes:
@@ -34,10 +34,11 @@ class SiteRoutes:
         if not detour:
             found = self.find(start, goal, radius, speed=speed, mode=mode)
             return found if isinstance(found, NoRoute) else [Stretch(found)]
-        past = passing(self._router, start[:2], self._discs(row), radius)
-        if isinstance(past, NoRoute):
-            return past
-        return _stretches(past.whole(past.router.find(past.clear, goal, radius, speed=speed, mode=mode)))
+
+        def find(past: Passing) -> list[Route] | NoRoute:
+            return past.whole(past.router.find(past.clear, goal, radius, speed=speed, mode=mode))
+
+        return _stretches(past_all(self._router, start[:2], self._discs(row), radius, find))
 
     def retreat(
         self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.drive import AT_REST
 from fleet_sim.entities.footprint import footprint_radius
-from fleet_sim.sites.site import Site
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.lines import distances_to_lines
 from fleet_sim.traffic.router import Router
+
+Found = TypeVar("Found")
 
 NEAR = 4.0
 """Robots farther away than this in m are left out: they will have moved until one comes there."""
@@ -43,15 +44,17 @@ def standing_discs(world: World, robot: int, lowest: float, highest: float) -> F
     return np.column_stack((world.position[rows, :2], np.array(radii).reshape(-1)))
 
 
-def around(site: Site, discs: Floats) -> Site:
-    """Return a site in which the cells that `discs` (K, 3) in m touch are walls."""
-    grid = site.grid
-    middles = grid.middles
-    closed_mask = np.zeros(grid.count, bool)
-    for x, y, radius in discs.tolist():
-        # Half a diagonal more: what a disc touches counts as a whole cell.
-        closed_mask |= trig.hypot(middles[:, 0] - x, middles[:, 1] - y) <= radius + math.sqrt(0.5) * grid.cell
-    return replace(site, grid=grid.without(closed_mask))
+def around(plain: Router, discs: Floats) -> Router:
+    """Return a router that also stays off the cells that `discs` (K, 3) in m reach into."""
+    grid = plain.site.grid
+    half, own = 0.5 * grid.cell, grid.to_own(discs[:, :2])
+    closed_mask = np.zeros(grid.free_mask.shape, bool)
+    columns, ups = (np.arange(grid.width) + 0.5) * grid.cell, (np.arange(grid.height, 0, -1) - 0.5) * grid.cell
+    for (x, y), radius in zip(own.tolist(), discs[:, 2].tolist(), strict=True):
+        # From the middle of the disc to the nearest point of each cell, along the grid's own axes.
+        across, up = np.maximum(np.abs(columns - x) - half, 0.0), np.maximum(np.abs(ups - y) - half, 0.0)
+        closed_mask |= trig.hypot(across, up[:, None]) < radius
+    return plain.without(closed_mask)
 
 
 def places_around(middle: Floats, pitch: float, rings: Ints) -> Floats:
@@ -66,15 +69,16 @@ def apart(places: Floats, x: float, y: float, radii: float) -> Bools:
     return np.asarray(trig.hypot(places[:, 0] - x, places[:, 1] - y) >= radii + APART)
 
 
-def clear_place(plain: Router, passing: Router, start: Floats, discs: Floats, radius: float) -> Floats | None:
-    """Return the nearest place (2,) to `start` (2,) from which `passing` has ways, straight away from all `discs`.
+def clear_places(plain: Router, past: Router, start: Floats, discs: Floats, radius: float) -> Iterator[Floats]:
+    """Yield places (2,) straight away from all `discs` around `start` (2,), the nearest one with other ways each.
 
-    None where there is none; `plain` knows the walls alone.
+    Ways are those of `past`, which knows the discs; `plain` knows the walls alone.
     """
     # Cells that others touch are closed as a whole: on large ones a robot is clear of them only some way off.
     rings = max(RINGS, math.ceil(2.0 * plain.site.grid.cell / PITCH))
     apart = trig.hypot(*(discs[:, :2] - start).T) - discs[:, 2] - radius
     touching, others = discs[apart < IN_TOUCH], discs[(apart >= IN_TOUCH) & (apart < rings * PITCH)]
+    known: set[int] = set()
     # The first ring is the place itself, once is enough.
     for place in places_around(start, PITCH, np.arange(rings + 1))[ANGLES - 1 :]:
         # Never nearer to one that it may touch already.
@@ -82,9 +86,10 @@ def clear_place(plain: Router, passing: Router, start: Floats, discs: Floats, ra
             continue
         if (distances_to_lines(others[:, :2], start, place) < others[:, 2] + radius).any():
             continue
-        if passing.has_room(place, radius) and plain.sees(start, place, radius):
-            return np.asarray(place)
-    return None
+        regions = past.regions_from(place, radius)
+        if not regions <= known and plain.sees(start, place, radius):
+            known |= regions
+            yield np.asarray(place)
 
 
 class Passing(NamedTuple):
@@ -101,21 +106,29 @@ class Passing(NamedTuple):
         return [ways] if self.line is None else [self.line, ways]
 
 
-def passing(plain: Router, start: Floats, discs: Floats, radius: float) -> Passing | NoRoute:
-    """Return how a robot at `start` (2,) gets around `discs` (K, 3) of robots that stand; `plain` knows the walls."""
-    router = Router(around(plain.site, discs), plain.clearance)
-    place = clear_place(plain, router, start, discs, radius)
-    if place is None:
-        return NoRoute("robots stand all around", ActionCause.UNREACHABLE)
-    line = None if np.array_equal(place, start) else Route.through(start, place)
-    return Passing(router, place, line)
+def past_all(
+    plain: Router, start: Floats, discs: Floats, radius: float, find: Callable[[Passing], list[Found] | NoRoute]
+) -> list[Found] | NoRoute:
+    """Return what `find` finds for a robot at `start` (2,) past `discs` (K, 3) of robots that stand.
+
+    It is asked for each side that the robot can begin at, until it finds something; `plain` knows the walls.
+    """
+    router, none = around(plain, discs), NoRoute("robots stand all around", ActionCause.UNREACHABLE)
+    for place in clear_places(plain, router, start, discs, radius):
+        line = None if np.array_equal(place, start) else Route.through(start, place)
+        found = find(Passing(router, place, line))
+        if not isinstance(found, NoRoute):
+            return found
+        none = found
+    return none
 
 
 def retreat(
     plain: Router, start: Floats, discs: Floats, radius: float, *, speed: float, wanted: Wanted
 ) -> list[Route] | NoRoute:
     """Return the way around `discs` (K, 3) to the nearest place that is `wanted`."""
-    found = passing(plain, start, discs, radius)
-    if isinstance(found, NoRoute):
-        return found
-    return found.whole(found.router.nearest(found.clear, radius, speed=speed, wanted=wanted))
+
+    def find(past: Passing) -> list[Route] | NoRoute:
+        return past.whole(past.router.nearest(past.clear, radius, speed=speed, wanted=wanted))
+
+    return past_all(plain, start, discs, radius, find)

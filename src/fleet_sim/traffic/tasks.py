@@ -99,6 +99,62 @@ class AlternatingTasks(Tasks):
         return NextGoals(np.where(to_ones, of_ones, of_others), np.ones(len(robots), bool))
 
 
+class RevealedTasks(Tasks):
+    """Tasks from a list, of which `revealed` are known at a time, those that robots have included.
+
+    Where one ends the next of the list is revealed, after the last the first again, as the League of Robot Runners does
+    since 2024. A robot that is free takes the one that begins nearest to it, along the rows and columns of a grid with
+    `width` cells in a row; of equals the one that was revealed first. It stays where it is while others have all.
+    """
+
+    def __init__(self, robots: int, tasks: Sequence[Sequence[int]], revealed: float, width: int) -> None:
+        super().__init__(robots)
+        self._tasks, self._width = tasks, width
+        count = int(revealed * robots)
+        if count < 1:
+            raise InvalidValueError(f"numTasksReveal: {revealed:g} times {robots} robots is less than one task")
+        self._open = list(range(count))
+        """Numbers of the tasks that are known and that no robot has; those behind the last begin the list again."""
+        self._revealed = count
+        self._task: Ints = np.full(robots, -1, np.int64)
+        self._visited: Ints = np.zeros(robots, np.int64)
+
+    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
+        """Return the next stop of each robot's task, or of one that it takes; NO_CELL where others have all."""
+        goals = np.full(len(robots), NO_CELL, np.int64)
+        done_mask = np.zeros(len(robots), bool)
+        for place, robot in enumerate(robots.tolist()):
+            if self._task[robot] >= 0:
+                self._visited[robot] += 1
+                done_mask[place] = self._visited[robot] >= len(self._stops(int(self._task[robot])))
+                if done_mask[place]:
+                    # For each that ends another one is revealed.
+                    self._task[robot] = -1
+                    self._open.append(self._revealed)
+                    self._revealed += 1
+        # Those who ended one are free together: all that is revealed now is there for each.
+        for place, robot in enumerate(robots.tolist()):
+            if self._task[robot] < 0 and self._open:
+                self._take(robot, int(cells[place]))
+            if self._task[robot] >= 0:
+                goals[place] = self._stops(int(self._task[robot]))[int(self._visited[robot])]
+        return NextGoals(goals, done_mask)
+
+    def errands(self, robot: int) -> Sequence[int] | None:
+        """Return the cells of the task that `robot` has; None where it has none."""
+        return self._stops(int(self._task[robot])) if self._task[robot] >= 0 else None
+
+    def _stops(self, task: int) -> Sequence[int]:
+        return self._tasks[task % len(self._tasks)]
+
+    def _take(self, robot: int, cell: int) -> None:
+        row, column = divmod(cell, self._width)
+        firsts = np.array([self._stops(task)[0] for task in self._open])
+        away = np.abs(firsts // self._width - row) + np.abs(firsts % self._width - column)
+        self._task[robot] = self._open.pop(int(away.argmin()))
+        self._visited[robot] = 0
+
+
 class ListedTasks(Tasks):
     """Tasks from a list, each a row of cells that are visited in their order.
 

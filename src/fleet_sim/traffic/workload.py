@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,16 +15,34 @@ from fleet_sim.arrays import Ints
 from fleet_sim.core.random import purpose_key, uniforms
 from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.paths import resolve_config
-from fleet_sim.sites.formats.robot_runners import read_tasks
+from fleet_sim.sites.formats.robot_runners import (
+    QUARTER,
+    TICK,
+    DurationModel,
+    EventModel,
+    LeagueProblem,
+    Strategy,
+    read_problem,
+    read_tasks,
+)
 from fleet_sim.sites.formats.site_format import read_text
 from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.reading import read_site
 from fleet_sim.sites.site import Site
 from fleet_sim.sites.stations import StationKind
-from fleet_sim.traffic.tasks import AlternatingTasks, ListedTasks, RandomTasks, Tasks
+from fleet_sim.traffic.disturbance_settings import DelaySettings
+from fleet_sim.traffic.settings import TrafficSettings
+from fleet_sim.traffic.tasks import AlternatingTasks, ListedTasks, RandomTasks, RevealedTasks, Tasks
+
+if TYPE_CHECKING:
+    from fleet_sim.traffic.runs.settings import FleetSettings
 
 DWELL = 2.0
 """Seconds at a goal where the file does not say: what LSMART takes."""
+TOUCH = 1e-3
+"""How much shorter (m) the disc within a square is than half of it."""
+AT_ONCE = 1000.0
+"""The acceleration of robots that have their speed at once, in m/s^2 and rad/s^2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +58,66 @@ class Workload:
     """What the goals are, in words."""
     goals: Ints | None = None
     """With one task for each robot its goal (R,) as a cell."""
+    league: League | None = None
+    """What the file says of its robots, if it is a problem of the League of Robot Runners."""
+
+
+@dataclass(frozen=True)
+class League:
+    """How robots of the League of Robot Runners move: never backwards; `problem` says how large and fast they are.
+
+    With `agentSize` they keep a square of that size free around them, of the cells as they are, and with `agentCounter`
+    they take so many ticks of 0.1 s for a cell and for a quarter turn. The League knows no acceleration: they have
+    their speed at once.
+    """
+
+    problem: LeagueProblem
+    cell: float
+
+    @property
+    def fleet(self) -> dict[str, float | bool]:
+        """The settings of robots that follow from the file."""
+        found: dict[str, float | bool] = {"backwards": False}
+        size, counter = self.problem.agentSize, self.problem.agentCounter
+        if size is not None:
+            # Squares may touch. The disc within one is shorter, so that rounding never makes a collision of it.
+            found.update(radius=0.5 * size * self.cell - TOUCH, margin=0.0)
+        if counter is not None:
+            each = counter * TICK
+            found.update(speed=self.cell / each, turn_speed=QUARTER / each, timestep=0.5 * TICK)
+            found.update(acceleration=AT_ONCE, turn_acceleration=AT_ONCE)
+        return found
+
+    def traffic(self, given: TrafficSettings, fleet: FleetSettings) -> TrafficSettings:
+        """Return settings of the traffic with squares and delays as in the file.
+
+        Squares are kept by a `fleet` of the radius that the file says, and delays where `given` has none.
+        """
+        size, delays = self.problem.agentSize, self.problem.delayConfig
+        if size is not None and fleet.radius == self.fleet["radius"]:
+            given = replace(given, footprint="square", radius=0.5 * size * self.cell)
+        if delays is not None and delays.pDelay > 0.0 and given.disturbances.delays is None:
+            held = DelaySettings(
+                probability=delays.pDelay,
+                shortest=delays.minDelay * TICK,
+                longest=delays.maxDelay * TICK,
+                tick=TICK,
+                events="poisson" if delays.eventModel is EventModel.POISSON else "each",
+                durations="gaussian" if delays.durationModel is DurationModel.GAUSSIAN else "uniform",
+                mean=delays.gaussMeanRatio,
+                deviation=delays.gaussStdRatio,
+                seed=delays.seed,
+            )
+            given = replace(given, disturbances=replace(given.disturbances, delays=held))
+        return given
+
+
+def league_of(path: str | Path) -> League | None:
+    """Return how robots move in the problem of the League of Robot Runners in a file, None for any other file."""
+    file = resolve_config(path)
+    if file.suffix != ".json" or "mapFile" not in (content := _mapping(file)):
+        return None
+    return League(read_problem(file, content), 1.0)
 
 
 def read_workload(
@@ -61,8 +139,9 @@ def read_workload(
     file = resolve_config(path)
     site = read_site(file, level=level, cell=cell)
     grid = site.open_grid.clear_of(radius)
-    if file.suffix == ".json" and "mapFile" in (content := _mapping(file)):
-        return _of_robot_runners(file, content, site, grid, robots)
+    league = league_of(file)
+    if league is not None:
+        return _of_robot_runners(file, league, site, grid, robots)
     if len(site.starts) and len(site.goals):
         return _of_scenario(file, site, grid, robots)
     if robots is None:
@@ -98,18 +177,23 @@ def _mapping(file: Path) -> Mapping[str, Any]:
     return content if isinstance(content, Mapping) else {}
 
 
-def _of_robot_runners(file: Path, content: Mapping[str, Any], site: Site, grid: Grid, robots: int | None) -> Workload:
+def _of_robot_runners(file: Path, league: League, site: Site, grid: Grid, robots: int | None) -> Workload:
     """Return the workload of a problem of the League of Robot Runners, which has no time at a goal."""
     starts = _starts(site, robots, file)
     rows = read_tasks(file, site.grid)
-    strategy = content.get("taskAssignmentStrategy", "greedy")
-    if strategy not in ("roundrobin", "greedy"):
-        raise ConfigError(
-            f"must be roundrobin or greedy, got {strategy!r}", source=str(file), path="taskAssignmentStrategy"
-        )
     _check_reachable(grid, starts, np.unique(np.fromiter(chain.from_iterable(rows), np.int64)), file)
-    tasks = ListedTasks(len(starts), rows, in_turn=strategy == "roundrobin")
-    return Workload(file.stem, site, starts, tasks, 0.0, f"{len(rows)} listed tasks, {strategy}")
+    revealed, strategy = league.problem.revealed, league.problem.taskAssignmentStrategy or Strategy.GREEDY
+    tasks: Tasks
+    if revealed is None:
+        tasks = ListedTasks(len(starts), rows, in_turn=strategy is Strategy.ROUNDROBIN)
+        kind = f"{len(rows)} listed tasks, {strategy}"
+    else:
+        try:
+            tasks = RevealedTasks(len(starts), rows, revealed, site.grid.width)
+        except InvalidValueError as error:
+            raise ConfigError(str(error), source=str(file)) from error
+        kind = f"{len(rows)} listed tasks, {int(revealed * len(starts))} revealed at a time, the nearest first"
+    return Workload(file.stem, site, starts, tasks, 0.0, kind, league=league)
 
 
 def _of_scenario(file: Path, site: Site, grid: Grid, robots: int | None) -> Workload:

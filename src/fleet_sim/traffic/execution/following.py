@@ -20,6 +20,8 @@ APART = 1e-3
 """What robots keep beyond their room in m, so that rounding never makes a touch of it."""
 SIDEWAYS = -1e-9
 """The least cosine between the lanes of a follower and its leader."""
+AHEAD = 0.5
+"""The same where footprints are squares, and lanes along rows and columns."""
 
 
 @inlined
@@ -65,8 +67,10 @@ def follow(
         cosine, sine, gone = (ax * bx + ay * by) / lengths, (ax * by - ay * bx) / lengths, drivers.progress[leader]
         if asks:
             last = uses.left[node] == ways.needs[row, place, 0] - 1
-            long = tracks.lengths[ways.lanes[row, place]] >= room
-            if not (last and long and gone > 0.0 and cosine >= SIDEWAYS):
+            long = tracks.lengths[ways.lanes[row, place]] >= tracks.room
+            # Squares are clear of one that turned off only when it is gone.
+            least = AHEAD if tracks.square else SIDEWAYS
+            if not (last and long and gone > 0.0 and cosine >= least):
                 continue
             marks.granted[row], drivers.leader[row] = place, leader
         drivers.gap[row] = gap_behind(gone * max(cosine, 0.0), gone * sine, room)

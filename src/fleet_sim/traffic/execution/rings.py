@@ -76,6 +76,7 @@ def find_rings(
                 tracks.positions[left, 0] - tracks.positions[end, 0],
                 tracks.positions[left, 1] - tracks.positions[end, 1],
                 tracks.room,
+                tracks.square,
             ):
                 return robot, known
             robot = after
@@ -83,14 +84,19 @@ def find_rings(
 
 
 @compiled
-def have_room(ax: float, ay: float, bx: float, by: float, room: float) -> bool:
+def have_room(ax: float, ay: float, bx: float, by: float, room: float, square: bool) -> bool:
     """Return whether two robots stay `room` m apart: one comes from a to the origin while the other goes from it to b.
 
     Both have driven the same share of their lanes at any time. At a right angle on cells of 1 m they come as near as
-    0.707 m. All others of a circle are on lanes without a common end, where robots have room anyway.
+    0.707 m, `square` ones along their sides as near as 0.5 m. All others of a circle are on lanes without a common end,
+    where robots have room anyway.
     """
     # The second, as seen by the first, drives the straight line from -a to b.
     dx, dy = ax + bx, ay + by
+    if square:
+        # At a right angle both sides shrink and grow alike; straight on they keep the length of a lane.
+        x, y = 0.5 * dx - ax, 0.5 * dy - ay
+        return max(abs(x), abs(y)) >= room * (1.0 - SLACK)
     square = dx * dx + dy * dy
     share = min(max((ax * dx + ay * dy) / square, 0.0), 1.0) if square > 0.0 else 0.0
     x, y = share * dx - ax, share * dy - ay

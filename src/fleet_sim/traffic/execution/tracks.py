@@ -20,7 +20,8 @@ class Tracks(NamedTuple):
     `positions` (N, 2) in m; `neighbours` (N, K), -1 padded. By lane (N * K,): `yaws` in rad, `lengths` and `clears` in
     m, speed `limits` in m/s; what it needs beside its end is `claims[begins[lane] : begins[lane + 1]]`. A robot that
     has driven `clears` along a lane touches nobody at the lane's start, or on another lane from or to there. Middles of
-    robots stay `room` m apart.
+    robots stay `room` m apart: in a straight line, or along x or y where they are `square`, along the rows and columns
+    of a grid.
     """
 
     positions: Floats
@@ -32,14 +33,18 @@ class Tracks(NamedTuple):
     clears: Floats
     limits: Floats
     room: float
+    square: bool = False
 
 
-def tracks_of(network: Network, room: float, limits: Floats | None = None) -> Tracks:
+def tracks_of(network: Network, room: float, limits: Floats | None = None, *, square: bool = False) -> Tracks:
     """Return the tracks of `network` for robots that keep their middles `room` m apart.
 
-    `limits` (N * K,) in m/s are the speed limits of the lanes; None: none. Raises InvalidValueError where two robots
-    would touch each other while both stand on nodes that a lane connects, and the network does not know it.
+    `limits` (N * K,) in m/s are the speed limits of the lanes; None: none. `square` robots keep their sides along the
+    rows and columns of the network's grid. Raises InvalidValueError where two robots would touch each other while both
+    stand on nodes that a lane connects, and the network does not know it, and for squares off a grid.
     """
+    if square and network.grid is None:
+        raise InvalidValueError("footprint: squares keep their sides along the cells of a grid; set network: grid")
     positions, neighbours = np.array(network.positions), np.array(network.neighbours)
     count, width = neighbours.shape
     ways = positions[neighbours] - positions[:, None, :]
@@ -57,7 +62,7 @@ def tracks_of(network: Network, room: float, limits: Floats | None = None) -> Tr
     clears = np.minimum(_clears(network, yaws.reshape(count, width), room), lengths)
     speeds = np.full(count * width, np.inf) if limits is None else np.array(limits, np.float64)
     lanes = (yaws, lengths.ravel(), clears.ravel(), speeds)
-    return Tracks(positions, neighbours, begins, np.array(claims.ids), *lanes, float(room))
+    return Tracks(positions, neighbours, begins, np.array(claims.ids), *lanes, float(room), square)
 
 
 def _clears(network: Network, yaws: Floats, room: float) -> Floats:

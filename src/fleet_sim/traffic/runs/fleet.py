@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fleet_sim.arrays import Ints
+from fleet_sim.config.modes import MovementDirection
 from fleet_sim.config.params import SimulationParams
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.spawn_params import AgentSpawnParams
@@ -40,9 +41,11 @@ def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficS
     sim = MultiRobotSimulationCore(params)
     build_walls(sim, site, WALL_HEIGHT)
     shape = ShapeParams("cylinder", radius=fleet.radius, height=HEIGHT)
-    # They turn by the smaller angle, as most robots of warehouses have no front.
+    # By default they turn to where they drive, as the rules of the League have it.
+    leads = MovementDirection.AUTO if fleet.backwards else MovementDirection.FORWARD
     controller = {
         "type": "differential",
+        "default_direction": leads,
         "max_linear_vel": fleet.speed,
         "max_linear_accel": fleet.acceleration,
         "max_angular_vel": fleet.turn_speed,
@@ -51,7 +54,12 @@ def make_fleet(site: Site, starts: Ints, fleet: FleetSettings, traffic: TrafficS
     places = site.grid.positions(starts).tolist()
     entries = [
         AgentSpawnParams(
-            shape, shape, Pose((x, y, 0.5 * HEIGHT)), name=f"robot_{number}", controller=controller, pickable=False
+            shape,
+            shape,
+            Pose.from_yaw(x, y, 0.5 * HEIGHT, site.grid.origin[2]),
+            name=f"robot_{number}",
+            controller=controller,
+            pickable=False,
         )
         for number, (x, y) in enumerate(places)
     ]

@@ -16,6 +16,7 @@ class FleetSettings(Checked):
     acceleration: float = setting(2.0, above=0.0, high=1000.0, unit="m/s^2", doc="Acceleration limit.")
     turn_speed: float = setting(3.0, above=0.0, high=100.0, unit="rad/s", doc="Speed limit of turning on the spot.")
     turn_acceleration: float = setting(6.0, above=0.0, high=1000.0, unit="rad/s^2", doc="Its acceleration limit.")
+    backwards: bool = setting(False, doc="Whether robots drive backwards where that saves half a turn.")
     timestep: float = setting(0.1, low=0.001, high=1.0, unit="s", doc="Simulated time of a step.")
     margin: float = setting(0.02, low=0.0, high=1.0, unit="m", doc="What comes nearer than this has collided.")
     deadlock_after: float = setting(

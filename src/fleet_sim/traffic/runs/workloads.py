@@ -31,11 +31,15 @@ def drive_workload(
 ) -> Outcome:
     """Return the outcome of `seconds` of simulated time; it ends earlier when no robot has a task left.
 
+    Robots of a problem of the League of Robot Runners are as its file says, unless a `fleet` is given.
     `dwell` is the stay at each goal in s, by default that of the workload; `out` a file for what robots did, as the
     League of Robot Runners writes it. Raises InvalidValueError and ConfigError for
     what does not fit together, and PlanError where the planner never had a plan.
     """
-    robots, plans = fleet or FleetSettings(), traffic or TrafficSettings()
+    league, plans = workload.league, traffic or TrafficSettings()
+    robots = fleet or (FleetSettings() if league is None else FleetSettings(**league.fleet))
+    if league is not None:
+        plans = league.traffic(plans, robots)
     warm_up(plans.planner, plans.settings)
     made = make_fleet(workload.site, workload.starts, robots, plans, seed)
     with made.sim:
