@@ -43,7 +43,7 @@ def test_figures_are_those_of_the_orders(tmp_path: Path) -> None:
         assert 0.0 < robots["driven_loaded_m"] < robots["driven_m"]
         assert sum(robots["time_s"].values()) == pytest.approx(sim.clock.time)
         assert sum(robots["share"].values()) == pytest.approx(1.0)
-        assert robots["energy_j"] == pytest.approx(10.0 * sim.clock.time + 50.0 * robots["driven_m"])
+        assert robots["energy_j"] == pytest.approx(10.0 * sim.clock.time + 50.0 * robots["driven_m"], rel=1e-3)
         history = orders.history()
         assert history["time"].tolist() == pytest.approx(np.arange(0.0, sim.clock.time, 10.0))
         assert (np.diff(history["orders_done"]) >= 0).all()

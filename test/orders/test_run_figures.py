@@ -59,7 +59,7 @@ def test_a_run_with_orders_has_figures_that_agree_with_the_orders(tmp_path: Path
     assert set(run.states) == STATES
     shares = {name: figures[f"share_{name}"] for name in STATES}
     assert sum(shares.values()) == pytest.approx(1.0)
-    for own, name in (("charging", "charging"), ("serving", "serving"), ("idle", "idle")):
+    for own, name in (("charging", "charging"), ("serving", "serving")):
         assert shares[own] == pytest.approx(told["robots"]["share"][name], abs=0.01)
     assert min(shares[name] for name in ("driving_loaded", "driving_empty", "charging")) > 0.01
     assert run.tasks.sum() == figures["tasks_done"]

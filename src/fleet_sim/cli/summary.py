@@ -121,8 +121,12 @@ class RunSummary:
         parts = ", ".join(f"{number} {name}" for name, number in counts.items() if number and name != "submitted")
         lines = [f"{counted(counts['submitted'], 'order')}: {parts}" if parts else "no orders"]
         if flow is not None:
-            late = f", {told['lateness_s']['late']} late" if told["lateness_s"]["with_due"] else ""
-            lines.append(f"  {rate:.0f} done per hour, half of them within {flow:.0f} s{late}")
+            lines.append(f"  {rate:.0f} done per hour, half of them within {flow:.0f} s")
+        late = told["lateness_s"]
+        if late["with_due"] or late["late"]:
+            lines.append(
+                f"  {late['late']} late: {late['done_late']} done late, {late['overdue']} open past their due time"
+            )
         return lines
 
     def _actions(self) -> list[str]:

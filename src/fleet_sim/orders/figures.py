@@ -11,16 +11,18 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats
 from fleet_sim.core.world import World
-from fleet_sim.orders.book import STATES, OrderBook
+from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.columns import OrderColumns
 from fleet_sim.orders.odometer import Odometer
-from fleet_sim.orders.states import OrderState, RobotState
+from fleet_sim.orders.states import FINAL, OrderState, RobotState
 from fleet_sim.output import replacing
 
 HOUR = 3600.0
 # The usual ones: half of all, most, and nearly all.
 _PERCENTILES = (50, 90, 99)
 _DONE = OrderState.DONE.code
+_SAMPLED = ("unreleased", *(state.value for state in OrderState))
+_FINAL = [state.code for state in FINAL]
 
 
 class Figures:
@@ -30,8 +32,11 @@ class Figures:
         self._world, self._table, self._book, self._odometer = world, table, book, odometer
         self._samples: list[tuple[float, ...]] = []
 
-    def figures(self, refused: int) -> dict[str, Any]:
-        """Return nested mappings of numbers; times in s, distances in m, energy in J. None where there is no number."""
+    def figures(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """Return nested mappings of numbers; times in s, distances in m, energy in J. None where there is no number.
+
+        `counts` are how many orders there are, by what became of them.
+        """
         book, table, now = self._book, self._book.table, self._world.clock.time
         count = len(book)
         done = table.state[:count] == _DONE
@@ -41,9 +46,12 @@ class Figures:
         # Without a due time nothing can be late.
         timed = done & np.isfinite(due)
         late = np.maximum(ended - due, 0.0)[timed]
+        done_late = int((late > 0.0).sum())
+        # An open order is late as soon as its time is over, whenever it will be done.
+        overdue = int((~np.isin(table.state[:count], _FINAL) & (due < now)).sum())
         return {
             "simulated_s": now,
-            "orders": {"submitted": count, "refused": refused, **{s.value: n for s, n in book.counts.items()}},
+            "orders": dict(counts),
             "throughput_per_hour": {
                 "mean": int(done.sum()) / now * HOUR if now > 0.0 else None,
                 "last_hour": self._last_hour(ended, done, now),
@@ -52,7 +60,13 @@ class Figures:
             "waiting_time_s": _spread((assigned - release)[done]),
             "fetching_time_s": _spread((picked - assigned)[done]),
             "carrying_time_s": _spread((ended - picked)[done]),
-            "lateness_s": {"with_due": int(timed.sum()), "late": int((late > 0.0).sum()), **_spread(late)},
+            "lateness_s": {
+                "with_due": int(timed.sum()),
+                "late": done_late + overdue,
+                "done_late": done_late,
+                "overdue": overdue,
+                **_spread(late),
+            },
             "robots": self._robots(),
         }
 
@@ -79,15 +93,15 @@ class Figures:
 
     # ---- over time ---------------------------------------------------------------------------------------------------
 
-    def sample(self) -> None:
-        """Add a sample to the history."""
-        world, table, counts = self._world, self._table, self._book.counts
+    def sample(self, counts: Mapping[str, int]) -> None:
+        """Add a sample to the history; `counts` are how many orders there are, by what became of them."""
+        world, table = self._world, self._table
         states = np.bincount(table.state[table.among(world.rows)], minlength=len(RobotState))
-        self._samples.append((world.clock.time, *(counts[state] for state in STATES), *states.tolist()))
+        self._samples.append((world.clock.time, *(counts[name] for name in _SAMPLED), *states.tolist()))
 
     def history(self) -> dict[str, Floats]:
         """Return the samples as columns of equal length: `time` in s, then counts of orders and of robots by state."""
-        names = ["time", *(f"orders_{s.value}" for s in STATES), *(f"robots_{s.value}" for s in RobotState)]
+        names = ["time", *(f"orders_{name}" for name in _SAMPLED), *(f"robots_{s.value}" for s in RobotState)]
         samples = np.array(self._samples, np.float64).reshape(-1, len(names))
         return {name: samples[:, index].copy() for index, name in enumerate(names)}
 

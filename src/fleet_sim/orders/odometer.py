@@ -30,14 +30,17 @@ class Odometer:
         rows = table.among(world.rows)
         if not len(rows):
             return
-        velocity = world.velocity[rows]
-        speeds = trig.hypot(velocity[:, 0], velocity[:, 1])
+        # From place to place: speeds at the ends of steps would add up to another way, as robots speed up and brake.
+        points = world.position[rows, :2]
+        steps = points - table.measured_at[rows]
+        table.measured_at[rows] = points
+        # What is new has driven nothing before.
+        lengths = np.nan_to_num(trig.hypot(steps[:, 0], steps[:, 1]))
+        table.odometer[rows] += lengths
+        table.odometer_loaded[rows] += np.where(table.slowed[rows], lengths, 0.0)
         state = table.state[rows]
-        loaded_mask = state == RobotState.LOADED.code
-        table.odometer[rows] += speeds * dt
-        table.odometer_loaded[rows] += np.where(loaded_mask, speeds * dt, 0.0)
-        driving_mask = loaded_mask | (state == RobotState.EMPTY.code)
-        table.standing[rows] += np.where(driving_mask & (speeds < STANDS), dt, 0.0)
+        driving_mask = (state == RobotState.LOADED.code) | (state == RobotState.EMPTY.code)
+        table.standing[rows] += np.where(driving_mask & (lengths < STANDS * dt), dt, 0.0)
         batteries = energy_columns(world)
         if batteries is not None:
             # Only what it draws: what a charger gives meanwhile is no less use.

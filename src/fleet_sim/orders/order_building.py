@@ -62,12 +62,16 @@ class OrderBuilding(OrderPlaces):
     def on_chart(self, positions: Floats) -> Floats:
         """Return where on the chart (K, 2) in m robots at `positions` (K, 3) are."""
         found = np.empty((len(positions), 2))
-        storeys = np.array([self._router.plan.number(height) for height in positions[:, 2].tolist()], np.int64)
+        storeys = self.storeys(positions)
         for storey in np.unique(storeys).tolist():
             mask = storeys == storey
             found[mask] = self._grids[storey].to_own(positions[mask, :2])
             found[mask, 0] += float(self._begins[storey]) * self._chart.cell
         return found
+
+    def storeys(self, positions: Floats) -> Ints:
+        """Return the storeys (K,) that robots at `positions` (K, 3) are on, from 0."""
+        return np.array([self._router.plan.number(height) for height in positions[:, 2].tolist()], np.int64)
 
     def spot(self, position: Floats) -> Spot:
         """Return the place on the floor below a robot at `position` (3,)."""

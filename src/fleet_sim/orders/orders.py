@@ -147,7 +147,7 @@ class Orders:
 
     @property
     def counts(self) -> dict[OrderState, int]:
-        """How many orders are in each state."""
+        """How many orders are in each state; waiting are also those that are not released yet."""
         return dict(self.book.counts)
 
     @property
@@ -160,12 +160,27 @@ class Orders:
         """How many orders wait that were released."""
         return len(self.book.waiting) + (0 if self.pods is None else len(self.pods.counter.waiting))
 
+    @property
+    def totals(self) -> dict[str, int]:
+        """How many orders were submitted and refused, and how many of those submitted are in each state, by its name.
+
+        Those that wait for their release are `unreleased`, and not among the `waiting` ones.
+        """
+        counts, waiting = self.book.counts, self.released_waiting
+        return {
+            "submitted": len(self.book),
+            "refused": self.refused,
+            "unreleased": counts[OrderState.WAITING] - waiting,
+            **{state.value: count for state, count in counts.items()},
+            "waiting": waiting,
+        }
+
     # ---- figures -----------------------------------------------------------------------------------------------------
 
     def figures(self) -> dict[str, Any]:
         """Return how well orders are served, as nested mappings of numbers; see docs/orders.md for the keys."""
         pods = {} if self.pods is None else {"pods": self.pods.figures()}
-        return {**self._figures.figures(self.refused), **pods}
+        return {**self._figures.figures(self.totals), **pods}
 
     def history(self) -> dict[str, Floats]:
         """Return samples over time, one every `sample_period`, as columns: `time` in s, orders and robots by state."""
@@ -180,7 +195,7 @@ class Orders:
         self._figures.write_history(path)
 
     def _sample(self) -> None:
-        self._figures.sample()
+        self._figures.sample(self.totals)
         self._after(self.settings.sample_period, SAMPLED)
 
     def _after(self, seconds: float, what: str) -> None:

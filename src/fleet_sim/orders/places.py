@@ -55,6 +55,11 @@ class OrderPlaces(ABC):
     def on_chart(self, positions: Floats) -> Floats:
         """Return where on the chart (K, 2) in m robots at `positions` (K, 3) are."""
 
+    def storeys(self, positions: Floats) -> Ints:
+        """Return the storeys (K,) that robots at `positions` (K, 3) are on, from 0: each is a place of its own on the
+        chart."""
+        return np.zeros(len(positions), np.int64)
+
     @abstractmethod
     def spot(self, position: Floats) -> Spot:
         """Return the place on the floor below a robot at `position` (3,)."""

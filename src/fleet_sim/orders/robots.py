@@ -27,6 +27,7 @@ class Robots:
         # Once: loads come and go all the time.
         table.radius[row] = footprint_radius(world, row)
         table.since[row] = world.clock.time
+        table.measured_at[row] = world.position[row, :2]
 
     def show(self, row: int, order: int, state: RobotState) -> None:
         """Note what a robot does from now on."""

@@ -157,7 +157,6 @@ class OrdersDiagnostics(Interface):
         world = self.bridge.sim.world
         out = [world.label(row) for row in table.among(world.rows).tolist() if table.state[row] == _OUT]
         named = ", ".join(out[:MOST_NAMED]) + (", ..." if len(out) > MOST_NAMED else "")
-        counts = {state.value: count for state, count in orders.counts.items()}
         status = DiagnosticStatus(
             level=DiagnosticStatus.WARN if out else DiagnosticStatus.OK,
             name="fleet_sim: orders",
@@ -165,7 +164,7 @@ class OrdersDiagnostics(Interface):
             hardware_id="fleet_sim",
             values=[
                 KeyValue(key=key, value=str(value))
-                for key, value in {**counts, "refused": orders.refused, "robots_without_energy": len(out)}.items()
+                for key, value in {**orders.totals, "robots_without_energy": len(out)}.items()
             ],
         )
         message = DiagnosticArray(status=[status])

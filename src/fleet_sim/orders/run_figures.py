@@ -60,6 +60,7 @@ OF_PODS = {
 """Figures of pods by the names that they have in run files."""
 LEVELS = ("orders_waiting", "orders_open")
 """Orders that wait for a robot, or for a workstation; and all that have not ended."""
+_COUNTED = ("submitted", "refused", "cancelled", "failed", "unreleased", "waiting")
 _BEGUN = tuple(state for state in OrderState if state not in (*FINAL, OrderState.WAITING))
 
 _BY_ROBOT_STATE = {
@@ -89,6 +90,7 @@ class OrderRun:
         self._robots: Ints = np.zeros(0, np.int64)
         self._radius = 0.0
         self._speed_max = 0.0
+        self._last: Floats = np.zeros((0, 7))
         self._renew()
         self.collector.begin(self._robots, orders.places.on_chart(sim.world.position[self._rows]))
         sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look))
@@ -116,6 +118,14 @@ class OrderRun:
         order = np.argsort(robots, kind="stable")
         self._rows, self._robots = rows[order], robots[order]
         self._radius = max(self._radius, float(self._table.radius[rows].max(initial=0.0)))
+        known = len(self._last)
+        self._last = np.pad(self._last, ((0, len(self._numbers) - known), (0, 0)))
+        new_mask = self._robots >= known
+        self._last[self._robots[new_mask]] = self._poses(self._rows[new_mask])
+
+    def _poses(self, rows: Rows) -> Floats:
+        """Return positions and orientations (K, 7) of robots."""
+        return np.column_stack((self._sim.world.position[rows], self._sim.world.orientation[rows]))
 
     def _number(self, entity: int) -> int:
         return self._numbers.setdefault(entity, len(self._numbers))
@@ -127,14 +137,27 @@ class OrderRun:
         velocity = world.velocity[rows]
         speeds = trig.hypot(velocity[:, 0], velocity[:, 1])
         self._speed_max = max(self._speed_max, float(speeds.max(initial=0.0)))
-        moves_mask = (speeds >= STANDS) | (np.abs(world.angular_velocity[rows, 2]) >= STANDS)
+        poses, last = self._poses(rows), self._last[self._robots]
+        # From its last pose to this one: at the end of a step in which it came somewhere a robot may stand. Half of a
+        # small turn is how far the quaternion goes.
+        ways = trig.hypot(poses[:, 0] - last[:, 0], poses[:, 1] - last[:, 1])
+        turns = 2.0 * np.abs(poses[:, 3:] - last[:, 3:]).max(axis=1, initial=0.0)
+        moves_mask = np.maximum(ways, turns) >= STANDS * dt
         codes = _CODES[self._table.state[rows]]
+        # What moves drives, also where it has nothing to do and gives way, or goes aside while it waits.
+        codes[moves_mask] = np.where(self._table.slowed[rows[moves_mask]], LOADED, EMPTY)
         # Robots that should drive and stand are told apart: blocked by something, or waiting for their turn.
         stands_mask = ~moves_mask & ((codes == LOADED) | (codes == EMPTY))
         codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
         counts, waiting = self._orders.book.counts, self._orders.released_waiting
         levels = (waiting, waiting + sum(counts[state] for state in _BEGUN))
-        self.collector.observe(dt, self._robots, self._orders.places.on_chart(world.position[rows]), codes, levels)
+        places = self._orders.places
+        points = places.on_chart(world.position[rows])
+        # Nobody drives from storey to storey on the chart, where they are side by side.
+        carried_mask = places.storeys(poses[:, :3]) != places.storeys(last[:, :3])
+        self.collector.carried(self._robots[carried_mask], points[carried_mask])
+        self._last[self._robots] = poses
+        self.collector.observe(dt, self._robots, points, codes, levels)
 
     def _held(self, rows: Rows) -> Bytes | Ints:
         """Return why robots (K,) may not drive; 0 for those outside the traffic."""
@@ -161,10 +184,10 @@ class OrderRun:
             **summary_of(self.collector, len(self._rows), self._radius),
             "collisions": self._sim.collisions.count,
             "speed_max": self._speed_max,
-            **{f"orders_{name}": orders[name] for name in ("submitted", "refused", "cancelled", "failed", "waiting")},
+            **{f"orders_{name}": orders[name] for name in _COUNTED},
             **{f"{part}_time_s_mean": told[f"{part}_time_s"]["mean"] for part in ("waiting", "fetching", "carrying")},
             "orders_with_due": late["with_due"],
-            "orders_late": late["late"],
+            **{f"orders_{name}": late[name] for name in ("late", "done_late", "overdue")},
             **percentiles("lateness_s", self._lateness(), mean=True),
             "driven_loaded_m": robots["driven_loaded_m"],
             "energy_wh": robots["energy_j"] / JOULES_PER_WATT_HOUR if watched else None,
@@ -216,7 +239,9 @@ class OrderRun:
         figures, self._numbers, self._radius, self._speed_max = saved
         self._numbers = dict(self._numbers)
         vars(self.collector).update(deepcopy(figures))
+        self._last = np.zeros((0, 7))
         self._version = -1
+        self._renew()
 
 
 def figure_source(sim: MultiRobotSimulationCore) -> RunSource | None:

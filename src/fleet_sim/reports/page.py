@@ -17,7 +17,7 @@ DISTRIBUTIONS = {
     "flow_time_s": ("How long tasks took", "The share of tasks that were done within a time.", "s"),
     "lateness_s": (
         "How late orders were",
-        "The share of orders with a due time that were late by at most a time.",
+        "The share of orders done with a due time that were late by at most a time.",
         "s",
     ),
     "waiting_s": ("How long robots waited", "The share of robots that stood on their way for at most a time.", "s"),
@@ -28,7 +28,7 @@ DISTRIBUTIONS = {
 
 LEVELS = {
     "orders_open": ("Open orders", "Orders that were released and had not ended, over simulated time.", "open orders"),
-    "orders_waiting": ("Orders that waited", "Those of them that nobody had begun.", "waiting orders"),
+    "orders_waiting": ("Orders that waited", "Those of them that no robot had yet.", "waiting orders"),
 }
 """What run files keep over time besides: its heading, what the plot shows, and what it counts."""
 

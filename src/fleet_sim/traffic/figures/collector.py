@@ -63,6 +63,10 @@ class FigureCollector:
         self._points[robots] = points
         self._present[robots] = True
 
+    def carried(self, robots: Ints, points: Floats) -> None:
+        """Say that robots (K,), seen before, are at `points` (K, 2) by now without having driven there."""
+        self._points[robots] = points
+
     def observe(self, dt: float, robots: Ints, points: Floats, codes: Ints, levels: Sequence[float] = ()) -> None:
         """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s.
 
