@@ -18,7 +18,6 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.saved_classes import saved
-from fleet_sim.settings.attributes import Attentive
 
 Canceller = Callable[[str, ActionCause], None]
 """Ends an action that is queued or running: called with the reason and the cause."""
@@ -50,7 +49,7 @@ class Failure(NamedTuple):
     cause: ActionCause = ActionCause.FAILED
 
 
-class Action(Attentive):
+class Action:
     """One task of an agent.
 
     A subclass overrides `start` and `update`. Both may end the action with `complete()` or `fail(message, cause)`;

@@ -12,11 +12,10 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, as_floats
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import read
-from fleet_sim.settings.attributes import Attentive
 
 
-@dataclass
-class GridSpawnParams(Attentive):
+@dataclass(slots=True)
+class GridSpawnParams:
     """Cells with integer coordinates from `*_min` to `*_max`, both included.
 
     A cell is at `offset + spacing * coordinates`, in m.

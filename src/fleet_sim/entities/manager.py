@@ -19,12 +19,11 @@ from fleet_sim.entities.spawning import spawn_each, spawn_groups, spawn_many
 from fleet_sim.errors import ConfigError, InvalidValueError, StateError, did_you_mean, named, unknown_name
 from fleet_sim.geometry import Pose
 from fleet_sim.settings import load_mapping
-from fleet_sim.settings.attributes import Attentive
 
 Handle = TypeVar("Handle", bound=SimObject)
 
 
-class BaseManager(Attentive, Generic[Handle]):
+class BaseManager(Generic[Handle]):
     """A group of entities of one type, in order of spawning. Removed entities leave it automatically."""
 
     default_class: ClassVar[type[SimObject]] = SimObject

@@ -20,7 +20,6 @@ from fleet_sim.manipulation.config import BinPickingConfig
 from fleet_sim.manipulation.franka_arm import FrankaArm
 from fleet_sim.manipulation.loading import as_mapping, load_bin_picking
 from fleet_sim.manipulation.scenes import BinScene, picking_params
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 Config = str | Path | Mapping[str, Any] | BinPickingConfig | None
@@ -36,7 +35,7 @@ class Termination(NamedTuple):
         return self.ended
 
 
-class BaseGymEnv(Attentive, gym.Env[Any, Any]):
+class BaseGymEnv(gym.Env[Any, Any]):
     """Base class of environments with a scene.
 
     A subclass defines `set_space_attributes`, `get_state`, `get_reward`, `check_termination` and `step`. The robots are

@@ -40,15 +40,33 @@ HUMAN, PICTURES = "human", "rgb_array"
 RENDER_MODES = [HUMAN, PICTURES]
 
 
-def show_to_people(sim: MultiRobotSimulationCore, mode: str | None) -> None:
-    """With the mode "human", show `sim` in the browser until it is closed, and print the address.
+def show_to_people(sim: MultiRobotSimulationCore) -> None:
+    """Show `sim` in the browser until it is closed, and print the address.
 
     It goes at the pace of whoever makes the steps. The page can only watch: a pause, a reset or a robot that was sent
     elsewhere would change the episode. Raises MissingDependencyError without the extra `view`.
     """
-    if mode == HUMAN:
-        view = sim.view.show(browser=True, read_only=True)
-        print(f"view: {view.url}", flush=True)
+    view = sim.view.show(browser=True, read_only=True)
+    print(f"view: {view.url}", flush=True)
+
+
+class Fixed(Generic[Part]):
+    """An attribute that is set once, when its owner is made; setting it again is refused, as it would not count."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: object, kind: type | None = None) -> Part:
+        if owner is None or self._name not in vars(owner):
+            raise AttributeError(f"{self._name!r} is known when an environment is made")
+        value: Part = vars(owner)[self._name]
+        return value
+
+    def __set__(self, owner: object, value: Part) -> None:
+        if self._name in vars(owner):
+            what = f"{type(owner).__name__}.{self._name}"
+            raise AttributeError(f"{what} is read when the environment is made, and stays; make another environment")
+        vars(owner)[self._name] = value
 
 
 class Rendered(Generic[Shown]):
@@ -63,10 +81,10 @@ class Rendered(Generic[Shown]):
         if self._shown is None:
             self._shown, self._is_seen = make(), False
         begin(self._shown)
-        if not self._is_seen:
+        if not self._is_seen and self.render_mode == HUMAN:
             # Not before, when all of it is out of the way: pages begin where all is seen.
             self._is_seen = True
-            show_to_people(self._shown.sim, self.render_mode)
+            show_to_people(self._shown.sim)
         return self._shown
 
     def render(self) -> Image | None:

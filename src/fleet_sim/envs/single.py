@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from fleet_sim.envs.episode import RENDER_MODES, Rendered, begun
+from fleet_sim.envs.episode import RENDER_MODES, Fixed, Rendered, begun
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.spaces import drive_box, observation_box
@@ -14,15 +14,15 @@ from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.settings import read
-from fleet_sim.settings.attributes import Attentive
 
 
-class ArenaEnv(Attentive, Rendered[ArenaTask[Any]], gym.Env[Observations, Observations]):
+class ArenaEnv(Rendered[ArenaTask[Any]], gym.Env[Observations, Observations]):
     """One robot of an arena. A subclass sets the task and params classes."""
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
     task_class: type[ArenaTask[Any]]
     params_class: type[TaskParams]
+    params = Fixed[TaskParams]()
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, self.metadata["render_modes"])

@@ -11,7 +11,6 @@ from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry.drawing import draw_axes, draw_cross, draw_line
 from fleet_sim.geometry.pose import Pose
 from fleet_sim.saved_classes import saved
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.spatial import trigonometry as trig
 
 RGB = Sequence[float]
@@ -21,11 +20,14 @@ POINT_COLOR = (1.0, 0.5, 0.1)
 
 
 @saved
-class Path(Attentive):
+class Path:
     """A list of waypoint poses in the world frame, driven in order.
 
     `len`, indexing, slicing (a Path) and iteration work as on a list; two paths with equal waypoints are equal.
     """
+
+    # A misspelt attribute is an error, as Python has it.
+    __slots__ = ("waypoints",)
 
     def __init__(self, waypoints: Iterable[Pose] = ()) -> None:
         self.waypoints: list[Pose] = list(waypoints)

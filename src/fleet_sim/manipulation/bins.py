@@ -16,11 +16,10 @@ from fleet_sim.manipulation.client import Client, simulation_of
 from fleet_sim.manipulation.config import BinSettings
 from fleet_sim.manipulation.gripper import FLOOR
 from fleet_sim.manipulation.loading import load_section
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.spatial import quaternions
 
 
-class BaseBin(Attentive):
+class BaseBin:
     """An empty bin with a fixed base: 160 x 160 x 40 mm inside."""
 
     default_bin_file_name = "bin"

@@ -22,7 +22,6 @@ from fleet_sim.sensors.camera import CameraSensorParams
 from fleet_sim.sensors.render.gl.context import give_back, take_context
 from fleet_sim.sensors.render.optics import Intrinsics, engine_projection, engine_view
 from fleet_sim.sensors.sensor import Sensor
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
@@ -40,7 +39,7 @@ def opengl_is_there() -> bool:
     return True
 
 
-class Camera(Attentive):
+class Camera:
     """A camera with colors and depth; depth is in m along the optical axis, at most the distance of the far plane."""
 
     render_modes = RENDER_MODES

@@ -11,12 +11,11 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
 
-class Panda(Attentive):
+class Panda:
     """An arm with seven revolute joints and two fingers, on a fixed base.
 
     The nine movable joints are in this order. Limits are those of the model: they cannot be set.

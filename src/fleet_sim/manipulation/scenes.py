@@ -22,7 +22,6 @@ from fleet_sim.manipulation.config import BinPickingConfig
 from fleet_sim.manipulation.franka_arm import FrankaArm
 from fleet_sim.manipulation.loading import arm_number, load_bin_picking
 from fleet_sim.manipulation.pick_bin import PickBin
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 
@@ -77,7 +76,7 @@ def check_engine(config: BinPickingConfig, params: SimulationParams) -> None:
             )
 
 
-class BaseScene(Attentive):
+class BaseScene:
     """An empty scene. A subclass loads bodies and then sets `loaded`."""
 
     def __init__(

@@ -14,14 +14,15 @@ from typing import Any
 from fleet_sim.errors import MissingDependencyError
 from fleet_sim.monitor import window_program
 from fleet_sim.monitor.figures import MonitorFigures
-from fleet_sim.settings.attributes import Attentive
 
 
-class DataMonitor(Attentive):
+class DataMonitor:
     """A small window with the figures of a run, in a separate process, so that it does not slow down the simulation.
 
     Needs a display and tkinter. The window may be closed at any time; the simulation goes on without it.
     """
+
+    __slots__ = ("_process", "height", "title", "width", "x", "y")
 
     def __init__(self, title: str = "fleet_sim", width: int = 200, height: int = 290, x: int = -1, y: int = -1) -> None:
         self.title, self.width, self.height, self.x, self.y = title, width, height, x, y

@@ -18,7 +18,6 @@ from fleet_sim.gate.bounds import LARGEST_EXTENT
 from fleet_sim.queries.distances import entity_distances, point_distances, reach_of
 from fleet_sim.queries.rays import RayHits
 from fleet_sim.sensors.rays import cast_rays
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.spatial.shapes import ShapeKind
 
 Kinds = Literal["all", "agents", "objects"]
@@ -32,12 +31,14 @@ class Near(NamedTuple):
     distance: float
 
 
-class SpatialQueries(Attentive):
+class SpatialQueries:
     """Queries about entities at their current poses. Only distances of shapes known to PyBullet alone use PyBullet.
 
     All take `kinds`, "all", "agents" or "objects", and `ignore`, an entity or several. Results are in a stable order:
     that of spawning, or by distance and then that of spawning. Entities without a collision shape are not found.
     """
+
+    __slots__ = ("_exact", "_floor", "_world")
 
     def __init__(self, world: World, exact: ExactDistances, *, floor: bool) -> None:
         """`exact` measures pairs of rows without a closed form; with `floor` rays meet the plane z = 0."""

@@ -1,17 +1,14 @@
-"""Assignments to agents and worlds: they take effect, or are rejected with the reason; none is ignored."""
+"""Assignments to agents and worlds: what would have no effect is refused with the reason; other names are free."""
 
 from __future__ import annotations
 
-from fleet_sim.settings.attributes import refuse_slip
 from fleet_sim.settings.fields import fields_of
 
 
 def check_assignment(owner: object, name: str, settings: type, advice: str) -> None:
-    """Refuse the assignment to `owner.name` where it would do nothing.
+    """Refuse to set `owner.name` where it is a setting that counts only when `owner` is made, or can only be read.
 
-    That is a setting that only counts when `owner` is made, and a name much like a known one. What is private, or
-    known to `owner` or its class, passes; so do names like no other, for notes. Raises
-    AttributeError.
+    Raises AttributeError. `advice` says what to do in place of setting a setting.
     """
     if name.startswith("_") or name in vars(owner):
         return
@@ -23,4 +20,3 @@ def check_assignment(owner: object, name: str, settings: type, advice: str) -> N
         raise AttributeError(f"{what}.{name} is settled when it is made and cannot be set later: {advice}")
     if known is not None:
         raise AttributeError(f"{what}.{name} can be read only; it follows from the state of the simulation")
-    refuse_slip(owner, name, {*fields_of(settings), *vars(owner), *dir(owner)})

@@ -11,7 +11,6 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.swarm.swarm_body import SwarmBody
 from fleet_sim.swarm.written import same
 
@@ -26,7 +25,7 @@ class ColumnKeeper(Protocol):
         """Return the array (N, *shape) remembered under `name`, made at its first use."""
 
 
-class Component(Attentive):
+class Component:
     """What an agent has: a controller or a sensor. `slot` is its place, such as "controller" or "sensors[0]"."""
 
     on_arrays: ClassVar[str]
