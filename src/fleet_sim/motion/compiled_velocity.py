@@ -126,14 +126,11 @@ def _next_twist(
 @compiled_step
 def _clipped(vector: Vector, norm_limit: float, axis_limits: Vector) -> Vector:
     """Return what `limits.clipped` does for one vector."""
-    x = _within(vector[0], axis_limits[0])
-    y = _within(vector[1], axis_limits[1])
-    z = _within(vector[2], axis_limits[2])
+    x, y, z = vector
     size = math.sqrt(x * x + y * y + z * z)
     if size > norm_limit:
-        factor = norm_limit / size
-        return x * factor, y * factor, z * factor
-    return x, y, z
+        x, y, z = x / size * norm_limit, y / size * norm_limit, z / size * norm_limit
+    return _within(x, axis_limits[0]), _within(y, axis_limits[1]), _within(z, axis_limits[2])
 
 
 @compiled_step

@@ -101,14 +101,14 @@ def _per_axis(world: World, rows: Rows, directions: Floats, *limits: tuple[Float
 
 
 def clipped(vectors: Floats, norm_limits: Floats, axis_limits: Floats) -> Floats:
-    """Return body `vectors` (3, N) clipped to the limits: first each axis, then the norm."""
-    out = np.minimum(np.maximum(vectors, -axis_limits), axis_limits)
-    squares = out * out
+    """Return body `vectors` (3, N) clipped to the limits: first the norm, which keeps the direction, then each axis."""
+    squares = vectors * vectors
     # Added by component: a sum over an axis would depend on the number of rows.
     sizes = np.sqrt(squares[0] + squares[1] + squares[2])
     over_mask = sizes > norm_limits
-    factors = np.where(over_mask, norm_limits, 1.0) / np.where(over_mask, sizes, 1.0)
-    return np.where(over_mask, out * factors, out)
+    # Divided first: along an axis that gives the limit itself.
+    shorter = vectors / np.where(over_mask, sizes, 1.0) * np.where(over_mask, norm_limits, 1.0)
+    return np.minimum(np.maximum(np.where(over_mask, shorter, vectors), -axis_limits), axis_limits)
 
 
 def respect_axes(

@@ -67,15 +67,17 @@ def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corner
     pool.braking[last] = 1.0
     squares, braking = np.zeros(len(rows)), np.ones(len(rows))
     ahead, ahead_length = _segments(world, rows, last, left == 1)
+    # The leg ahead that has a length, and how many waypoints before it are at its first point.
+    leg, repeats = ahead_length.copy(), np.zeros(len(rows), np.int64)
     for back in range(1, int(left[0])):
         count = int(np.searchsorted(-left, -back, side="left"))
         at = last[:count] - back
         here, length = _segments(world, rows[:count], at, left[:count] == back + 1)
         turn = ahead[:, :count] - here
         chords = np.sqrt(dot(turn, turn))
-        point_mask = (ahead_length[:count] <= COINCIDENT) | (length <= COINCIDENT)
+        point_mask = (leg[:count] <= COINCIDENT) | (length <= COINCIDENT)
         corner_mask = (chords > STRAIGHT) & ~point_mask
-        shortest = np.minimum(length, ahead_length[:count])
+        shortest = np.minimum(length, leg[:count])
         caps = _corner_speeds(chords, shortest, accels[:count], dt) if cut_corners else np.zeros(count)
         caps = np.where(corner_mask, np.minimum(caps, speeds[:count]), speeds[:count])
         if pool.limited:
@@ -91,8 +93,18 @@ def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corner
         pool.braking[at] = braking[:count]
         # A segment without length has no direction: the next corner is measured against the last one that has.
         real_mask = length > COINCIDENT
+        _slow_repeats(pool, at, np.where(corner_mask, repeats[:count], 0))
+        repeats[:count] = np.where(real_mask, 0, repeats[:count] + 1)
         ahead[:, :count] = np.where(real_mask, here, ahead[:, :count])
+        leg[:count] = np.where(real_mask, length, leg[:count])
         ahead_length[:count] = length
+
+
+def _slow_repeats(pool: WaypointPool, corners: Ints, repeats: Ints) -> None:
+    """Let the `repeats` (N,) waypoints that follow at the point of `corners` (N,) be passed as slowly as these."""
+    for number in range(1, int(repeats.max(initial=0)) + 1):
+        at = corners[repeats >= number]
+        pool.pass_speed[at + number] = np.minimum(pool.pass_speed[at + number], pool.pass_speed[at])
 
 
 def _segments(world: World, rows: Rows, at: Ints, first_mask: Bools) -> tuple[Floats, Floats]:

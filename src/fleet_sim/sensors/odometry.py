@@ -13,6 +13,7 @@ from fleet_sim.sensors.kind import Batch, SensorKind
 from fleet_sim.sensors.sensor import Reading, SensorParams
 from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class OdometryReading(Reading):
     """Where odometry believes the sensor's frame is, seen from where it was when mounted: without errors, the truth.
 
     `position` (3,) and `orientation` (4,); `origin_position` and `origin_orientation` tell where that was, in the
-    world. `linear_velocity` and `angular_velocity` (3,) are means since the reading
-    before, in the sensor's frame.
+    world. `linear_velocity` and `angular_velocity` (3,) are the constant twist,
+    in the sensor's frame, that would have moved it since the reading before.
     """
 
     position: Floats
@@ -98,9 +99,7 @@ class Odometry(SensorKind):
         # Normalized below: over many thousands of products rounding would otherwise change the length.
         turned = quaternions.multiply(believed, quaternions.from_rotation_vectors(turn))
         state["orientation"][later] = quaternions.normalized(turned)
-        # On an arc the way is seen from its begin; half of the turn later it points along the mean velocity.
-        halfway = quaternions.from_rotation_vectors(-0.5 * turn)
-        state["linear_velocity"][later] = quaternions.rotate(halfway, way) / elapsed
+        state["linear_velocity"][later] = _along_arcs(way, turn) / elapsed
         state["angular_velocity"][later] = turn / elapsed
         state["true_position"][later] = batch.positions[later]
         state["true_orientation"][later] = batch.orientations[later]
@@ -122,3 +121,15 @@ def _as_measured(batch: Batch, later: Ints, way: Floats, turn: Floats) -> tuple[
     measured_turn[:, 2] += params.angular_noise * np.sqrt(angles) * drawn[:, 1]
     measured_turn[:, 2] += params.heading_noise * roots * drawn[:, 2]
     return measured_way, measured_turn
+
+
+def _along_arcs(ways: Floats, turns: Floats) -> Floats:
+    """Return (N, 3) how far frames go, in their own axes, that move by `ways` while they turn evenly by `turns`."""
+    angles = np.sqrt(turns[:, 0] ** 2 + turns[:, 1] ** 2 + turns[:, 2] ** 2)
+    # A chord leads half a turn to the side of where its arc began, and is shorter by sin(h) / h across the axis.
+    back = quaternions.rotate(quaternions.from_rotation_vectors(-0.5 * turns), ways)
+    bent_mask = angles > 1e-9
+    half = np.where(bent_mask, 0.5 * angles, 1.0)
+    axes = turns / np.where(bent_mask, angles, 1.0)[:, None]
+    level = (back[:, 0] * axes[:, 0] + back[:, 1] * axes[:, 1] + back[:, 2] * axes[:, 2])[:, None] * axes
+    return np.where(bent_mask[:, None], level + (back - level) * (half / trig.sin(half))[:, None], ways)
