@@ -17,6 +17,7 @@ from fleet_sim.facade.compiled_code import CompiledCode
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.step_events import StepEvents
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
+from fleet_sim.motion.by_engine import EngineDriven
 from fleet_sim.motion.joints import advance_joints
 from fleet_sim.motion.system import MotionSystem
 
@@ -39,6 +40,7 @@ class Update:
     _dispatcher: Dispatcher
     _actions: ActionScheduler
     _motion: MotionSystem
+    _driven: EngineDriven
     _avoidance: AvoidanceSystem
     _blocking: BlockingSystem
     _events: StepEvents
@@ -91,6 +93,7 @@ class Update:
             ended = self._advance(dt)
         # Before arrival is decided: who was held back has not arrived.
         done, blocked = self._blocking.after(ended) if self._blocking.is_active else (ended, NO_ROWS)
+        done = self._driven.end(done, dt)
         arrived = self._motion.settle(world, done) if len(done) else done
         for listener in world.on_drive:
             listener(dt)
@@ -105,6 +108,7 @@ class Update:
 
     def _advance(self, dt: float) -> Rows:
         self._avoidance.before(dt)
+        self._driven.begin()
         self._blocking.before()
         ended = self._motion.advance(self._world, dt)
         self._avoidance.after()
