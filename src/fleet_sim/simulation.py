@@ -62,6 +62,7 @@ from fleet_sim.kinematics.links import WorldLinks
 from fleet_sim.models.search_paths import checked_folder
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
 from fleet_sim.motion.books import Controllers, Laws
+from fleet_sim.motion.by_engine import EngineDriven
 from fleet_sim.motion.system import MotionSystem
 from fleet_sim.queries.queries import SpatialQueries
 from fleet_sim.sensors.kind import SensorContext
@@ -176,6 +177,7 @@ class MultiRobotSimulationCore(DocumentedNames):
         self.dispatcher = FleetCommandDispatcher(self)
         self.actions = ActionScheduler(world)
         self.motion = MotionSystem()
+        self._driven = EngineDriven(world)
         self.avoidance = AvoidanceSystem(world, candidate_pairs)
         self.exact = ExactDistances(
             world, unknown=self._queries.closest_distances, unknown_posed=PosedQueries(self._mirror).distances
@@ -315,6 +317,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.dispatcher,
             self.actions,
             self.motion,
+            self._driven,
             self.avoidance,
             self.blocking,
             events,
@@ -358,6 +361,7 @@ class MultiRobotSimulationCore(DocumentedNames):
 
     def _step_physics(self, dt: float) -> None:
         if self.engine.step(dt):
+            self._driven.read_back()
             # Bodies moved by the engine may carry objects too.
             attachments.follow(self.world)
             if not self.engine.mends_itself:

@@ -345,12 +345,12 @@ class BulletBodies:
     def _write_velocities(self, rows: Rows) -> None:
         self.set_velocities(rows, self.world.velocity[rows], self.world.angular_velocity[rows])
 
-    def set_velocities(self, rows: Rows, linear: Floats, angular: Floats) -> None:
-        """Set base velocities of the bodies of `rows`: m/s and rad/s, (N, 3) each, world frame."""
+    def set_velocities(self, rows: Rows, linear: Floats, angular: Floats, orientations: Floats | None = None) -> None:
+        """Set the velocities of the base frames of `rows`, m/s and rad/s: the counterpart of `read_velocities`."""
         if self.with_offset:
-            arms = quaternions.rotate(self.world.orientation[rows], self.table.com_position[rows])
+            turns = self.world.orientation[rows] if orientations is None else orientations
             # PyBullet's velocity is that of the centre of mass, which circles around the base frame of the columns.
-            linear = linear + np.cross(angular, arms)
+            linear = linear + np.cross(angular, quaternions.rotate(turns, self.table.com_position[rows]))
         bodies = self.table.body[rows].tolist()
         reset = self.client.module.resetBaseVelocity
         deque(map(reset, bodies, linear.tolist(), angular.tolist(), repeat(self.client.id)), maxlen=0)
@@ -366,16 +366,18 @@ class BulletBodies:
             positions, orientations = self._from_com(rows, positions, orientations)
         return positions, orientations
 
-    def read_velocities(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Return linear and angular base velocities (N, 3) of `rows` in the world frame, after `read_poses`."""
+    def read_velocities(self, rows: Rows, orientations: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return linear and angular velocities (N, 3) of the base frames of `rows`, world frame.
+
+        Their orientations are those of the columns, or `orientations` (N, 4).
+        """
         client = self.client
         twists = list(map(client.module.getBaseVelocity, self.table.body[rows].tolist(), repeat(client.id)))
         linear = np.array([twist[0] for twist in twists], np.float64).reshape(-1, 3)
         angular = np.array([twist[1] for twist in twists], np.float64).reshape(-1, 3)
         if self.with_offset:
-            # `read_back` has already written the orientations that belong to these velocities.
-            arms = quaternions.rotate(self.world.orientation[rows], self.table.com_position[rows])
-            linear = linear - np.cross(angular, arms)
+            turns = self.world.orientation[rows] if orientations is None else orientations
+            linear = linear - np.cross(angular, quaternions.rotate(turns, self.table.com_position[rows]))
         return linear, angular
 
     def _to_com(self, rows: Rows, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.bullet.client import NO_BODY, SUBSTEP
 from fleet_sim.bullet.mirror import BulletMirror
+from fleet_sim.core.drives import DrivenSubsteps, Twist
 from fleet_sim.spatial import quaternions
 
 Forced = list[tuple[int, list[int], list[float]]]
@@ -56,7 +57,8 @@ class BulletPhysics:
         # PyBullet computes a motor's maximum impulse from the substep at the time of the command.
         client.set_timestep(dt / count)
         bodies.joints.send_commands(rows)
-        self._run(count, bodies.joints.forced(rows))
+        driven = DrivenSubsteps(self.world.drives, self.world.alive, count, dt / count)
+        self._run(count, bodies.joints.forced(rows), driven)
         bodies.met = True
         mirror.reactions.measure()
         if len(movers):
@@ -67,7 +69,7 @@ class BulletPhysics:
         self.read_back(rows)
         return len(rows)
 
-    def _run(self, count: int, forced: Forced) -> None:
+    def _run(self, count: int, forced: Forced, driven: DrivenSubsteps) -> None:
         """Make `count` substeps; PyBullet clears motor forces after each, so they are sent before each."""
         client = self.mirror.client
         step = client.stepSimulation
@@ -75,8 +77,20 @@ class BulletPhysics:
             self.mirror.forces.apply()
             for body, joints, forces in forced:
                 client.setJointMotorControlArray(body, joints, client.TORQUE_CONTROL, forces=forces)
+            if len(driven.rows):
+                self._drive(driven, index)
             step()
+        if len(driven.rows):
+            self._drive(driven, None)
         self.mirror.forces.clear()
+
+    def _drive(self, driven: DrivenSubsteps, index: int | None) -> None:
+        """Give the driven bodies their velocities before substep `index`; None: after the last one."""
+        bodies, rows = self.mirror.bodies, driven.rows
+        turns = bodies.read_poses(rows)[1] if bodies.with_offset else None
+        now = Twist(*bodies.read_velocities(rows, turns))
+        wanted = driven.end(now) if index is None else driven.begin(index, now)
+        bodies.set_velocities(rows, *wanted, turns)
 
     def read_back(self, rows: Rows | None = None) -> None:
         """Copy poses and velocities of dynamic `rows` (all by default) from PyBullet into the columns."""

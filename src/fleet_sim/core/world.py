@@ -14,6 +14,7 @@ from fleet_sim.core.collision_rules import CollisionRules
 from fleet_sim.core.columns import ColumnTable
 from fleet_sim.core.connected_parts import ConnectedParts
 from fleet_sim.core.drive_rules import DriveRules
+from fleet_sim.core.drives import DriveColumns
 from fleet_sim.core.entity_index import EntityIndex
 from fleet_sim.core.events import EntityEvents, EventBus
 from fleet_sim.core.faults import FaultGuard
@@ -60,8 +61,9 @@ class World(ConnectedParts, BodyColumns):
         self.robots = RobotColumns(capacity)
         self.material = MaterialColumns(capacity)
         self.look = LookColumns(capacity)
+        self.drives = DriveColumns(capacity)
         own = {"motion": self.motion, "robots": self.robots, "material": self.material, "look": self.look}
-        self.tables: dict[str, ColumnTable] = {"body": self, **own}
+        self.tables: dict[str, ColumnTable] = {"body": self, **own, "drives": self.drives}
         self._catalogue(capacity)
         self._begin()
 

@@ -22,6 +22,7 @@ from fleet_sim.facade.compiled_code import CompiledCode
 from fleet_sim.facade.extensions import Extensions
 from fleet_sim.facade.step_events import StepEvents
 from fleet_sim.motion.avoidance_system import AvoidanceSystem
+from fleet_sim.motion.by_engine import EngineDriven
 from fleet_sim.motion.joints import advance_joints
 from fleet_sim.motion.system import MotionSystem
 
@@ -54,6 +55,7 @@ class Update:
     _dispatcher: Dispatcher
     _actions: ActionScheduler
     _motion: MotionSystem
+    _driven: EngineDriven
     _avoidance: AvoidanceSystem
     _blocking: BlockingSystem
     _events: StepEvents
@@ -106,7 +108,8 @@ class Update:
             ended = self._advance(dt)
         # Before arrival is decided: who was held back has not arrived.
         blocked = self._blocking.after(ended) if self._blocking.is_active else Blocked(ended, NO_ROWS, NO_ROWS)
-        arrived = self._motion.settle(world, blocked.arrived) if len(blocked.arrived) else blocked.arrived
+        done = self._driven.end(blocked.arrived, dt)
+        arrived = self._motion.settle(world, done) if len(done) else done
         for listener in world.on_drive:
             listener(dt)
         if self._watched:
@@ -136,6 +139,7 @@ class Update:
 
     def _advance(self, dt: float) -> Rows:
         self._avoidance.before(dt)
+        self._driven.begin()
         self._blocking.before()
         ended = self._motion.advance(self._world, dt)
         self._avoidance.after()

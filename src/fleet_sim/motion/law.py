@@ -37,6 +37,16 @@ class FeatureLaw(Protocol):
     feature: str
 
 
+@runtime_checkable
+class MotorLaw(Protocol):
+    """A law that commands motors of joints, and writes no poses: the engine moves the body by them.
+
+    What another law plans for a body of the engine becomes velocities of that body (`by_engine`).
+    """
+
+    motors: bool
+
+
 def move_by_control(
     world: World,
     rows: Rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.ackermann.law import AckermannLaw
 from fleet_sim.motion.differential import DifferentialLaw
-from fleet_sim.motion.law import FeatureLaw, MotionLaw
+from fleet_sim.motion.law import FeatureLaw, MotionLaw, MotorLaw
 from fleet_sim.motion.omni import OmnidirectionalLaw
 from fleet_sim.motion.wheels import WheelLaw
 from fleet_sim.registry import Registry, instances_of
@@ -59,6 +59,11 @@ def feature_of(index: int) -> str | None:
     """Return the name of the feature that robots with the law of `index` need, None where they need none."""
     law = _laws[index] if 0 < index < len(_laws) else None
     return law.feature if isinstance(law, FeatureLaw) else None
+
+
+def drives_by_motors(index: int) -> bool:
+    """Return whether the law with `index` commands motors and leaves the body to the engine."""
+    return isinstance(motion_law(index), MotorLaw)
 
 
 def _numbered(name: str, law: MotionLaw) -> int:

@@ -38,6 +38,7 @@ class WheelLaw:
     """Drives like the differential law, but with the motors of the wheels."""
 
     name = "wheels"
+    motors = True
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Command the motors of `rows` for `dt` seconds; return the rows that arrived."""

@@ -7,6 +7,7 @@ import numpy as np
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.columns import Scalars
+from fleet_sim.core.drives import DrivenSubsteps, Twist
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.mujoco.bound import Bound
@@ -167,6 +168,23 @@ class MujocoBodies:
         if before is not None:
             _keep_warmstart(before, after)
         self.note_read()
+
+    # ---- drives ------------------------------------------------------------------------------------------------------
+
+    def drive(self, bound: Bound, driven: DrivenSubsteps, index: int | None) -> None:
+        """Give driven rows their velocities before substep `index`; None: after the last one."""
+        if not len(driven.rows):
+            return
+        data = bound.data
+        # All that is driven has a free base.
+        order = np.argsort(bound.free)
+        places = order[np.searchsorted(bound.free[order], driven.rows)]
+        turns = data.qpos[bound.free_q[places, 3:]][:, _XYZW]
+        at = bound.free_v[places]
+        now = Twist(data.qvel[at[:, :3]], quaternions.rotate(turns, data.qvel[at[:, 3:]]))
+        wanted = driven.end(now) if index is None else driven.begin(index, now)
+        local = quaternions.rotate(quaternions.conjugate(turns), wanted.angular)
+        data.qvel[at] = np.concatenate((wanted.linear, local), axis=1)
 
     # ---- state -------------------------------------------------------------------------------------------------------
 

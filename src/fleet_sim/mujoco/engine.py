@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.collision_rules import LinkPairs
 from fleet_sim.core.contacts import Contact
+from fleet_sim.core.drives import DrivenSubsteps
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.mujoco.bodies import MujocoBodies
@@ -76,11 +77,14 @@ class MujocoEngine:
         if self._motors is None or not self._motors.fits(bound):
             self._motors = MujocoMotors(self._world, bound)
         changed |= self._movers.start(bound, dt)
-        if not (changed or self._forces.pushes or self._substeps.awake(bound)):
-            return len(bound.dynamic)
         # The tolerance keeps rounding from adding a substep where dt is a multiple of it.
         count = max(1, math.ceil(dt / self._substep - 1e-9))
-        bound, self._motors = self._substeps.run(bound, self._motors, count, dt / count)
+        driven = DrivenSubsteps(self._world.drives, self._world.alive, count, dt / count)
+        if not (changed or self._forces.pushes or len(driven.rows) or self._substeps.awake(bound)):
+            return len(bound.dynamic)
+        if len(driven.rows):
+            bound.wake(self._trees(bound, driven.rows))
+        bound, self._motors = self._substeps.run(bound, self._motors, driven, count, dt / count)
         mend_broken(self._world, self._bodies)
         self._movers.stop(bound)
         self.reactions.measure(bound)

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from fleet_sim.arrays import Ints
+from fleet_sim.core.drives import DrivenSubsteps
 from fleet_sim.errors import StateError
 from fleet_sim.mujoco.bodies import MujocoBodies
 from fleet_sim.mujoco.bound import Bound
@@ -41,7 +42,9 @@ class Substeps:
         """Return whether anything moves, or may begin to."""
         return bool(bound.data.ntree_awake or bound.waking or self._gravity_changed(bound))
 
-    def run(self, bound: Bound, motors: MujocoMotors, count: int, dt: float) -> tuple[Bound, MujocoMotors]:
+    def run(
+        self, bound: Bound, motors: MujocoMotors, driven: DrivenSubsteps, count: int, dt: float
+    ) -> tuple[Bound, MujocoMotors]:
         """Make `count` substeps of `dt`; return the model and motors in use, others where memory had to grow."""
         self._prepare(bound, dt)
         motors.prepare()
@@ -50,6 +53,7 @@ class Substeps:
         left, full = count, _left_out(bound)
         while left:
             self._movers.drive(bound)
+            self._bodies.drive(bound, driven, count - left)
             if self._substep(bound, motors, dt) and _left_out(bound) == full:
                 # In each substep: a contact is gone in the one after its bodies fell asleep.
                 self._resting.update(bound)
@@ -64,6 +68,7 @@ class Substeps:
             full = _left_out(bound)
             self._prepare(bound, dt)
             motors.prepare()
+        self._bodies.drive(bound, driven, None)
         motors.measure()
         return bound, motors
 
