@@ -17,6 +17,8 @@ from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.geometry import Path
+from fleet_sim.geometry.pose import pose_arrays
 from fleet_sim.saved_classes import saved
 from fleet_sim.settings.attributes import Attentive
 
@@ -155,6 +157,18 @@ class Action(Attentive):
         self._blocked_by = agent.world.label(int(agent.world.motion.blocked_by[agent.row]))
         self.fail(drive.blocked_text(agent.world, agent.row), ActionCause.BLOCKED)
         return True
+
+    def fail_inside(self, agent: Agent, path: Path, align_final: bool = True, tolerance: float = 0.0) -> bool:
+        """Fail where `path` leads into a static body and the robot would stop before it; return whether that is so."""
+        world, positions, orientations = agent.world, *pose_arrays(path)
+        rows, lengths = np.array([agent.row]), np.array([len(path)])
+        inside = drive.goals_inside(
+            world, rows, lengths, positions, orientations, align_final=align_final, tolerance=tolerance
+        )
+        for number, body in inside.values():
+            self._blocked_by = world.label(body)
+            self.fail(drive.inside_text(world, number, body, len(path)), ActionCause.BLOCKED)
+        return bool(inside)
 
     def _end(self, status: ActionStatus, message: str | None, cause: ActionCause | None) -> None:
         self.status = status

@@ -133,6 +133,10 @@ class PickAction(TransferAction):
         assert self._target is not None
         return before_offset(self._target.position, self._offset, self.ee_target_orientation)
 
+    def is_stopped_by(self, agent: Agent, obstacle: SimObject | None) -> bool:
+        """Return whether `obstacle`, which stands before the robot, is the object to pick."""
+        return obstacle is not None and obstacle == self._target
+
     def act(self, agent: Agent) -> Failure | None:
         """Attach the object."""
         # Asked again: others may have taken or removed the object on the way to it.

@@ -39,7 +39,7 @@ PHASE_1_EVENTS = frozenset(
 )
 """Events whose handlers run before the poses are flushed."""
 
-log = logging.getLogger("fleet_sim.simulation")
+log = logging.getLogger("fleet_sim.motion")
 
 
 @dataclass(eq=False, repr=False)
