@@ -94,6 +94,7 @@ ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
     (Pick, "attach_relative_pose", Pose((0, 0, 1)), PICK),
     (Pick, "keep_world_pose", True, PICK),
     (Pick, "use_approach", False, PICK),
+    (Pick, "reach", 1.5, {**PICK, "use_approach": False}),
     (Pick, "approach_pose", Pose((1, 1, 0)), PICK),
     (Pick, "approach_offset", 0.5, PICK),
     (Pick, "move_skip_threshold", 1.5, PICK),

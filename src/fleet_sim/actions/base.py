@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -52,6 +52,31 @@ class Failure(NamedTuple):
     cause: ActionCause = ActionCause.FAILED
 
 
+def _started_by_hand(start: Callable[[Any, Agent], Until | None]) -> Callable[[Any, Agent], Until | None]:
+    """Return `start` for who calls it without a queue, too: the action then runs, and `stop` ends it."""
+
+    @wraps(start)
+    def begun(action: Action, agent: Agent) -> Until | None:
+        if action.status is ActionStatus.IN_PROGRESS:
+            return start(action, agent)
+        return action.begin(agent, partial(action._cancel_by_hand, agent))
+
+    return begun
+
+
+def _stopped_by_hand(stop: Callable[[Any, Agent], None]) -> Callable[[Any, Agent], None]:
+    """Return `stop` for who calls it to end the action, too: one that runs is cancelled, and then cleans up."""
+
+    @wraps(stop)
+    def stopped(action: Action, agent: Agent) -> None:
+        if action.is_complete():
+            stop(action, agent)
+        elif action.status is ActionStatus.IN_PROGRESS or action._on_cancel is not None:
+            action.cancel("stopped")
+
+    return stopped
+
+
 class Action(Attentive):
     """One task of an agent.
 
@@ -87,8 +112,17 @@ class Action(Attentive):
         self._blocked_by: str | None = None
         self._on_cancel: Canceller | None = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let `start` and `stop` of the class be called by hand as well as by the queue."""
+        super().__init_subclass__(**kwargs)
+        if "start" in vars(cls):
+            cls.start = _started_by_hand(cls.start)  # type: ignore[method-assign]
+        if "stop" in vars(cls):
+            cls.stop = _stopped_by_hand(cls.stop)  # type: ignore[method-assign]
+
     # ---- to override -------------------------------------------------------------------------------------------------
 
+    @_started_by_hand
     def start(self, agent: Agent) -> Until | None:
         """Start the action."""
         return None
@@ -97,8 +131,9 @@ class Action(Attentive):
         """Continue the action; `dt` is the time step."""
         return None
 
+    @_stopped_by_hand
     def stop(self, agent: Agent) -> None:
-        """Clean up: called once, however the action ended."""
+        """Clean up: called once, however the action ended. By hand it ends an action that runs, and stops the robot."""
 
     def finish(self) -> bool:
         """End the running action with success, by the command FinishActions; return whether it waits for that."""

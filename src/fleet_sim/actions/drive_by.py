@@ -1,8 +1,8 @@
 """DriveBy and Turn: move by a distance or an angle, from wherever the robot is.
 
-Both command a velocity in each step: the highest from which the robot can still stop at the end, within its limits. They
-end where the robot is at the end and can stop in one step, and fail where something is in the way, as what is relative
-to the robot has no way around.
+Both command a velocity in each step: the highest from which the robot can still stop at the end, within its limits.
+They end where the robot is at the end and can stop in one step, and fail where something is in the way, as what is
+relative to the robot has no way around.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class _Relative(DeclaredAction):
         left, speed, dt = way - self.done, self._speed(agent), agent.world.clock.dt
         side = math.copysign(1.0, left)
         fastest, acceleration = self._limits(agent)
-        # With the speed w at the end of this step, which goes (v + w) dt / 2, and n even steps of braking after it, which
-        # go n w dt / 2, the end is reached where (n + 1) w = rest. Braking allows w up to n a dt: the least such n.
+        # A step that ends at the speed w goes (v + w) dt / 2, and n steps of even braking after it n w dt / 2: the end
+        # is reached where (n + 1) w = rest. Braking allows w up to n a dt, which gives the least n.
         rest = max(2.0 * abs(left) / dt - side * speed, 0.0)
         steps = max(math.ceil(math.sqrt(0.25 + rest / (acceleration * dt)) - 0.5 - 1e-9), 1)
         highest = rest / (steps + 1)
