@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
-from fleet_sim.collision.blocking import allowed_fractions
+from fleet_sim.collision.blocking import PairMask, allowed_fractions
 from fleet_sim.collision.bounds import active_mask, shape_arrays
 from fleet_sim.collision.broad import cross_pairs
 from fleet_sim.collision.sweep import Measure, PosedDistanceSolver
@@ -144,7 +144,8 @@ class BlockingSystem:
         world = self._world
         movers = start.rows[places]
         ends = shape_arrays(world, movers)
-        positions, orientations, may_collide = ends.positions, ends.orientations, world.collision_rules.may_collide
+        positions, orientations = ends.positions, ends.orientations
+        may_collide: PairMask = world.collision_rules.may_collide
         # Between the ends of a step a robot on a curve would be beside it.
         whole_mask, groups = world.motion.whole_steps[movers], None
         loads, carriers = _loads_of(world, movers)
@@ -155,10 +156,11 @@ class BlockingSystem:
             group_of = np.full(world.capacity, NO_ROW)
             group_of[np.concatenate((movers, loads))] = groups
 
-            def may_collide(pairs: Ints) -> Bools:
+            def not_of_one_group(pairs: Ints) -> Bools:
                 first, second = group_of[pairs[:, 0]], group_of[pairs[:, 1]]
                 return world.collision_rules.may_collide(pairs) & ((first != second) | (first == NO_ROW))
 
+            may_collide = not_of_one_group
             whole_mask = whole_mask[groups]
         fractions, blockers = allowed_fractions(
             start.shapes,
