@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from hosted_node import hosted_node
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -32,6 +33,14 @@ def stamp_of(message: Any) -> int | None:
     """Return the stamp of a message in ns; None without one."""
     stamp = getattr(message, "clock", None) or getattr(getattr(message, "header", None), "stamp", None)
     return None if stamp is None else stamp.sec * NS_PER_S + stamp.nanosec
+
+
+class Goal(NamedTuple):
+    """What became of a goal: whether it was accepted, its result if it has one, and the feedback."""
+
+    accepted: bool
+    result: Any
+    feedback: list[Any]
 
 
 class HeardNode:
@@ -92,6 +101,26 @@ class HeardNode:
                 before = sum(map(len, self.heard.values()))
                 self.spin()
                 quiet = quiet + 1 if sum(map(len, self.heard.values())) == before else 0
+
+    def send_goal(self, kind: Any, name: str, goal: Any, *, most: int = 2000) -> Goal:
+        """Send a goal of an action, and make steps until it is rejected or has its result, or `most` of them."""
+        told: list[Any] = []
+        client = ActionClient(self.listener, kind, name)
+        try:
+            self.until(client.server_is_ready)
+            sent = client.send_goal_async(goal, feedback_callback=lambda message: told.append(message.feedback))
+            self.until(sent.done)
+            handle = sent.result()
+            if not handle.accepted:
+                return Goal(False, None, told)
+            result = handle.get_result_async()
+            for _ in range(most):
+                if result.done():
+                    break
+                self.step()
+            return Goal(True, result.result().result if result.done() else None, told)
+        finally:
+            client.destroy()
 
     def at(self, topic: str, stamp: int) -> Any:
         """Return the message of `topic` with `stamp` in ns."""
