@@ -75,8 +75,32 @@ def place(node: HeardNode, name: str = "load") -> Any:
 HELD_AT = np.array(HOME) + yawed(YAW) @ np.array(HELD)
 
 
+def before(target: Any, seen_from: Any, distance: float) -> Any:
+    """Return the place at a distance before a target in the plane."""
+    away = np.array(seen_from[:2]) - np.array(target[:2])
+    return np.array(target[:2]) + distance * away / np.linalg.norm(away)
+
+
+def check_feedback(node: HeardNode, outcome: Any, targets: Any, robot: str = "cart") -> None:
+    """Check distances in the plane to the target of each phase, progress, poses and the duration in the result."""
+    node.check_poses(robot, outcome.feedback)
+    farthest = 0.0
+    for told in outcome.feedback:
+        place = vector(told.pose.pose.position)
+        farthest = max(farthest, told.distance_left)
+        target = targets.get(told.phase, targets["moving"]) if "moving" in targets else targets[told.phase]
+        assert told.distance_left == pytest.approx(math.dist(place[:2], target[:2]), abs=1e-6)
+        assert told.progress == pytest.approx(1.0 - told.distance_left / farthest, abs=1e-9)
+    assert outcome.result.duration == pytest.approx(0.05 * len(outcome.feedback), abs=0.11)
+
+
+ENDS = "success", "cause", "duration"
+TOLD = "distance_left", "progress", "pose.*"
+
+
 @holds(
-    *(f"ros:fleet_sim_msgs/Drop.{field}" for field in ("success", "cause", "duration")),
+    *(f"ros:fleet_sim_msgs/{kind}.{field}" for kind in ("Drop", "Pick") for field in ENDS),
+    *(f"ros:fleet_sim_msgs/{kind}_Feedback.{field}" for kind in ("Drop", "Pick", "Execute") for field in TOLD),
     fault="ros/actions/pick_and_drop.py: a pose that nobody set is the origin of the map",
 )
 def test_a_drop_without_a_pose_lets_go_of_the_load_where_it_is(node: HeardNode, cart: Any) -> None:
@@ -87,9 +111,9 @@ def test_a_drop_without_a_pose_lets_go_of_the_load_where_it_is(node: HeardNode, 
 
 
 def test_a_drop_that_would_drive_needs_to_know_where_to(node: HeardNode, cart: Any) -> None:
-    before = np.array(cart.position)
+    start = np.array(cart.position)
     assert not node.send_goal(Drop, "/cart/drop", Drop.Goal()).accepted
-    assert np.array(cart.position).tolist() == before.tolist() and cart.get_attached_objects()
+    assert np.array(cart.position).tolist() == start.tolist() and cart.get_attached_objects()
 
 
 @pytest.mark.parametrize(
@@ -120,6 +144,9 @@ def test_a_drop_can_drive_and_let_go_without_moving_the_load(node: HeardNode, ca
     assert outcome.result.success and {told.phase for told in outcome.feedback} >= {"approaching", "moving_to_drop"}
     assert place(node)[2] == pytest.approx(HELD_AT[2], abs=1e-9)
     assert math.hypot(*(place(node)[:2] - [1.5, 2.5])) == pytest.approx(0.5, abs=0.06)
+    away = before((1.5, 2.5), HOME, 0.6)
+    near = before((1.5, 2.5), away, 0.5)
+    check_feedback(node, outcome, {"approaching": away, "moving_to_drop": near, "dropping": near, "retreating": away})
 
 
 def test_what_is_given_without_its_flag_is_rejected(node: HeardNode, cart: Any) -> None:
@@ -151,6 +178,10 @@ def test_a_pick_goes_by_the_approach_pose(node: HeardNode, cart: Any) -> None:
     goal.approach_pose.pose.position.z = HOME[2]
     outcome = node.send_goal(Pick, "/cart/pick", goal)
     assert outcome.result.success
+    assert outcome.result.cause == Cause.NONE
+    away = np.array([-0.5, 4.6])
+    near = before(CRATE, away, 0.4)
+    check_feedback(node, outcome, {"approaching": away, "moving_to_pick": near, "picking": near, "retreating": away})
     seen = np.array([vector(told.pose.pose.position) for told in outcome.feedback])
     # There and back: it ends where it came from.
     assert np.linalg.norm(seen - [-0.5, 4.6, HOME[2]], axis=1).min() < 0.07
@@ -158,9 +189,8 @@ def test_a_pick_goes_by_the_approach_pose(node: HeardNode, cart: Any) -> None:
 
 
 @holds(
-    *(f"ros:fleet_sim_msgs/{kind}.{field}" for kind in ("MoveTo",) for field in ("success", "cause", "duration")),
-    *(f"ros:fleet_sim_msgs/MoveTo_Feedback.{field}" for field in ("distance_left", "progress")),
-    *(f"ros:fleet_sim_msgs/MoveTo_Feedback.pose.pose.position.{axis}" for axis in "xyz"),
+    *(f"ros:fleet_sim_msgs/{kind}.{field}" for kind in ("MoveTo", "Execute") for field in ENDS),
+    *(f"ros:fleet_sim_msgs/MoveTo_Feedback.{field}" for field in TOLD),
     "ros:fleet_sim_msgs/FleetState.robots.last_cause",
     fault="ros/actions/goals.py: the share that is left as progress; ros/fleet_states.py: causes of other robots",
 )
@@ -170,15 +200,11 @@ def test_feedback_says_how_far_it_is_and_a_result_what_blocked(node: HeardNode) 
     outcome = node.send_goal(MoveTo, "/tug/move_to", goal)
     whole = outcome.feedback[0].distance_left
     assert whole == pytest.approx(6.0, abs=0.05)
-    for told in outcome.feedback:
-        left = math.dist(vector(told.pose.pose.position), (6.0, -6.0, 0.2))
-        assert told.distance_left == pytest.approx(left, abs=1e-9)
-        assert told.progress == pytest.approx(1.0 - left / whole, abs=1e-9)
+    check_feedback(node, outcome, {"moving": (6.0, -6.0)}, "tug")
     assert (outcome.feedback[-1].phase, outcome.feedback[-1].blocked_by) == ("blocked", "wall")
     assert not outcome.result.success and outcome.result.cause == Cause.BLOCKED and "wall" in outcome.result.text
     standing = sum(told.blocked_by == "wall" for told in outcome.feedback) * 0.05
     assert standing == pytest.approx(1.5, abs=0.2)
-    assert outcome.result.duration == pytest.approx(len(outcome.feedback) * 0.05, abs=0.11)
     node.step()
     state = node.heard["/fleet/states"][-1].robots[1]
     assert (state.name, state.last_cause, state.last_error) == ("tug", Cause.BLOCKED, outcome.result.text)
@@ -191,13 +217,17 @@ def test_feedback_says_how_far_it_is_and_a_result_what_blocked(node: HeardNode) 
     assert (state.last_cause, state.last_error) == (Cause.NONE, "")
 
 
+@holds(
+    *(f"ros:fleet_sim_msgs/CommandResult.stamp.{part}" for part in ("sec", "nanosec")),
+    fault="ros/fleet_command.py: the time of the node's start",
+)
 def test_navigate_takes_routes_only_where_there_are_some(node: HeardNode) -> None:
     """A route where the scenario has no site ends the action: nothing drives through walls instead."""
     publisher = node.listener.create_publisher(FleetCommand, "/fleet/command", 10)
     node.until(publisher.get_subscription_count)
     command = FleetCommand(kind=FleetCommand.NAVIGATE, names=["tug"], route=True)
     command.poses.append(Drop.Goal().pose.pose)
-    before = np.array(node.sim.get_object("tug").position)
+    start = np.array(node.sim.get_object("tug").position)
     known = len(node.heard["/fleet/command_result"])
     publisher.publish(command)
     for _ in range(40):
@@ -205,16 +235,27 @@ def test_navigate_takes_routes_only_where_there_are_some(node: HeardNode) -> Non
         if len(node.heard["/fleet/command_result"]) > known:
             break
     node.step(3)
-    assert list(node.heard["/fleet/command_result"][-1].accepted) == ["tug"]
+    answer = node.heard["/fleet/command_result"][-1]
+    # With the time at which it was applied: the begin of one of the last steps.
+    assert list(answer.accepted) == ["tug"]
+    assert (
+        0
+        <= node.heard["/clock"][-1].clock.sec * 10**9
+        + node.heard["/clock"][-1].clock.nanosec
+        - (answer.stamp.sec * 10**9 + answer.stamp.nanosec)
+        < 1_000_000_000
+    )
     state = node.heard["/fleet/states"][-1].robots[1]
     assert state.last_cause != Cause.NONE and state.last_error
-    assert np.array(node.sim.get_object("tug").position) == pytest.approx(before)
+    assert np.array(node.sim.get_object("tug").position) == pytest.approx(start)
 
 
 def test_execute_tells_what_blocks(node: HeardNode) -> None:
     parameters = '{"path": [{"position": [6.0, -6.0, 0.2]}], "blocked_timeout": 0.5}'
     outcome = node.send_goal(Execute, "/tug/execute", Execute.Goal(action="move", parameters=parameters))
     assert outcome.result.cause == Cause.BLOCKED and outcome.feedback[-1].blocked_by == "wall"
+    assert not outcome.result.success
+    check_feedback(node, outcome, {"moving": (6.0, -6.0)}, "tug")
 
 
 @holds("ros:rosgraph_msgs/Clock.clock.*", fault="core/stamps.py: a reset continues at the time of the last message")
