@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
 import yaml
 from hosted_node import hosted_node
+from plain_geometry import matrix, vector
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -34,6 +37,14 @@ def stamp_of(message: Any) -> int | None:
     return None if stamp is None else stamp.sec * NS_PER_S + stamp.nanosec
 
 
+class Goal(NamedTuple):
+    """What became of a goal: whether it was accepted, its result if it has one, and the feedback."""
+
+    accepted: bool
+    result: Any
+    feedback: list[Any]
+
+
 class HeardNode:
     """A node whose topics are all subscribed to. `heard` has the messages by topic, in order."""
 
@@ -42,6 +53,8 @@ class HeardNode:
         self.sim: fs.MultiRobotSimulationCore = node.simulation
         self.kinds: dict[str, str] = {}
         self.heard: dict[str, list[Any]] = {}
+        self.poses: dict[int, dict[str, fs.Pose]] = {}
+        """By the stamp in ns and the name: where everything was at the end of each step."""
         self.listener = Node("listener", namespace=node.get_namespace())
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.listener)
@@ -86,12 +99,46 @@ class HeardNode:
         for _ in range(count):
             known = len(self.heard[clock])
             self.sim.step_once()
+            entities = [*self.sim.agents, *self.sim.sim_objects]
+            poses = {one.name: one.get_pose() for one in entities if one.name is not None}
             self.until(lambda known=known: len(self.heard[clock]) > known)
+            stamp = stamp_of(self.heard[clock][-1])
+            assert stamp is not None
+            self.poses[stamp] = poses
             quiet = 0
             while quiet < 5:
                 before = sum(map(len, self.heard.values()))
                 self.spin()
                 quiet = quiet + 1 if sum(map(len, self.heard.values())) == before else 0
+
+    def send_goal(self, kind: Any, name: str, goal: Any, *, most: int = 2000) -> Goal:
+        """Send a goal of an action, and make steps until it is rejected or has its result, or `most` of them."""
+        told: list[Any] = []
+        client = ActionClient(self.listener, kind, name)
+        try:
+            self.until(client.server_is_ready)
+            sent = client.send_goal_async(goal, feedback_callback=lambda message: told.append(message.feedback))
+            self.until(sent.done)
+            handle = sent.result()
+            if not handle.accepted:
+                return Goal(False, None, told)
+            result = handle.get_result_async()
+            for _ in range(most):
+                if result.done():
+                    break
+                self.step()
+            return Goal(True, result.result().result if result.done() else None, told)
+        finally:
+            client.destroy()
+
+    def check_poses(self, robot: str, feedback: Sequence[Any], *, field: str = "pose") -> None:
+        """Assert that each of some feedback has the pose that the robot had at the time of its stamp."""
+        assert feedback
+        for told in feedback:
+            stamped = getattr(told, field)
+            pose = self.poses[stamped.header.stamp.sec * NS_PER_S + stamped.header.stamp.nanosec][robot]
+            assert vector(stamped.pose.position) == pytest.approx(pose.position, abs=1e-9)
+            assert matrix(stamped.pose.orientation) == pytest.approx(matrix(pose.orientation), abs=1e-9)
 
     def at(self, topic: str, stamp: int) -> Any:
         """Return the message of `topic` with `stamp` in ns."""
@@ -110,15 +157,3 @@ def heard_node(folder: Path, scenario: dict[str, Any], *arguments: str) -> Itera
             yield heard
         finally:
             heard.listener.destroy_node()
-
-
-def fields_of(message: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the path of each number in a message, without indices of arrays, and its value."""
-    for field in message.get_fields_and_field_types():
-        value = getattr(message, field)
-        for one in value if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else [value]:
-            if hasattr(one, "get_fields_and_field_types"):
-                for path, number in fields_of(one):
-                    yield f"{field}.{path}", number
-            elif isinstance(one, (bool, int, float)):
-                yield field, one

@@ -55,16 +55,16 @@ class Box:
         away = np.abs(self.local(points)) - self.half_extents
         return np.linalg.norm(np.maximum(away, 0.0), axis=1) + np.minimum(away.max(axis=1), 0.0)
 
-    def hit(self, origin: Any, direction: Any) -> tuple[float, float]:
-        """Return the distance along a ray to the box, inf where it misses, and the cosine at which it hits."""
+    def hit(self, origin: Any, direction: Any) -> tuple[float, Any]:
+        """Return the distance along a ray to the box, inf where it misses, and the normal (3,) of what it hits."""
         begin, along = self.local(origin), self.turn.T @ direction
         with np.errstate(divide="ignore"):
             first, second = (-self.half_extents - begin) / along, (self.half_extents - begin) / along
         enter = np.minimum(first, second)
         axis, leave = int(np.argmax(enter)), float(np.maximum(first, second).min())
         if enter[axis] > leave or enter[axis] < 0.0:
-            return math.inf, math.nan
-        return float(enter[axis]), abs(float(along[axis]))
+            return math.inf, None
+        return float(enter[axis]), -np.sign(along[axis]) * self.turn[:, axis]
 
 
 class Ball:
@@ -77,17 +77,35 @@ class Ball:
         """Return signed distances (N,)."""
         return np.linalg.norm(np.asarray(points) - self.position, axis=1) - self.radius
 
-    def hit(self, origin: Any, direction: Any) -> tuple[float, float]:
-        """Return the distance along a ray to the sphere, inf where it misses, and the cosine at which it hits."""
+    def hit(self, origin: Any, direction: Any) -> tuple[float, Any]:
+        """Return the distance along a ray to the sphere, inf where it misses, and the normal (3,) there."""
         away = np.asarray(origin) - self.position
         middle = -float(away @ direction)
         under = middle**2 - float(away @ away) + self.radius**2
         if under < 0.0 or middle < 0.0:
-            return math.inf, math.nan
+            return math.inf, None
         distance = middle - math.sqrt(under)
-        return distance, abs(float((away + distance * direction) @ direction)) / self.radius
+        return distance, (away + distance * direction) / self.radius
 
 
-def nearest(bodies: Any, origin: Any, direction: Any) -> tuple[float, float]:
-    """Return the distance to the first body along a ray and the cosine there."""
+class Post:
+    """An upright cylinder in the world, seen from its side."""
+
+    def __init__(self, position: Any, radius: float, height: float) -> None:
+        self.position, self.radius, self.height = np.array(position, float), radius, height
+
+    def hit(self, origin: Any, direction: Any) -> tuple[float, Any]:
+        """Return the distance along a ray to its side, inf where it misses, and the normal (3,) there."""
+        flat = np.array([1.0, 1.0, 0.0])
+        level = float(np.linalg.norm(direction * flat))
+        away = (np.asarray(origin) - self.position) * flat
+        distance, normal = Ball((0.0, 0.0, 0.0), self.radius).hit(away, direction * flat / level)
+        distance /= level
+        if normal is None or abs(origin[2] + distance * direction[2] - self.position[2]) > 0.5 * self.height:
+            return math.inf, None
+        return distance, normal
+
+
+def nearest(bodies: Any, origin: Any, direction: Any) -> tuple[float, Any]:
+    """Return the distance to the first body along a ray and its normal there."""
     return min((body.hit(origin, direction) for body in bodies), key=lambda hit: hit[0])

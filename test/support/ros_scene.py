@@ -16,7 +16,7 @@ import fleet_sim as fs
 WALL, SHELF = Box((4.4, 0.9, 0.5), 0.3, (0.2, 4.0, 0.5)), Box((0.9, 2.2, 0.4), -0.6, (1.1, 0.3, 0.4))
 KERB, BUMPER, RADIUS = Box((-3.0, 5.5, 0.25), 0.4, (0.6, 0.3, 0.25)), (-2.87, 4.99, 0.2), 0.23
 """A robot that touches a kerb."""
-POST = Ball((2.9, -0.4, 0.45), 0.35)
+POST = Ball((1.9, 0.75, 0.45), 0.35)
 LOAD = Box((0.0, 0.0, 0.0), 0.0, (0.2, 0.15, 0.1))
 VELOCITY, TURN = (0.31, 0.17), 0.6
 """Of the omnidirectional robot, in its own frame."""
