@@ -23,6 +23,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.figures import FigureCollector, Role, Run, RunSource, StateKind, run_of
+from fleet_sim.traffic.figures.closest import Outlines, outlines_of
 from fleet_sim.traffic.figures.states import STATES as OF_TRAFFIC
 from fleet_sim.traffic.figures.summary import percentiles, planning_of, summary_of
 from fleet_sim.traffic.traffic import Traffic
@@ -87,10 +88,10 @@ class OrderRun:
         self._version = -1
         self._rows: Rows = np.zeros(0, np.int64)
         self._robots: Ints = np.zeros(0, np.int64)
-        self._radius = 0.0
         self._speed_max = 0.0
         self._renew()
-        self.collector.begin(self._robots, orders.places.on_chart(sim.world.position[self._rows]))
+        points = orders.places.on_chart(sim.world.position[self._rows])
+        self.collector.begin(self._robots, points, self._outlines())
         sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look))
         sim.checkpoints.register_late(NAME, self)
         sim.events.on("order_changed", self._changed)
@@ -115,7 +116,6 @@ class OrderRun:
         # By number: the robots keep their order in all figures.
         order = np.argsort(robots, kind="stable")
         self._rows, self._robots = rows[order], robots[order]
-        self._radius = max(self._radius, float(self._table.radius[rows].max(initial=0.0)))
 
     def _number(self, entity: int) -> int:
         return self._numbers.setdefault(entity, len(self._numbers))
@@ -134,7 +134,12 @@ class OrderRun:
         codes[stands_mask] = np.where(self._held(rows[stands_mask]) != 0, BLOCKED, WAITING)
         counts, waiting = self._orders.book.counts, self._orders.released_waiting
         levels = (waiting, waiting + sum(counts[state] for state in _BEGUN))
-        self.collector.observe(dt, self._robots, self._orders.places.on_chart(world.position[rows]), codes, levels)
+        points = self._orders.places.on_chart(world.position[rows])
+        self.collector.observe(dt, self._robots, points, codes, levels, self._outlines())
+
+    def _outlines(self) -> Outlines:
+        # In the world, as the chart has storeys side by side.
+        return outlines_of(self._sim.world, self._rows, self._table.radius[self._rows])
 
     def _held(self, rows: Rows) -> Bytes | Ints:
         """Return why robots (K,) may not drive; 0 for those outside the traffic."""
@@ -158,7 +163,7 @@ class OrderRun:
         orders, late, robots = told["orders"], told["lateness_s"], told["robots"]
         watched = energy_columns(self._sim.world) is not None
         return {
-            **summary_of(self.collector, len(self._rows), self._radius),
+            **summary_of(self.collector, len(self._rows)),
             "collisions": self._sim.collisions.count,
             "speed_max": self._speed_max,
             **{f"orders_{name}": orders[name] for name in ("submitted", "refused", "cancelled", "failed", "waiting")},
@@ -209,11 +214,11 @@ class OrderRun:
 
     def save(self) -> Any:
         """Return the state, for a checkpoint."""
-        return deepcopy(vars(self.collector)), dict(self._numbers), self._radius, self._speed_max
+        return deepcopy(vars(self.collector)), dict(self._numbers), self._speed_max
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        figures, self._numbers, self._radius, self._speed_max = saved
+        figures, self._numbers, self._speed_max = saved
         self._numbers = dict(self._numbers)
         vars(self.collector).update(deepcopy(figures))
         self._version = -1
