@@ -231,3 +231,45 @@ def test_a_problem_is_a_site_with_its_map_and_starts(tmp_path: Path) -> None:
     site = read_site(problem(tmp_path, random_tasks(5), agentCounter=3))
     assert site.starts.tolist() == STARTS
     assert site.grid.free_mask.tolist() == [[letter == "." for letter in row] for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        ("kiva.json", {"layout": ["w.e", "w@e"], "n_row": 2, "maxtime": 5000}, ["maxtime"]),
+        ("league.json", {"mapFile": "hall.map", "agentCounter": 3, "agentSize": 0.9}, ["agentCounter", "agentSize"]),
+        (
+            "floor.building.yaml",
+            {
+                "crowd_sim": {"enable": 1},
+                "levels": {
+                    "L1": {
+                        "vertices": [[0, 0, 0, "", {"human_goal": [1, "x"]}], [9, 0, 0, ""], [9, 7, 0, ""]],
+                        "measurements": [[0, 1, {"distance": [3, 9.0]}]],
+                        "lanes": [[0, 1, {"demo_mock_lift_name": [1, "a"], "speed_limit": [3, 0.0]}]],
+                        "floors": [{"vertices": [0, 1, 2]}],
+                        "layers": {},
+                        "human_lanes": [],
+                    }
+                },
+            },
+            ["crowd_sim", "levels.L1: human_lanes", "human_goal", "demo_mock_lift_name"],
+        ),
+    ],
+)
+def test_keys_without_an_effect_are_named_in_one_line(
+    name: str, content: dict[str, Any], named: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    problem(tmp_path, random_tasks(5))
+    # JSON is YAML, too.
+    (tmp_path / name).write_text(json.dumps(content))
+    read_site(tmp_path / name)
+    (record,) = caplog.records
+    assert all(key in record.getMessage() for key in (name, *named))
+    assert "speed_limit" not in record.getMessage() and "layers" not in record.getMessage()
+
+
+def test_a_map_with_a_line_of_another_dialect_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "odd.map").write_text("type octile\nheight 1\nwidth 2\nscale 0.5\nmap\n..\n")
+    with pytest.raises(fs.ConfigError, match="line 4"):
+        read_site(tmp_path / "odd.map")

@@ -93,7 +93,7 @@ def test_a_problem_of_the_league_of_robot_runners(maps: Path) -> None:
         ({"teamSize": 4}, "teamSize: must be a whole number from 1 to 3"),
         ({"teamSize": True}, "teamSize: must be a whole number"),
         ({"agentFile": "b.agents"}, "agentFile: there is no file"),
-        ({"mapFile": 3}, "mapFile: must name a file, got 3"),
+        ({"mapFile": 3}, "mapFile: must be text, got 3"),
     ):
         path.write_text(json.dumps({**problem, **change}))
         refused(path, message)

@@ -123,7 +123,7 @@ def test_fewer_robots_than_a_problem_has(folder: Path) -> None:
     [
         ("1\n6\n", {}, "task 0: it goes to a cell that is not free"),
         ("2\n1\n99\n", {}, "line 3: cell 99 is outside of the map, which has 15 cells"),
-        ("1\n1\n", {"taskAssignmentStrategy": "auction"}, "taskAssignmentStrategy: must be one of .roundrobin., .greedy."),
+        ("1\n1\n", {"taskAssignmentStrategy": "auction"}, "taskAssignmentStrategy: must be one of"),
         (
             "1\n4\n",
             {"mapFile": "island.map", "agentFile": "one.agents", "teamSize": 1},

@@ -23,6 +23,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.figures import FigureCollector, Role, Run, RunSource, StateKind, run_of
+from fleet_sim.traffic.figures.closest import Outlines, outlines_of
 from fleet_sim.traffic.figures.states import STATES as OF_TRAFFIC
 from fleet_sim.traffic.figures.summary import percentiles, planning_of, summary_of
 from fleet_sim.traffic.traffic import Traffic
@@ -88,11 +89,11 @@ class OrderRun:
         self._version = -1
         self._rows: Rows = np.zeros(0, np.int64)
         self._robots: Ints = np.zeros(0, np.int64)
-        self._radius = 0.0
         self._speed_max = 0.0
         self._last: Floats = np.zeros((0, 7))
         self._renew()
-        self.collector.begin(self._robots, orders.places.on_chart(sim.world.position[self._rows]))
+        points = orders.places.on_chart(sim.world.position[self._rows])
+        self.collector.begin(self._robots, points, self._outlines())
         sim.pipeline.add(System(NAME, Phase.OBSERVE, self._look))
         sim.checkpoints.register_late(NAME, self)
         sim.events.on("order_changed", self._changed)
@@ -117,7 +118,6 @@ class OrderRun:
         # By number: the robots keep their order in all figures.
         order = np.argsort(robots, kind="stable")
         self._rows, self._robots = rows[order], robots[order]
-        self._radius = max(self._radius, float(self._table.radius[rows].max(initial=0.0)))
         known = len(self._last)
         self._last = np.pad(self._last, ((0, len(self._numbers) - known), (0, 0)))
         new_mask = self._robots >= known
@@ -157,7 +157,11 @@ class OrderRun:
         carried_mask = places.storeys(poses[:, :3]) != places.storeys(last[:, :3])
         self.collector.carried(self._robots[carried_mask], points[carried_mask])
         self._last[self._robots] = poses
-        self.collector.observe(dt, self._robots, points, codes, levels)
+        self.collector.observe(dt, self._robots, points, codes, levels, self._outlines())
+
+    def _outlines(self) -> Outlines:
+        # In the world, as the chart has storeys side by side.
+        return outlines_of(self._sim.world, self._rows, self._table.radius[self._rows])
 
     def _held(self, rows: Rows) -> Bytes | Ints:
         """Return why robots (K,) may not drive; 0 for those outside the traffic."""
@@ -181,7 +185,7 @@ class OrderRun:
         orders, late, robots = told["orders"], told["lateness_s"], told["robots"]
         watched = energy_columns(self._sim.world) is not None
         return {
-            **summary_of(self.collector, len(self._rows), self._radius),
+            **summary_of(self.collector, len(self._rows)),
             "collisions": self._sim.collisions.count,
             "speed_max": self._speed_max,
             **{f"orders_{name}": orders[name] for name in _COUNTED},
@@ -232,11 +236,11 @@ class OrderRun:
 
     def save(self) -> Any:
         """Return the state, for a checkpoint."""
-        return deepcopy(vars(self.collector)), dict(self._numbers), self._radius, self._speed_max
+        return deepcopy(vars(self.collector)), dict(self._numbers), self._speed_max
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        figures, self._numbers, self._radius, self._speed_max = saved
+        figures, self._numbers, self._speed_max = saved
         self._numbers = dict(self._numbers)
         vars(self.collector).update(deepcopy(figures))
         self._last = np.zeros((0, 7))

@@ -9,15 +9,16 @@ from typing import Any
 from fleet_sim.errors import ConfigError, InvalidValueError, UnknownNameError
 from fleet_sim.paths import resolve_config
 from fleet_sim.settings import load_mapping
-from fleet_sim.sites.formats.site_format import FORMATS, SiteFormat, fail, read_text
+from fleet_sim.sites.formats.site_format import FORMATS, SiteFormat, fail, read_text, warn_of
 from fleet_sim.sites.site import Site
 
 
-def read_site(path: str | Path, *, level: str | None = None, cell: float | None = None) -> Site:
+def read_site(path: str | Path, *, level: str | None = None, cell: float | None = None, whole: bool = False) -> Site:
     """Return the site in the file `path`; raises ConfigError.
 
     The format is told by the suffix and the content. `level` is the floor to read of a building with several, `cell`
-    the size of the cells in m: a whole number of times that of the file.
+    the size of the cells in m: a whole number of times that of the file. Keys that have no effect are named in a
+    warning, unless the caller uses the `whole` file.
     """
     file = resolve_config(path)
     found, content = _content(file)
@@ -27,6 +28,8 @@ def read_site(path: str | Path, *, level: str | None = None, cell: float | None 
         fail(file, f"is not a site; a file that ends in {file.suffix!r} can be: {expected}")
     if level is not None and not candidates[0].has_levels:
         fail(file, f"it has no levels, {level!r} is asked for")
+    if not whole:
+        warn_of(candidates[0].unused(content), file)
     try:
         site = candidates[0].read(content, file, level)
     except (InvalidValueError, UnknownNameError) as error:

@@ -132,7 +132,8 @@ class Disturbances:
         # Who stands already is not hit again: delays do not add up.
         free_mask = table.held[rows] & DELAYED == 0
         if delays.events == "poisson":
-            count = _poisson(float(uniforms(self._delay_key, np.zeros(1, np.int64), draw, COUNT)[0]), delays.probability * len(rows))
+            (chance,) = uniforms(self._delay_key, np.zeros(1, np.int64), draw, COUNT).tolist()
+            count = _poisson(chance, delays.probability * len(rows))
             free = np.flatnonzero(free_mask)
             hit = rows[np.sort(free[np.argsort(chances[free], kind="stable")[:count]])]
         else:

@@ -137,7 +137,7 @@ def read_workload(
     largest part of the site. `robots` may be left out where the file says how many.
     """
     file = resolve_config(path)
-    site = read_site(file, level=level, cell=cell)
+    site = read_site(file, level=level, cell=cell, whole=True)
     grid = site.open_grid.clear_of(radius)
     league = league_of(file)
     if league is not None:

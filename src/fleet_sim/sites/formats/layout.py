@@ -22,6 +22,11 @@ class LayoutFormat(SiteFormat):
     doc = "LSMART map"
     keys = ("layout",)
 
+    def unused(self, content: Any) -> dict[str, list[str]]:
+        """Return the keys beside the layout, its size and its name."""
+        names = sorted(set(map(str, content)) - {"layout", "n_row", "n_col", "name"})
+        return {"": names} if names else {}
+
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site of the rows; raises ConfigError."""
         rows = content["layout"]

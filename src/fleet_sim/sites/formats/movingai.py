@@ -36,7 +36,7 @@ def read_map(text: str, path: Path) -> Map:
         words = line.split()
         if words == ["map"]:
             break
-        if len(words) == 2:
+        if len(words) == 2 and words[0] in ("type", "height", "width"):
             header[words[0]] = words[1]
         elif words:
             fail(path, f"line {start + 1}: expected `type`, `height`, `width` or `map`, got {line[:60]!r}")

@@ -43,6 +43,30 @@ _KINDS = {
 """What the properties of a vertex make it; the first that holds counts."""
 
 
+USED = {"building_name", "coordinate_system", "graphs", "levels", "lifts", "name", "parameters", "reference_level_name"}
+LEVEL_USED = {
+    "doors",
+    "drawing",
+    "elevation",
+    "fiducials",
+    "floors",
+    "lanes",
+    "measurements",
+    "models",
+    "vertices",
+    "walls",
+}
+VERTEX_USED = {
+    *(*_KINDS, "name", "spawn_robot_name", "spawn_robot_type"),
+    # As they stand in the building map that is published.
+    *("dock_name", "is_cleaning_zone", "is_holding_point", "mutex"),
+}
+LANE_USED = {"bidirectional", "graph_idx", "mutex", "orientation", "speed_limit"}
+"""Keys of files, levels, vertices and lanes that have an effect here or on a topic."""
+SHOWN = {"constraints", "features", "flattened_x_offset", "flattened_y_offset", "layers"}
+"""What only the traffic editor shows."""
+
+
 class OpenRmfFormat(SiteFormat):
     """Base of the formats of Open-RMF, which have levels with vertices."""
 
@@ -55,6 +79,23 @@ class OpenRmfFormat(SiteFormat):
         where = f"levels.{name}"
         vertices = vertices_of(list_of(entry, "vertices", path, where), path, f"{where}.vertices")
         return self.read_level(content, entry, vertices, path, name)
+
+    def unused(self, content: Any) -> dict[str, list[str]]:
+        """Return the keys of the file, its levels, vertices and lanes that nothing here or in the ROS topics uses."""
+        found = {"": _beside(content, USED | SHOWN)}
+        for name, level in content["levels"].items():
+            if not isinstance(level, Mapping):
+                continue
+            place = f"levels.{name}"
+            found[place] = _beside(level, LEVEL_USED | SHOWN)
+            for key, used in (("vertices", VERTEX_USED), ("lanes", LANE_USED)):
+                entries = level.get(key)
+                given = (
+                    [one[-1] for one in entries if isinstance(one, list) and one] if isinstance(entries, list) else []
+                )
+                names: set[str] = set().union(*(set(map(str, one)) for one in given if isinstance(one, Mapping)))
+                found[f"{place}.{key}"] = sorted(names - used)
+        return {place: names for place, names in found.items() if names}
 
     @abstractmethod
     def read_level(self, content: Any, entry: Any, vertices: list[Vertex], path: Path, name: str) -> Site:
@@ -133,6 +174,10 @@ class GraphFormat(OpenRmfFormat):
                 walls=np.empty((0, 5)),
                 elsewhere=names_elsewhere(content, name),
             )
+
+
+def _beside(content: Mapping[str, Any], used: set[str]) -> list[str]:
+    return sorted(set(map(str, content)) - used)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from fleet_sim.sites.building import Building, Level, LevelGraph, LiftShaft, Pla
 from fleet_sim.sites.formats.rmf import BUILDING
 from fleet_sim.sites.formats.rmf_frames import DrawingFrame, EarthFrame, frame_of
 from fleet_sim.sites.formats.rmf_vertices import Vertex, properties_of, vertices_of
-from fleet_sim.sites.formats.site_format import fail, list_of
+from fleet_sim.sites.formats.site_format import fail, list_of, warn_of
 from fleet_sim.spatial import trigonometry as trig
 
 GRAPHS = range(9)
@@ -65,6 +65,7 @@ def _building_of(content: Mapping[str, Any], path: Path) -> Building:
     """Return a building with its levels, lifts, robots and models; raises ConfigError with the place in the file."""
     if not is_building(content):
         fail(path, "it is no building: it has no levels with walls or floors")
+    warn_of(BUILDING.unused(content), path)
     levels, robots, models = [], [], []
     for key, entry in content["levels"].items():
         name, where = str(key), f"levels.{key}"

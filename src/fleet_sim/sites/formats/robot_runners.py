@@ -29,6 +29,8 @@ TICK = 0.1
 """Seconds of a tick of the League's simulator."""
 QUARTER = 0.5 * math.pi
 LARGEST_TEAM, LONGEST = 1_000_000, 100_000
+FOR_RUNS = ("taskAssignmentStrategy", "numTasksReveal", "agentSize", "agentCounter", "delayConfig")
+"""What a run of the whole problem keeps, beside the map, the starts and the tasks."""
 
 
 class EventModel(Mode):
@@ -136,6 +138,11 @@ class RobotRunnersFormat(SiteFormat):
     suffixes = (".json",)
     doc = "League of Robot Runners problem"
     keys = ("mapFile",)
+
+    def unused(self, content: Any) -> dict[str, list[str]]:
+        """Return what the file says of robots and tasks."""
+        names = [key for key in content if key in FOR_RUNS]
+        return {"": names} if names else {}
 
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the map as a site, with the agents' cells as starts; raises ConfigError."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -11,6 +12,8 @@ from fleet_sim.errors import ConfigError, InvalidValueError, brief
 from fleet_sim.paths import is_file
 from fleet_sim.registry import Registry, instances_of
 from fleet_sim.sites.site import Site
+
+log = logging.getLogger(__name__)
 
 LARGEST_FILE = 64_000_000
 """Bytes of a file that is read."""
@@ -36,6 +39,13 @@ class SiteFormat(ABC):
         """Return whether `content` is of this format: whether it has all of `keys`."""
         return not self.keys or (isinstance(content, Mapping) and all(key in content for key in self.keys))
 
+    def unused(self, content: Any) -> dict[str, list[str]]:
+        """Return the keys of `content` that have no effect, by the place in the file that they are at.
+
+        Whoever reads the file is told of them, as they mean something to other programs.
+        """
+        return {}
+
     @abstractmethod
     def read(self, content: Any, path: Path, level: str | None) -> Site:
         """Return the site in `content`, which was read from `path`; raises ConfigError.
@@ -59,6 +69,15 @@ def read_text(path: Path) -> str:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError(f"cannot be read: {error}", source=str(path)) from error
+
+
+def warn_of(unused: Mapping[str, Sequence[str]], path: Path) -> None:
+    """Name in one warning what a file has and nothing uses, by the place in the file; see `SiteFormat.unused`."""
+    if unused:
+        told = "; ".join(
+            f"{place}: {', '.join(names)}" if place else ", ".join(names) for place, names in unused.items()
+        )
+        log.warning("%s: has no effect here: %s", path, told)
 
 
 def check_suffix(path: str | Path) -> None:

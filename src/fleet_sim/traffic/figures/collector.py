@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import MissingDependencyError
 from fleet_sim.sites.grid import Grid
-from fleet_sim.traffic.figures.closest import Closest
+from fleet_sim.traffic.figures.closest import Closest, Outlines, discs_of
 from fleet_sim.traffic.figures.heat import HeatMap
 from fleet_sim.traffic.figures.series import Series
 from fleet_sim.traffic.figures.standstill import Standstill
@@ -55,11 +55,14 @@ class FigureCollector:
 
     # ---- while it runs -----------------------------------------------------------------------------------------------
 
-    def begin(self, robots: Ints, points: Floats) -> None:
-        """Say where robots (K,), ascending, are before the first step: they drive from these `points` (K, 2)."""
+    def begin(self, robots: Ints, points: Floats, outlines: Outlines | None = None) -> None:
+        """Say where robots (K,), ascending, are before the first step: they drive from these `points` (K, 2).
+
+        `outlines` are theirs in the world; without them they have no extent.
+        """
         if len(robots):
             self._grow(max(int(robots[-1]) + 1, len(self._driven)))
-        self.closest.look(points)
+        self.closest.look(discs_of(points) if outlines is None else outlines)
         self._points[robots] = points
         self._present[robots] = True
 
@@ -67,15 +70,23 @@ class FigureCollector:
         """Say that robots (K,), seen before, are at `points` (K, 2) by now without having driven there."""
         self._points[robots] = points
 
-    def observe(self, dt: float, robots: Ints, points: Floats, codes: Ints, levels: Sequence[float] = ()) -> None:
+    def observe(
+        self,
+        dt: float,
+        robots: Ints,
+        points: Floats,
+        codes: Ints,
+        levels: Sequence[float] = (),
+        outlines: Outlines | None = None,
+    ) -> None:
         """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s.
 
-        `levels` are what the quantities of that name were.
+        `levels` are what the quantities of that name were; `outlines` as for `begin`.
         """
         # Numbers are ascending, so the last one tells how many there are.
         if len(robots) and int(robots[-1]) >= len(self._driven):
             self._grow(int(robots[-1]) + 1)
-        self.closest.look(points)
+        self.closest.look(discs_of(points) if outlines is None else outlines)
         counts = self._add_up(dt, robots, points, codes)
         count = len(self.states)
         amounts = np.empty(1 + count + len(self.levels))

@@ -12,12 +12,8 @@ from fleet_sim.traffic.figures.collector import FigureCollector
 from fleet_sim.traffic.traffic import Traffic
 
 
-def summary_of(found: FigureCollector, count: int, radius: float) -> dict[str, float | None]:
-    """Return the figures of `count` robots so far; None for a distance of robots where there is only one.
-
-    `radius` in m is the largest one: the two with the largest footprints may never have met, so the gap is at least
-    what is told.
-    """
+def summary_of(found: FigureCollector, count: int) -> dict[str, float | None]:
+    """Return the figures of `count` robots so far; None for a distance of robots where no two were at one height."""
     # Without robots all sums are 0, and so are the shares; 1 only avoids the division.
     robots = max(count, 1)
     simulated = found.simulated
@@ -33,7 +29,7 @@ def summary_of(found: FigureCollector, count: int, radius: float) -> dict[str, f
         "throughput_per_h": rate * 3600.0,
         "closest_m": None if lone else closest,
         # From rim to rim, as people measure what is left between two robots.
-        "closest_gap_m": None if lone else closest - 2.0 * radius,
+        "closest_gap_m": None if lone else float(found.closest.gap),
         "deadlocks": found.standstill.deadlocks,
         "stuck_robots": found.standstill.stuck(),
         "longest_wait_s": round(found.standstill.longest, 6),

@@ -9,6 +9,7 @@ from fleet_sim.kernels import compiled_step
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.traffic.figures import FigureCollector
+from fleet_sim.traffic.figures.closest import Outlines, outlines_of
 from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
 from fleet_sim.traffic.figures.summary import planning_of, summary_of
 from fleet_sim.traffic.runs.crew import Crew
@@ -57,9 +58,7 @@ class Watch:
         self._sim = sim
         self._traffic = traffic
         self._crew = crew
-        # The largest, so that a gap below 0 is an overlap for certain.
-        self._radius = float(crew.table.radius[crew.rows].max(initial=0.0))
-        collector.begin(crew.robots, sim.world.position[crew.rows, :2])
+        collector.begin(crew.robots, sim.world.position[crew.rows, :2], self._outlines())
 
     def look(self, dt: float, serving_mask: Bools, active_mask: Bools) -> None:
         """Look at all robots (K,), some of which are served at a goal, and some of which have a task."""
@@ -68,12 +67,16 @@ class Watch:
         columns = table.speed, table.spin, table.held, self._sim.world.position
         fastest = look_at(rows, *columns, serving_mask, active_mask, points, codes)
         self.speed_max = max(self.speed_max, fastest)
-        self.collector.observe(dt, self._crew.robots, points, codes)
+        self.collector.observe(dt, self._crew.robots, points, codes, outlines=self._outlines())
+
+    def _outlines(self) -> Outlines:
+        rows = self._crew.rows
+        return outlines_of(self._sim.world, rows, self._crew.table.radius[rows])
 
     def figures(self) -> dict[str, float | None]:
         """Return the figures so far; None for a distance of robots where there is only one."""
         return {
-            **summary_of(self.collector, self._crew.count, self._radius),
+            **summary_of(self.collector, self._crew.count),
             "collisions": self._sim.collisions.count,
             "speed_max": self.speed_max,
         }
