@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from master_control import header
@@ -13,6 +13,8 @@ from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.vda5050 import Vehicle, VehicleDesk
 from fleet_sim.vda5050.commands import VehicleMessage
 from fleet_sim.vda5050.reports import state_values
+from fleet_sim.vda5050.wire.shapes import WireMany, WireNumber, WireShape
+from fleet_sim.vda5050.wire.versions import VERSIONS
 
 BODY = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
 DRIVE = {"type": "differential", "max_linear_vel": 1.0, "max_linear_accel": 1.0, "max_angular_vel": 3.0}
@@ -95,3 +97,24 @@ class VehicleBench:
 
 def _header(vehicle: Vehicle) -> dict[str, Any]:
     return header(vehicle.version.number, vehicle.identity.manufacturer, vehicle.serial)
+
+
+def message_numbers(*topics: str) -> list[str]:
+    """Return all numbers in messages that vehicles send to `topics`, as oracles name them."""
+    found = []
+    for version in VERSIONS.values():
+        for topic in topics:
+            shape = version.connection if topic == "connection" else version.body(topic)
+            found += [f"vda5050:{topic}.{path}" for path in _numbers(shape)]
+    return sorted(set(found))
+
+
+def _numbers(kind: object, path: str = "") -> Iterator[str]:
+    """Yield the paths of the numbers in a shape."""
+    if isinstance(kind, WireNumber):
+        yield path
+    elif isinstance(kind, WireMany):
+        yield from _numbers(kind.kind, path)
+    elif isinstance(kind, WireShape):
+        for name, item in kind.fields.items():
+            yield from _numbers(item.kind, f"{path}.{item.wire or name}".lstrip("."))

@@ -75,8 +75,8 @@ class Batteries(FeatureRows[BatteryColumns]):
         power += np.where(table.charging[rows], table.charge_power[rows], 0.0)
         before, capacity, low = table.energy[rows], table.full_energy[rows], table.low_energy[rows]
         after = np.clip(before + power * dt, 0.0, capacity)
-        # A full battery takes nothing and an empty one gives nothing, whatever the load or the charger.
-        table.power[rows] = np.where((after == before) & (power != 0.0), 0.0, power)
+        # A full battery takes nothing more and an empty one gives nothing more, whatever the load or the charger.
+        table.power[rows] = np.where(after == before + power * dt, power, (after - before) / dt)
         table.energy[rows] = after
         # Crossing the mark, not being beyond it: each is told once.
         for event, mask in (

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.steering import POSE
 from fleet_sim.entities.drive import is_steered
@@ -57,6 +57,7 @@ class VehicleDesk:
         self._version = -1
         self._driving: Rows = NO_ROWS
         self._seen: Ints = np.empty(0, np.int64)
+        self._places: Floats = np.empty((0, 2))
 
     # ---- who takes part ----------------------------------------------------------------------------------------------
 
@@ -190,11 +191,23 @@ class VehicleDesk:
     def run(self, dt: float) -> None:
         """Let vehicles go on that have something to do."""
         self._gather()
+        self._measure()
         self._wake_driving()
         for row, pilot in self.pilots.items():
             if pilot.vehicle.awake and self._world.alive[row]:
                 pilot.step(dt)
         self._note_driving()
+
+    def _measure(self) -> None:
+        """Measure how far vehicles drive, those that were moved since the last step."""
+        places = self._world.position[list(self.pilots), :2]
+        if len(places) != len(self._places):
+            self._places = np.full(places.shape, np.nan)
+        moved_mask = (places != self._places).any(axis=1)
+        self._places = places
+        vehicles = [pilot.vehicle for pilot in self.pilots.values()]
+        for index in np.flatnonzero(moved_mask).tolist():
+            vehicles[index].measure()
 
     def _wake_driving(self) -> None:
         """Wake vehicles that passed a waypoint, arrived or were stopped; others cost nothing."""
@@ -216,6 +229,8 @@ class VehicleDesk:
     def save(self) -> Any:
         """Return the states of all vehicles by object id."""
         self._gather()
+        for pilot in self.pilots.values():
+            pilot.vehicle.measure()
         return {pilot.vehicle.agent.object_id: copy.deepcopy(pilot.vehicle.state) for pilot in self.pilots.values()}
 
     def restore(self, saved: dict[int, VehicleState]) -> None:

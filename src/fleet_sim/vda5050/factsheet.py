@@ -55,9 +55,9 @@ def _physical(vehicle: Vehicle) -> dict[str, float]:
         "decelerationMax": accel,
         "heightMin": z,
         "heightMax": z,
-        # The longer side is the length, whichever way the robot drives.
-        "width": min(x, y),
-        "length": max(x, y),
+        # Along the x axis of the robot is its length, as in loads.
+        "width": y,
+        "length": x,
         "maximumAngularSpeed": min(float(vehicle.world.motion.angular_limit[vehicle.row]), FASTEST),
     }
 

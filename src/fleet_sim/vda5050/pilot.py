@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.acceptance import OrderAcceptance
 from fleet_sim.vda5050.context import VehicleContext
 from fleet_sim.vda5050.driving import VehicleDriver
@@ -114,8 +115,9 @@ class VehiclePilot:
             self.worker.leave_edge(state.edges.pop(0).actions)
         while state.nodes and state.nodes[0].sequence <= sequence:
             node = state.nodes.pop(0)
-            state.last_node, state.last_sequence = node.node_id, node.sequence
+            x, y = vehicle.place
             state.last_place = (node.x or 0.0, node.y)
+            vehicle.pass_node(node.node_id, node.sequence, trig.hypot_of(x - state.last_place[0], y - node.y))
             self.worker.trigger(node.actions)
         vehicle.wake()
         # On a leg it goes on without a stop: the next edge is entered at once.

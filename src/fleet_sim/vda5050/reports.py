@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.vda5050.context import VehicleContext
 from fleet_sim.vda5050.order import OrderEdge, OrderNode
-from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle, load_size
+from fleet_sim.vda5050.vehicle import ActionEntry, Vehicle, box_of
 
 
 def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
@@ -32,10 +33,10 @@ def state_values(vehicle: Vehicle, context: VehicleContext) -> dict[str, Any]:
         "driving": vehicle.moves,
         "paused": state.paused,
         "newBaseRequest": needs_base(vehicle),
-        "distanceSinceLastNode": _since_node(vehicle),
+        "distanceSinceLastNode": vehicle.since_node,
         # Nobody drives vehicles by hand here.
         "operatingMode": "AUTOMATIC",
-        "nodeStates": [_node_state(node) for node in state.nodes],
+        "nodeStates": [_node_state(node, vehicle.version.number) for node in state.nodes],
         "edgeStates": [_edge_state(edge) for edge in state.edges],
         **motion_values(vehicle),
         "loads": _loads(vehicle),
@@ -108,18 +109,15 @@ def needs_base(vehicle: Vehicle) -> bool:
     return left <= braking + trig.hypot_of(vx, vy)
 
 
-def _since_node(vehicle: Vehicle) -> float:
-    place = vehicle.state.last_place
-    return 0.0 if place is None else trig.hypot_of(place[0] - vehicle.place[0], place[1] - vehicle.place[1])
-
-
-def _node_state(node: OrderNode) -> dict[str, Any]:
+def _node_state(node: OrderNode, version: str) -> dict[str, Any]:
+    # Up to 2.0 a position needs one, also where the order says nothing of it.
+    theta = 0.0 if node.theta is None and version == "2.0.0" else node.theta
     return {
         "nodeId": node.node_id,
         "sequenceId": node.sequence,
         "nodeDescription": node.description or None,
         "released": node.released,
-        "nodePosition": {"x": node.x, "y": node.y, "theta": node.theta or 0.0, "mapId": node.map_id},
+        "nodePosition": {"x": node.x, "y": node.y, "theta": theta, "mapId": node.map_id},
     }
 
 
@@ -153,13 +151,14 @@ def _action_state(entry: ActionEntry) -> dict[str, Any]:
 
 def _loads(vehicle: Vehicle) -> list[dict[str, Any]]:
     """Return what a vehicle carries, as a state message has it: boxes in the vehicle's frame, in m, masses in kg."""
-    x, y, z = vehicle.world.position[vehicle.row].tolist()
+    world, heading = vehicle.world, vehicle.heading
+    x, y, z = world.position[vehicle.row].tolist()
     loads = []
-    for load in vehicle.agent.get_attached_objects():
-        length, width, height = load_size(vehicle.world, load.row)
-        dx, dy = load.position[0] - x, load.position[1] - y
+    for load in vehicle.loads:
+        middle, (length, width, height) = box_of(world, load.row)
+        dx, dy = middle[0] - x, middle[1] - y
         # From the axes of the map to those of the vehicle.
-        sin, cos = trig.sin_cos_of(vehicle.heading)
+        sin, cos = trig.sin_cos_of(heading)
         loads.append(
             {
                 "loadId": load.name or f"#{load.object_id}",
@@ -168,7 +167,9 @@ def _loads(vehicle: Vehicle) -> list[dict[str, Any]]:
                     "x": dx * cos + dy * sin,
                     "y": dy * cos - dx * sin,
                     # The middle of the lower side of the box.
-                    "z": load.position[2] - 0.5 * height - z,
+                    "z": middle[2] - 0.5 * height - z,
+                    # Length and width are along the axes of the load.
+                    "theta": math.remainder(quaternions.yaw_of(world.orientation, load.row) - heading, 2.0 * math.pi),
                 },
                 "loadDimensions": {"length": length, "width": width, "height": height},
                 "weight": load.mass,

@@ -14,6 +14,7 @@ import numpy as np
 from fleet_sim.core.world import World
 from fleet_sim.entities.agent import Agent
 from fleet_sim.entities.footprint import footprint_radius
+from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
@@ -101,6 +102,8 @@ class VehicleState:
     last_node: str = ""
     last_sequence: int = 0
     last_place: tuple[float, float] | None = None
+    since_node: float = 0.0
+    """How far in m it has driven since its last node, as far as it was measured."""
     decision: OrderNode | None = None
     """Last released node: an update continues there."""
     latest: str = ""
@@ -174,6 +177,7 @@ class Vehicle:
         self.row = agent.row
         self.world: World = agent.world
         self.state = self.fresh_state()
+        self._measured = self.place
         self.changed = self.awake = True
         self.wants_factsheet = self.asked_for_base = False
         self.control: OrderControl
@@ -218,15 +222,40 @@ class Vehicle:
     @property
     def top(self) -> float:
         """Height (m) above the ground, with all that it carries."""
-        world = self.world
-        rows = [self.row, *(load.row for load in self.agent.get_attached_objects())]
-        return max(float(world.position[row, 2] + _extent(world, row)[2]) for row in rows)
+        boxes = [box_of(self.world, row) for row in (self.row, *(load.row for load in self.loads))]
+        return max(middle[2] + 0.5 * size[2] for middle, size in boxes)
 
     @property
     def size(self) -> tuple[float, float, float]:
-        """Length, width and height (m) of its body, without loads."""
-        x, y, z = _extent(self.world, self.row)
-        return 2.0 * x, 2.0 * y, 2.0 * z
+        """Length, width and height (m) of its body along its own axes, without loads."""
+        return box_of(self.world, self.row)[1]
+
+    @property
+    def loads(self) -> list[SimObject]:
+        """All that it carries: its own loads, what stands on these, and so on."""
+        found: list[SimObject] = []
+        bearers: list[SimObject] = [self.agent]
+        while bearers:
+            bearers = [load for bearer in bearers for load in bearer.get_attached_objects()]
+            found += bearers
+        return found
+
+    @property
+    def since_node(self) -> float:
+        """How far (m) it has driven since it passed its last node; 0 before the first one."""
+        x, y = self.place
+        more = trig.hypot_of(x - self._measured[0], y - self._measured[1])
+        return self.state.since_node + more if self.state.last_node else 0.0
+
+    def measure(self) -> None:
+        """Add what it drove since this was called last; called in each step in which it moves."""
+        self.state.since_node, self._measured = self.since_node, self.place
+
+    def pass_node(self, node_id: str, sequence: int, ahead: float = 0.0) -> None:
+        """Make a node the last one that it has passed; it is `ahead` m behind it by now."""
+        state = self.state
+        state.last_node, state.last_sequence, state.since_node = node_id, sequence, ahead
+        self._measured = self.place
 
     # ---- its order ---------------------------------------------------------------------------------------------------
 
@@ -259,13 +288,11 @@ class Vehicle:
             self.changed = True
 
 
-def _extent(world: World, row: int) -> list[float]:
-    """Return how far (3,) in m the shape of a body is from its middle, along its own axes."""
-    half: list[float] = np.abs(world.half_extents[row]).tolist()
-    return half
-
-
-def load_size(world: World, row: int) -> tuple[float, float, float]:
-    """Return length, width and height (m) of a body along its own axes."""
-    x, y, z = _extent(world, row)
-    return 2.0 * x, 2.0 * y, 2.0 * z
+def box_of(world: World, row: int) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Return the middle (x, y, z) of the box of a body in the world, and its size (m) along the axes of the body."""
+    # The shape may sit beside the origin of its body, and be turned in it.
+    turned = quaternions.rotate(np.tile(world.shape_orientation[row], (3, 1)), np.diag(world.half_extents[row]))
+    length, width, height = (2.0 * np.abs(turned).sum(axis=0)).tolist()
+    offset = quaternions.rotate(world.orientation[row][None], world.shape_position[row][None])[0]
+    x, y, z = (world.position[row] + offset).tolist()
+    return (x, y, z), (length, width, height)

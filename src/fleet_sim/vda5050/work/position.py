@@ -49,7 +49,7 @@ class InitPosition(VehicleAction):
             self.fail(entry, reason)
             return
         state.map_id = given["mapId"]
-        state.last_node, state.last_sequence = given.get("lastNodeId", ""), 0
+        vehicle.pass_node(given.get("lastNodeId", ""), 0)
         vehicle.changed = True
         self.finish(entry)
 

@@ -1,0 +1,111 @@
+"""Batteries against the balance of their energy, in closed form."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle_rows import holds
+
+import fleet_sim as fs
+
+IDLE, DRIVE, LOAD, CHARGE, CAPACITY, LEVEL = 17.0, 43.0, 1.9, 260.0, 1.3, 0.83
+BATTERY = {
+    "capacity_wh": CAPACITY,
+    "level": LEVEL,
+    "idle_power": IDLE,
+    "drive_energy": DRIVE,
+    "load_energy": LOAD,
+    "charge_power": CHARGE,
+    "low_level": 0.41,
+}
+
+
+@pytest.fixture(params=[0.05, 0.013])
+def sim(request: Any) -> Any:
+    """An empty world that steps by `dt`."""
+    params = fs.SimulationParams(gui=False, target_rtf=0, timestep=request.param)
+    with fs.MultiRobotSimulationCore(params) as made:
+        yield made
+
+
+def box(sim: Any, name: str, mass: float = 0.0, **robot: Any) -> Any:
+    """Spawn a box, a robot where it has a battery."""
+    shape = fs.ShapeParams("box", half_extents=(0.2, 0.15, 0.1))
+    kind = fs.AgentSpawnParams if robot else fs.SimObjectSpawnParams
+    return sim.spawn(kind(shape, shape, fs.Pose.from_yaw(1.0, -2.0, 0.1, 0.7), name=name, mass=mass, **robot))
+
+
+def robot(sim: Any, **battery: Any) -> Any:
+    """Spawn a robot that speeds up at 0.6 m/s2 to 1.1 m/s."""
+    limits = {"motion_mode": "omnidirectional", "max_linear_vel": 1.1, "max_linear_accel": 0.6}
+    return box(sim, "robot", features={"battery": {**BATTERY, **battery}}, **limits)
+
+
+@holds(
+    "api:Battery.energy",
+    "api:Battery.battery_soc",
+    "api:Battery.power",
+    fault="battery/batteries.py: a load on a load costs nothing",
+)
+def test_driving_costs_what_it_carries_also_loads_on_loads(sim: Any) -> None:
+    dt, carrier = sim.params.timestep, robot(sim)
+    battery = carrier.feature("battery")
+    pallet, crate, parcel = (box(sim, name, mass) for name, mass in (("a", 3.5), ("b", 1.25), ("c", 0.5)))
+    carrier.attach_object(pallet, relative_pose=fs.Pose((0.02, 0.03, 0.2)))
+    pallet.attach_object(crate, relative_pose=fs.Pose((0.01, -0.02, 0.2)))
+    crate.attach_object(parcel, relative_pose=fs.Pose((0.03, 0.01, 0.2)))
+    per_metre = DRIVE + LOAD * (3.5 + 1.25 + 0.5)
+    energy, begin = LEVEL * CAPACITY * 3600.0, np.array(carrier.get_pose().position)
+    goal = begin + (3.1, 2.3, 0.0)
+    carrier.set_goal_pose(fs.Pose(tuple(goal)))
+    while sim.sim_time < 6.0:
+        before = battery.energy
+        sim.step_once()
+        speed = math.hypot(*carrier.velocity[:2])
+        assert battery.power == pytest.approx(-IDLE - per_metre * speed)
+        assert battery.energy - before == pytest.approx(battery.power * dt, abs=1e-6)
+    assert carrier.get_pose().position == pytest.approx(goal)
+    # Way and time alone: what it costs to stand for 6 s and to come there.
+    expected = energy - IDLE * 6.0 - per_metre * math.dist(goal, begin)
+    assert battery.energy == pytest.approx(expected, abs=per_metre * 1.1 * dt)
+    assert battery.battery_soc == pytest.approx(battery.energy / (CAPACITY * 3600.0))
+
+
+@holds(
+    "api:Battery.energy",
+    "api:Battery.power",
+    "api:Battery.is_empty",
+    fault="battery/batteries.py: in the step in which it becomes full it takes as much as in the one before",
+)
+def test_charging_and_draining_end_at_full_and_at_empty(sim: Any) -> None:
+    dt, carrier, told = sim.params.timestep, robot(sim, level=0.4093), []
+    battery, whole = carrier.feature("battery"), CAPACITY * 3600.0
+    for event in ("battery_low", "battery_empty", "battery_full"):
+        sim.events.on(event, lambda agent, event=event: told.append((event, sim.sim_time)))
+    battery.set_charging()
+    energy = 0.4093 * whole
+    full = (whole - energy) / (CHARGE - IDLE)
+    while sim.sim_time < full + 1.0:
+        before = battery.energy
+        sim.step_once()
+        energy = min(energy + (CHARGE - IDLE) * dt, whole)
+        assert battery.energy == pytest.approx(energy, rel=1e-9)
+        # What goes in is what is in it then, also in the step in which it is full.
+        assert battery.power * dt == pytest.approx(battery.energy - before, abs=1e-6)
+    assert [event for event, _ in told] == ["battery_full"] and abs(told[0][1] - full) <= 2.0 * dt
+    battery.set_charging(False)
+    begin, battery.battery_soc = sim.sim_time, 0.4101
+    low, empty = (0.4101 - 0.41) * whole / IDLE, 0.0
+    while sim.sim_time < begin + low + 0.5:
+        sim.step_once()
+    battery.battery_soc = 0.003
+    begin, empty = sim.sim_time, 0.003 * whole / IDLE
+    while sim.sim_time < begin + empty + 0.5:
+        before = battery.energy
+        sim.step_once()
+        assert battery.power * dt == pytest.approx(battery.energy - before, abs=1e-6)
+    assert [event for event, _ in told] == ["battery_full", "battery_low", "battery_empty"]
+    assert abs(told[2][1] - begin - empty) <= 2.0 * dt and battery.is_empty and battery.energy == 0.0

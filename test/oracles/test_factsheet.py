@@ -1,0 +1,65 @@
+"""The factsheet of VDA 5050 against the parameters of the scenario, in all versions."""
+
+from __future__ import annotations
+
+import fnmatch
+
+import pytest
+from master_control import action, line
+from oracle_rows import ROWS, holds
+from standard_schemas import check_message
+from vehicle_bench import VehicleBench, message_numbers, scenario
+
+from fleet_sim.vda5050.factsheet import factsheet_values
+from fleet_sim.vda5050.wire.versions import VERSIONS
+
+ROBOT = {
+    "pose": [1.3, -0.8, 0.17, 0.7],
+    # Wider than long.
+    "shape": {"shape_type": "box", "half_extents": [0.3, 0.45, 0.11]},
+    "controller": {"type": "omni", "max_linear_vel": 0.9, "max_linear_accel": 0.7, "max_angular_vel": 1.1},
+}
+FLEET = {"visualization_rate": 20.0, "state_interval": 7.0}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@holds("vda5050:factsheet.*", fault="vda5050/factsheet.py: the longer side is the length, also across the robot")
+def test_the_factsheet_has_the_parameters_of_the_scenario(version: str) -> None:
+    bench = VehicleBench(scenario(version, robot=ROBOT, simulation={"timestep": 0.05}, fleet=FLEET))
+    shape = bench.vehicle.version.body("factsheet")
+    sheet = shape.write(factsheet_values(bench.vehicle, bench.desk))
+    third = version == "3.0"
+    header = {"headerId": 1, "timestamp": "2026-01-01T00:00:00.00Z", "version": bench.vehicle.version.number}
+    check_message(header["version"], "factsheet", header | {"manufacturer": "fleet_sim", "serialNumber": "a"} | sheet)
+    physical = sheet["physicalParameters"]
+    names = {"speedMax": 0.9, "accelerationMax": 0.7, "decelerationMax": 0.7, "speedMin": 0.0, "heightMax": 0.22}
+    names |= {"heightMin": 0.22}
+    thirds = {"speed": "Speed", "acceleration": "Acceleration", "deceleration": "Deceleration", "height": "Height"}
+    expected = {"length": 0.6, "width": 0.9}
+    for name, value in names.items():
+        kind, end = name[:-3], name[-3:]
+        expected[f"{'maximum' if end == 'Max' else 'minimum'}{thirds[kind]}" if third else name] = value
+    assert physical == pytest.approx(expected | ({"maximumAngularSpeed": 1.1} if third else {}))
+    kind = sheet["typeSpecification"]
+    assert kind["maximumLoadMass" if third else "maxLoadMass"] >= 1e6
+    limits = sheet["protocolLimits"]
+    least = "minimum" if third else "min"
+    expected = {f"{least}OrderInterval": 0.05, f"{least}StateInterval": 0.05}
+    expected |= {"defaultStateInterval": 7.0, "visualizationInterval": 0.05}
+    assert limits["timing"] == pytest.approx(expected)
+    lengths = limits["maximumArrayLengths" if third else "maxArrayLens"]
+    # Each is what is taken in, and no more: tried with actions.
+    most = lengths["node.actions"]
+    for count, refused in ((most, False), (most + 1, True)):
+        given = line(f"o{count}", [(1.3, -0.8)])
+        given["nodes"][0]["actions"] = [action("wait", f"w{i}", "NONE", duration=0.1) for i in range(count)]
+        assert bool(bench.order(given)) is refused
+    longest = limits["maximumStringLengths" if third else "maxStringLens"]["maximumIdLength" if third else "idLen"]
+    for count, refused in ((longest, False), (longest + 1, True)):
+        assert bool(bench.order(line("x" * count, [(1.3, -0.8)]))) is refused
+
+
+def test_every_number_is_held() -> None:
+    held = [name for row in ROWS if row.test.startswith(__name__) for name in row.fields]
+    told = message_numbers("factsheet")
+    assert [name for name in told if not any(fnmatch.fnmatch(name, known) for known in held)] == []
