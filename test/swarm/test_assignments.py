@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fleet_sim.errors import ConfigError, InvalidValueError, StaleHandleError, StateError, UnknownNameError
+from fleet_sim.errors import ConfigError, InvalidValueError, StateError, UnknownNameError
 from fleet_sim.swarm.agents import Controller, Sensor, SwarmAgent
 from fleet_sim.swarm.controllers import StaticController
 from fleet_sim.swarm.sensors import BinaryFOVSensor
@@ -112,8 +112,8 @@ def test_a_controller_of_one_agent_cannot_be_that_of_another_too() -> None:
     with pytest.raises(UnknownNameError, match="unknown controller 'statik'"):
         first.controller = "statik"
     world.remove([first])
-    with pytest.raises(StaleHandleError):
-        first.controller = None
+    first.controller = StaticController((0.5, 0.0))
+    assert world.spawn(first).controller.output == (0.5, 0.0)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("old", [[], [{"type": "binary_fov", "theta": 0.1, "distance": 0.1}], [Mine]])
@@ -244,11 +244,6 @@ def test_attributes_of_agents_act_or_are_refused() -> None:
             setattr(first, name, 1)
     with pytest.raises(AttributeError, match=r"MazeAgent\.x_pos can be read only"):
         first.x_pos = 1  # type: ignore[misc]
-    with pytest.raises(AttributeError, match=r"has no attribute 'postion'.* Did you mean 'position'"):
-        first.postion = (1, 1)  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match="Did you mean 'controller'"):
-        first.controler = None  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match="Did you mean 'metrics'"):
-        world.metric_s = []  # type: ignore[attr-defined]
-    first.note_of_mine = 1  # type: ignore[attr-defined]
-    assert first.note_of_mine == 1  # type: ignore[attr-defined]
+    # Names of one's own are free, also where they are much like others.
+    first.postion = world.metric_s = first.note_of_mine = 1  # type: ignore[attr-defined]
+    assert first.postion == world.metric_s == first.note_of_mine == 1  # type: ignore[attr-defined]

@@ -121,8 +121,7 @@ def test_before_it_is_in_its_world_an_agent_shows_where_it_will_be_and_can_be_ch
             getattr(agent, name)
     with pytest.raises(AttributeError, match="cannot be set later"):
         agent.collides = False
-    with pytest.raises(AttributeError, match="Did you mean"):
-        agent.positon = (1, 1)
+    agent.positon = "mine"  # a name of one's own
     assert world.population == []
     world.population.append(agent)
     assert world.agent_named("anna") is agent

@@ -14,7 +14,7 @@ from gymnasium.utils import seeding
 
 from fleet_sim.arrays import Floats
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
-from fleet_sim.envs.episode import RENDER_MODES, Rendered, begun
+from fleet_sim.envs.episode import RENDER_MODES, Fixed, Rendered, begun
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.scattering import scatter_points
 from fleet_sim.envs.single import check_render_mode
@@ -22,7 +22,6 @@ from fleet_sim.envs.spaces import SpaceBook
 from fleet_sim.errors import missing_extra
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, read, setting
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import Controller, RectangularWorld, World_from_config
 
@@ -156,7 +155,7 @@ class MillingWorld:
         self.world.close()
 
 
-class MillingEnv(Attentive, Rendered[MillingWorld], gym.Env[Observations, Observations]):
+class MillingEnv(Rendered[MillingWorld], gym.Env[Observations, Observations]):
     """One action (4,) in [-1, 1] sets the behaviour of all agents of a swarm.
 
     Elements 0-1: linear and angular velocity of agents that see no one ahead; elements 2-3: of those that do. The
@@ -165,6 +164,7 @@ class MillingEnv(Attentive, Rendered[MillingWorld], gym.Env[Observations, Observ
     """
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}  # noqa: RUF012  # as the base class has it
+    params = Fixed[MillingParams]()
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, RENDER_MODES)
@@ -200,13 +200,12 @@ class MillingEnv(Attentive, Rendered[MillingWorld], gym.Env[Observations, Observ
 
     def _observe(self) -> Observations:
         swarm = self.swarm
-        seen = float(np.mean(swarm.group.readings[0]))
-        scatter = swarm.metric("Scatter") / self.params.world_size**2
-        numbers = [swarm.metric("Circliness"), scatter, swarm.metric("GroupRotation"), seen]
+        numbers = [swarm.metric(name) for name in ("Circliness", "Scatter", "GroupRotation")]
+        numbers.append(float(np.mean(swarm.group.readings[0])))
         return np.clip(numbers, -1.0, 1.0).astype(np.float32)
 
 
-class FleetMilling(Attentive, Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observations, Observations]):
+class FleetMilling(Rendered[MillingWorld], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """Each agent of a swarm has its own action, linear and angular velocity in [-1, 1], and observes only its own bit.
 
     Agents are "agent_0" and so on; all share the reward, the circliness of the swarm.
@@ -218,6 +217,7 @@ class FleetMilling(Attentive, Rendered[MillingWorld], SpaceBook, ParallelEnv[str
         "render_fps": 10,
         "is_parallelizable": True,
     }
+    params = Fixed[MillingParams]()
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         check_render_mode(render_mode, RENDER_MODES)
@@ -231,6 +231,11 @@ class FleetMilling(Attentive, Rendered[MillingWorld], SpaceBook, ParallelEnv[str
         self.action_spaces = {name: gym.spaces.Box(-1.0, 1.0, (2,), np.float32) for name in self.possible_agents}
         self._rng, _ = seeding.np_random(None)
         self._steps = 0
+
+    @property
+    def swarm(self) -> MillingWorld:
+        """The swarm; raises InvalidValueError before the first reset."""
+        return begun(self._shown)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -248,7 +253,7 @@ class FleetMilling(Attentive, Rendered[MillingWorld], SpaceBook, ParallelEnv[str
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Apply the action of each agent; an agent without an action stands still."""
-        swarm, agents = begun(self._shown), self.agents
+        swarm, agents = self.swarm, self.agents
         # After the end of an episode there is nobody to step.
         if not agents:
             return {}, {}, {}, {}, {}

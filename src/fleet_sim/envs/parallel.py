@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.envs.episode import RENDER_MODES, Rendered
+from fleet_sim.envs.episode import RENDER_MODES, Fixed, Rendered
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
@@ -15,7 +15,6 @@ from fleet_sim.envs.task import ArenaTask, TaskParams
 from fleet_sim.envs.warehouse import WarehouseParams, WarehouseTask
 from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.settings import read
-from fleet_sim.settings.attributes import Attentive
 
 try:
     from pettingzoo import ParallelEnv
@@ -27,7 +26,7 @@ AgentDict = dict[str, Any]
 METADATA = {"render_modes": RENDER_MODES, "render_fps": 10, "is_parallelizable": True}
 
 
-class ArenaParallelEnv(Attentive, Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
+class ArenaParallelEnv(Rendered[ArenaTask[Any]], SpaceBook, ParallelEnv[str, Observations, Observations]):
     """A fleet in one arena; agents are "robot_0", "robot_1" and so on. A subclass sets the task and params classes.
 
     Observations and actions are those of the Gymnasium environments. An agent whose episode has ended leaves the arena;
@@ -36,6 +35,7 @@ class ArenaParallelEnv(Attentive, Rendered[ArenaTask[Any]], SpaceBook, ParallelE
 
     task_class: type[ArenaTask[Any]]
     params_class: type[TaskParams]
+    params = Fixed[TaskParams]()
     defaults: ClassVar[dict[str, Any]] = {}
     metadata: ClassVar[dict[str, Any]] = {}
 
@@ -68,7 +68,7 @@ class ArenaParallelEnv(Attentive, Rendered[ArenaTask[Any]], SpaceBook, ParallelE
         self, actions: dict[str, Observations]
     ) -> tuple[dict[str, Observations], dict[str, float], dict[str, bool], dict[str, bool], dict[str, AgentDict]]:
         """Advance by one time step; an agent without an action stops."""
-        task = self._running()
+        task = self.task
         if not self.agents:
             return {}, {}, {}, {}, {}
         # Zeros for everybody: who sends no action stops.
@@ -97,14 +97,16 @@ class ArenaParallelEnv(Attentive, Rendered[ArenaTask[Any]], SpaceBook, ParallelE
         seen = task.observe()[0]
         return {name: seen[self._number[name]] for name in agents}
 
-    def _running(self) -> ArenaTask[Any]:
+    @property
+    def task(self) -> ArenaTask[Any]:
+        """The task; raises InvalidValueError before the first reset."""
         if self._shown is None:
             raise InvalidValueError("step() and render() need a running episode; call reset() first")
         return self._shown
 
     def state(self) -> Observations:
         """Return the concatenated observations of all robots, for a central critic."""
-        return self._running().observe()[0].reshape(-1)
+        return self.task.observe()[0].reshape(-1)
 
 
 class FleetNavigation(ArenaParallelEnv):

@@ -13,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.envs.arena import Share
 from fleet_sim.envs.drawing import Image
+from fleet_sim.envs.episode import Fixed
 from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.observations import Observations
 from fleet_sim.envs.single import check_render_mode
@@ -28,6 +29,7 @@ class WorldsVectorEnv(VectorEnv[Observations, Observations, Any]):
 
     closed = True
     """Whether there is nothing to close: Gymnasium closes what goes away, also what could not be built."""
+    params = Fixed[NavigationParams]()
 
     def __init__(
         self, num_envs: int, render_mode: str | None, autoreset_mode: AutoresetMode | str, settings: dict[str, Any]
@@ -113,6 +115,11 @@ class NavigationVectorEnv(WorldsVectorEnv):
         self._streams = [seeding.np_random(None)[0] for _ in range(worlds)]
         self._steps: Ints = np.zeros(num_envs, np.int64)
         self.closed = False
+
+    @property
+    def task(self) -> NavigationTask:
+        """The task of all worlds."""
+        return self._task
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None

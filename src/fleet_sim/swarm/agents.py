@@ -27,7 +27,7 @@ from fleet_sim.swarm.sensor_view import SensorView
 from fleet_sim.swarm.swarm_body import draw_body
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
-from fleet_sim.swarm.written import changed_settings
+from fleet_sim.swarm.written import changed_settings, type_entry
 
 _STILL, _NOTHING = (0.0, 0.0), (float("nan"), float("nan"))
 """Actions: of an agent whose controller failed, and of one that another one has removed meanwhile."""
@@ -79,8 +79,8 @@ class SwarmAgent(NamedBody):
     def controller(self) -> Controller | None:
         """Its controller, or None. Assign another one, as an object or as in a configuration.
 
-        The new controller acts from the next decision on. Without one the agent comes to rest. Raises InvalidValueError
-        and UnknownNameError, and StaleHandleError for an agent that was removed.
+        The new controller acts from the next decision on. Without one the agent comes to rest. Of an agent that was
+        removed, copies get it. Raises InvalidValueError and UnknownNameError.
         """
         return self._controller
 
@@ -106,9 +106,12 @@ class SwarmAgent(NamedBody):
             raise StateError(
                 f"{type(self).__name__}: its configuration gives it its controller and sensors; change them later"
             )
-        if self._start is None:
-            self._require_alive()
         return self
+
+    def copy(self) -> SwarmAgent:
+        """Return an agent like this one, with copies of its controller and sensors, that is in no world yet."""
+        agent: SwarmAgent = type(self)(self.as_settings(), self.world)
+        return agent
 
     def hold(self, controller: Controller | None, sensors: Sequence[Sensor]) -> None:
         """Have these parts, of which those on arrays serve its group; the group is not told."""
@@ -134,7 +137,7 @@ class SwarmAgent(NamedBody):
 
     def as_config_dict(self) -> dict[str, Any]:
         """Return the entry of a configuration that makes an agent like this one."""
-        return {"type": type(self), **changed_settings(self.as_settings())}
+        return {"type": type_entry(type(self)), **changed_settings(self.as_settings())}
 
     def __getstate__(self) -> dict[str, Any]:
         # What watches changes is made anew, and so are views of the sensors of its group.
@@ -335,10 +338,10 @@ class Controller(Component):
         actions = [_decision(agent, group) if agent.is_alive else _NOTHING for agent in group.agents]
         return np.array(actions, np.float64).reshape(len(group), 2)
 
-    def get_actions(self, agent: SwarmAgent) -> tuple[float, float]:
-        """Return the action of one agent."""
-        first, second = self.act(agent.alone())[0].tolist()
-        return first, second
+    def get_actions(self, agent: SwarmAgent) -> tuple[float, float] | Floats:
+        """Return the action of one agent: two numbers."""
+        action: Floats = self.act(agent.alone())[0]
+        return action
 
 
 def _decision(agent: SwarmAgent, group: Group) -> Any:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from fleet_sim.arrays import Floats
+from collections.abc import Sequence
+
+import numpy as np
+
+from fleet_sim.arrays import Floats, as_floats
 from fleet_sim.swarm.swarm_body import SwarmBody
 
 
@@ -11,7 +15,7 @@ class NamedBody(SwarmBody):
 
     @property
     def pos(self) -> Floats:
-        """Another name of `position`; a copy, so assign it as a whole."""
+        """Another name of `position`."""
         return self.position
 
     @pos.setter
@@ -37,6 +41,28 @@ class NamedBody(SwarmBody):
     def set_heading(self, new_heading: float) -> None:
         """Set `angle`."""
         self.angle = new_heading
+
+    def set_x_pos(self, new_x: float) -> None:
+        """Put it at `new_x` along x, in m."""
+        self.position = np.array((new_x, self.y_pos))
+
+    def set_y_pos(self, new_y: float) -> None:
+        """Put it at `new_y` along y, in m."""
+        self.position = np.array((self.x_pos, new_y))
+
+    def set_pos_vec(self, vec: Sequence[float] | Floats) -> None:
+        """Put it where `vec` says: x and y in m, and its heading in rad."""
+        x, y, angle = as_floats(vec, (3,), "x, y, angle").tolist()
+        self.place((x, y), angle)
+
+    @property
+    def collision_flag(self) -> bool:
+        """Another name of `touching`."""
+        return self.touching
+
+    def getVelocity(self) -> Floats:
+        """Return `dpos`: RobotSwarmSimulator's velocities are in m per step."""
+        return self.dpos
 
     @property
     def dpos(self) -> Floats:

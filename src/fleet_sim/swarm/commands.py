@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,17 +37,15 @@ def drive(group: Group, actions: object) -> Rows:
     if few:
         return _drive_few(group, twists.tolist())
     columns, swarm = group.columns, group.swarm
-    if columns.compiled and give_freely(columns, group.rows, twists, swarm.halted):
+    if columns.compiled and give_freely(columns, group.rows, twists, swarm.halted, swarm.stopped):
         return group.rows
+    twists = _held(group, twists)
     # Controllers are user code and may have removed agents.
     driven_mask = ~(np.isnan(twists[:, 0]) | np.isnan(twists[:, 1])) & columns.alive[group.rows]
     driven_mask &= columns.motion.law[group.rows] != 0
     rows = group.rows
     if np.count_nonzero(driven_mask) < len(rows):
         rows, twists = rows[driven_mask], twists[driven_mask]
-    halted_mask = swarm.halted.take(rows)
-    if np.count_nonzero(halted_mask):
-        twists = np.where(halted_mask[:, None], 0.0, twists)
     linear, angular = np.zeros((len(rows), 3)), np.zeros((len(rows), 3))
     linear[:, 0], angular[:, 2] = twists[:, 0], twists[:, 1]
     steering.give_velocities(columns, rows, linear, angular)
@@ -70,18 +69,49 @@ def _plain_numbers(group: Group, actions: object) -> list[list[float]] | None:
 
 def _drive_few(group: Group, twists: list[list[float]]) -> Rows:
     """Do the same for a group of few agents, one after the other."""
-    columns, rows, halted = group.columns, group.rows, group.swarm.scalars.halted
+    columns, rows = group.columns, group.rows
+    halted, stopped = group.swarm.scalars.halted, group.swarm.scalars.stopped
     alive, law = columns.scalars.alive, columns.motion.scalars.law
+    for row in rows.tolist():
+        if halted[row] or stopped[row]:
+            twists = _held(group, np.array(twists)).tolist()
+            break
     driven = []
     # The checks have seen to it that there is one for each.
     for row, (linear, angular) in zip(rows.tolist(), twists):  # noqa: B905
         # Only NaN is unequal to itself; faster than a call for two numbers.
         if linear == linear and angular == angular and alive[row] and law[row]:
-            if halted[row]:
-                linear = angular = 0.0
             steering.give_velocity(columns, row, linear, angular)
             driven.append(row)
     return rows if len(driven) == len(rows) else np.array(driven, np.int64)
+
+
+def rest_held(group: Group) -> None:
+    """Let those agents of `group`, which has no controller, rest that are halted or stopped, whatever drives them."""
+    swarm, rows = group.swarm, group.rows
+    if np.count_nonzero(swarm.halted.take(rows)) or np.count_nonzero(swarm.stopped.take(rows)):
+        _drive_few(group, [[math.nan, math.nan]] * len(rows))
+
+
+def _held(group: Group, twists: Floats) -> Floats:
+    """Return `twists` (N, 2) without those of halted agents, and without the speed of those that are stopped.
+
+    A step of their stop is over with that. One with `catastrophic_collisions` is halted by it.
+    """
+    swarm, rows = group.swarm, group.rows
+    stopped_mask = swarm.stopped.take(rows) > 0
+    if np.count_nonzero(stopped_mask):
+        stopped = rows[stopped_mask]
+        swarm.stopped[stopped] -= 1
+        swarm.halted[stopped] |= swarm.catastrophic[stopped]
+    halted_mask = swarm.halted.take(rows)
+    held_mask = halted_mask | stopped_mask
+    if not np.count_nonzero(held_mask):
+        return twists
+    # Other commands, which NaN stands for, do not drive them either.
+    speeds = np.where(held_mask, 0.0, twists[:, 0])
+    turns = np.where(halted_mask | (held_mask & np.isnan(twists[:, 1])), 0.0, twists[:, 1])
+    return np.stack((speeds, turns), axis=1)
 
 
 def _checked(group: Group, actions: Any) -> Floats:

@@ -59,9 +59,9 @@ def follow_freely(world: World, rows: Rows, dt: float) -> bool:
     return _follow(rows, dt, world.clock.tick, named_columns(BodyArrays, world), driving_of(world))
 
 
-def give_freely(world: World, rows: Rows, twists: Floats, halted: Bools) -> bool:
+def give_freely(world: World, rows: Rows, twists: Floats, halted: Bools, stopped: Ints) -> bool:
     """Command `rows` to drive at `twists` (N, 2), where all may drive and none has a path or a timeout."""
-    return _give(rows, twists, halted, world.alive, driving_of(world))
+    return _give(rows, twists, halted, stopped, world.alive, driving_of(world))
 
 
 def looks_of(world: World, rows: Rows, bias: float | Floats) -> tuple[Floats, Floats]:
@@ -90,10 +90,11 @@ def _follow(rows: Rows, dt: float, tick: int, bodies: BodyArrays, driving: Drivi
     for row in rows:
         speed, turn = driving.command_linear[row, 0], driving.command_angular[row, 2]
         before = heading(quaternion_of(bodies.orientation, row))
-        after = before + turn * dt
-        sine, cosine = sin_cos(before + turn * (0.5 * dt))
-        bodies.position[row, 0] += speed * dt * cosine
-        bodies.position[row, 1] += speed * dt * sine
+        half, after = turn * (0.5 * dt), before + turn * dt
+        chord = speed * dt * (sin_cos(half)[0] / half if half != 0.0 else 1.0)
+        sine, cosine = sin_cos(before + half)
+        bodies.position[row, 0] += chord * cosine
+        bodies.position[row, 1] += chord * sine
         bodies.orientation[row, 0] = bodies.orientation[row, 1] = 0.0
         bodies.orientation[row, 2], bodies.orientation[row, 3] = sin_cos(0.5 * after)
         sine, cosine = sin_cos(after)
@@ -112,14 +113,16 @@ def _follow(rows: Rows, dt: float, tick: int, bodies: BodyArrays, driving: Drivi
 
 
 @compiled_step
-def _give(rows: Rows, twists: Floats, halted: Bools, alive: Bools, driving: Driving) -> bool:
+def _give(rows: Rows, twists: Floats, halted: Bools, stopped: Ints, alive: Bools, driving: Driving) -> bool:
     """Give the agents of `rows` body twists (N, 2), m/s and rad/s, as velocity commands without a timeout.
 
-    Returns False, with nothing written, where one is halted, dead, on a path, without a twist, or has a timeout.
+    Returns False, with nothing written, where one is halted, stopped or dead, has a path, no twist, or a timeout.
     """
     for number, row in enumerate(rows):
-        # NaN leaves an agent to other commands; halted ones rest.
-        if math.isnan(twists[number, 0]) or math.isnan(twists[number, 1]) or halted[row] or not alive[row]:
+        # NaN leaves an agent to other commands; halted ones rest, stopped ones turn.
+        if math.isnan(twists[number, 0]) or math.isnan(twists[number, 1]):
+            return False
+        if halted[row] or stopped[row] > 0 or not alive[row]:
             return False
         if driving.law[row] == 0 or driving.path_length[row] != 0 or driving.command_timeout[row] != 0.0:
             return False

@@ -33,7 +33,8 @@ class Contents:
         """Return what expressions over the world know: steps, time, population, metrics by name and as `metrics`."""
         world = self._world
         metrics = {metric.name: metric.value for metric in self._lists("metrics")}
-        own = {"steps": world.steps, "time": world.time, "population": len(world.population), "metrics": metrics}
+        counts = {"steps": world.steps, "total_steps": world.total_steps}
+        own = {**counts, "time": world.time, "population": len(world.population), "metrics": metrics}
         return {**metrics, **own}
 
     def named(self, name: str) -> object | None:

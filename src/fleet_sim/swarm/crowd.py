@@ -27,6 +27,7 @@ class SwarmColumns(ColumnTable):
         float, (2,), unit="m", frame="world", writer="commands", doc="where it was before it moved"
     )
     touching: Bools = column(bool, writer="collisions", doc="touched a wall, an object or another one in this step")
+    stopped: Ints = column(np.int64, unit="steps", writer="users", doc="for how long it turns only, from now on")
     halted: Bools = column(bool, writer="collisions, goals", doc="moves no more: at a goal, or disabled")
 
 
@@ -45,6 +46,11 @@ class Crowd(PlanarRows):
         """Positions (N, 2) in the world frame, in m."""
         # Several times faster than one index in rows and columns, with the same layout.
         return np.ascontiguousarray(self.columns.position.take(self.rows, axis=0)[:, :2])
+
+    @property
+    def ways(self) -> Floats:
+        """How far they came (N, 2) in the last step, in m: what they drove, with what pushed or stopped them."""
+        return self.positions - self.swarm.previous[self.rows]
 
     @property
     def radii(self) -> Floats:

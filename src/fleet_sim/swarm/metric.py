@@ -8,14 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from fleet_sim.arrays import as_whole
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.swarm.swarm_state import SwarmState
 
 HISTORY_SIZE = 100
 """Default number of values in the history of a metric; None keeps all."""
 
 
-class Metric(Attentive):
+class Metric:
     """Reduces the state of the world to a number at the end of each step. Override `calculate`.
 
     `value_history` holds the last `history_size` values, or all of them where that is None.

@@ -28,7 +28,7 @@ from fleet_sim.settings.reader import Where, convert
 from fleet_sim.settings.types import as_number, describe, shown
 from fleet_sim.swarm.component import OWNERS, Component
 from fleet_sim.swarm.swarm_body import SwarmBody
-from fleet_sim.swarm.written import same
+from fleet_sim.swarm.written import same, type_entry
 
 Cls = TypeVar("Cls", bound=type[Any])
 Vector = tuple[float, float]
@@ -107,7 +107,7 @@ class Configured:
         values = self._given if all(same(value, getattr(fresh, name)) for name, value in now.items()) else now
         defaults = {field.name: field.default for field in dataclasses.fields(fresh)}  # type: ignore[arg-type]  # it is one
         changed = {name: value for name, value in values.items() if not same(value, defaults[name])}
-        return {"type": type(self), **changed}
+        return {"type": type_entry(type(self)), **changed}
 
     def refuse(self, message: str) -> InvalidValueError:
         """Return the error for parameters that do not go together, to be raised."""

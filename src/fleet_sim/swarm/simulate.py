@@ -42,12 +42,12 @@ def main(
 
     `world_config` is a file, a mapping, a WorldConfig or a world; what is not set up yet is set up. With `show_gui` it
     is shown in a window: `gui`, or what `gui` makes of the world, or by default one of the toolkit `DEFAULT_WINDOW`.
-    `stop_detection(world)` is asked after each step. `subscribers` are added to those of the configuration and closed
-    at the end. `step_size` steps are made per frame, of which there are at most `framerate_limit` per second. `save_*`
-    are for the recording that F4 begins. Raises ConfigError for a wrong configuration, and StateError where no window
-    can be opened.
+    `stop_detection(world)` is asked after each step of this run. `subscribers` are added to those of the configuration
+    and closed at the end. `step_size` steps are made per frame, of which there are at most `framerate_limit` per
+    second. `save_*` are for the recording that F4 begins. Raises ConfigError for a wrong configuration, and StateError
+    where no window can be opened.
     """
-    world = _ready(world_config, stop_detection, subscribers)
+    world = _ready(world_config, subscribers)
     window = None
     if show_gui:
         window = open_window(world, gui) if gui is None or callable(gui) else gui
@@ -59,13 +59,13 @@ def main(
         if window is not None and window is not gui:
             at_the_end.callback(window.close)
         at_the_end.callback(world.close_subscribers)
+        at_the_end.enter_context(world.running_until(stop_detection))
         player.run(steps)
     return world
 
 
 def _ready(
     config: RectangularWorld | WorldConfig | Mapping[str, Any] | str | Path,
-    stop_detection: Callable[[RectangularWorld], Any] | None,
     subscribers: Iterable[Any],
 ) -> RectangularWorld:
     """Return the world that is meant, set up; see `main`."""
@@ -73,8 +73,6 @@ def _ready(
     if not world.is_set_up:
         world.setup()
     world.subscribers += subscribers
-    if stop_detection is not None:
-        world.stop_when(stop_detection)
     return world
 
 

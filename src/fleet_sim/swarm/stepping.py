@@ -48,7 +48,7 @@ class Stepper:
     def install(self) -> None:
         """Add the systems to the pipeline, in the order of the step."""
         world, update = self._world, Phase.UPDATE
-        self._add("swarm_spawners", update, self._run_spawners, "motion", self._has_spawners)
+        self._add("swarm_spawners", update, self._begin, "motion")
         if world.config.update == "together":
             # The simulation's own motion system moves everybody in between.
             self._add("swarm_controllers", update, self._command_all, "motion")
@@ -73,7 +73,12 @@ class Stepper:
 
     # ---- spawners ----------------------------------------------------------------------------------------------------
 
-    def _run_spawners(self, dt: float) -> None:
+    def _begin(self, dt: float) -> None:
+        """Begin the step: note it, and step the spawners."""
+        # Past the checks of assignments, which take longer.
+        vars(self._world)["in_progress"] = True
+        if not self._has_spawners():
+            return
         # A copy: user code may add or remove spawners meanwhile.
         for spawner in list(self._world.spawners):
             self.run_spawner(spawner)
@@ -211,8 +216,10 @@ class Stepper:
     def _run_subscribers(self, dt: float) -> None:
         """Count the step and tell all subscribers, functions among them."""
         world = self._world
-        # First, so that subscribers see this step as completed; past the checks of assignments, which take longer.
-        vars(world)["steps"] += 1
+        # First, so that subscribers see this step as completed.
+        own = vars(world)
+        own["steps"] += 1
+        own["in_progress"] = False
         for subscriber in list(world.subscribers):
             if isinstance(subscriber, Subscriber):
                 self.call("subscriber", subscriber.step, world)
@@ -238,6 +245,7 @@ def command(group: Group, call: Call) -> Rows:
     else:
         group.swarm.previous[group.rows] = group.positions
     if group.controller is None:
+        commands.rest_held(group)
         return NO_ROWS
     # One written per agent may derive from one on arrays, whose `act` would go past it.
     act = group.controller.act if group.controller.works_on_arrays() else partial(Controller.act, group.controller)

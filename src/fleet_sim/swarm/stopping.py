@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet_sim.settings.expressions import Expression
-from fleet_sim.swarm.metrics.nested import STEPS
+from fleet_sim.swarm.metrics.nested import spelt_here
 from fleet_sim.swarm.swarm_world import SwarmWorld
 from fleet_sim.swarm.world_config import StopCondition
 
@@ -11,15 +11,15 @@ from fleet_sim.swarm.world_config import StopCondition
 class Condition:
     """A condition of one world.
 
-    Expressions know `steps` (also as `world.total_steps`), `time` in s, `population` (its size), every metric by name,
-    and `metrics["name"]` for metrics whose names are not one word.
+    Expressions know `steps`, `total_steps` (also as `world.total_steps`), `time` in s, `population` (its size), every
+    metric by name, and `metrics["name"]` for metrics whose names are not one word.
     """
 
     def __init__(self, condition: StopCondition | None, world: SwarmWorld) -> None:
         """Raises InvalidValueError for a text that is not an expression."""
         self.given = condition
         """The condition as it was given."""
-        text = STEPS.sub("steps", condition) if isinstance(condition, str) else ""
+        text = spelt_here(condition) if isinstance(condition, str) else ""
         self._condition = Expression(text) if text else condition
         self._world = world
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats
+from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats, as_whole
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import StaleHandleError, StateError
+from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
 from fleet_sim.saved_classes import saved
 from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
@@ -29,6 +29,53 @@ class Start(NamedTuple):
     position: Floats
     angle: float
     name: str | None
+
+
+class LivePosition(np.ndarray[Any, np.dtype[np.float64]]):
+    """A copy (2,) of where a body is. Writing into it moves the body from where that is by then."""
+
+    _body: SwarmBody | None = None
+
+    @classmethod
+    def of(cls, body: SwarmBody, position: Floats) -> LivePosition:
+        """Return one of `body`, which is at `position`."""
+        live = position.copy().view(cls)
+        live._body = body
+        # What cannot be noticed here, such as `numpy.add(..., out=agent.pos)`, is refused by NumPy.
+        live.flags.writeable = False
+        return live
+
+    def _changed(self, change: Callable[[Floats], object]) -> Any:
+        """Make `change` to where the body is; what was computed from one has no body, and is a plain array."""
+        if self._body is None:
+            change(self.view(np.ndarray))
+            return self
+        values = np.array(self._body.position)
+        change(values)
+        self._body.position = values
+        self.flags.writeable = True
+        np.copyto(self, values)
+        self.flags.writeable = False
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._changed(lambda values: values.__setitem__(index, value))
+
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]  # as NumPy's own, it takes more than the plain one
+        return self._changed(lambda values: np.add(values, other, out=values))
+
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]  # as NumPy's own, it takes more than the plain one
+        return self._changed(lambda values: np.subtract(values, other, out=values))
+
+    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]  # as NumPy's own, it takes more than the plain one
+        return self._changed(lambda values: np.multiply(values, other, out=values))
+
+    def __itruediv__(self, other: Any) -> Any:  # type: ignore[misc]  # as NumPy's own, it takes more than the plain one
+        return self._changed(lambda values: np.divide(values, other, out=values))
+
+    def __reduce__(self) -> Any:
+        """Pickle the numbers alone."""
+        return np.array(self).__reduce__()
 
 
 class BodyType(type):
@@ -147,11 +194,10 @@ class SwarmBody(metaclass=BodyType):
 
     @property
     def position(self) -> Floats:
-        """A copy of where it is (2,), in m."""
+        """Where it is (2,), in m, as a copy; `position[0] = 2.0` and `position += (1.0, 0.0)` move it."""
         if self._start is not None:
-            return self._start.position.copy()
-        position: Floats = self.columns.position[self._require_alive(), :2].copy()
-        return position
+            return LivePosition.of(self, self._start.position)
+        return LivePosition.of(self, self.columns.position[self._require_alive(), :2])
 
     @position.setter
     def position(self, value: object) -> None:
@@ -229,6 +275,29 @@ class SwarmBody(metaclass=BodyType):
     def halted(self) -> bool:
         """Whether it moves no more: at a goal, or disabled by a collision."""
         return bool(self.swarm.halted[self._require_alive()])
+
+    @property
+    def dead(self) -> bool:
+        """Another name of `halted`; may be set."""
+        return self.halted
+
+    @dead.setter
+    def dead(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise InvalidValueError(f"dead: expected True or False, got {value!r}")
+        self.swarm.halted[self._require_alive()] = value
+
+    @property
+    def stopped_duration(self) -> int:
+        """For how many more steps it stays where it is, although it may turn; may be set.
+
+        With `catastrophic_collisions` a stop halts it. One without a controller has to be commanded again after it.
+        """
+        return int(self.swarm.stopped[self._require_alive()])
+
+    @stopped_duration.setter
+    def stopped_duration(self, steps: int) -> None:
+        self.swarm.stopped[self._require_alive()] = as_whole(steps, "stopped_duration in steps", low=0)
 
     @property
     def body_color(self) -> Color:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.core.random import RandomStreams
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import quaternions
 from fleet_sim.swarm.agent_config import AgentConfig, Team
@@ -62,6 +63,18 @@ class WorldContents(Protocol):
         """Return the agent, object, metric or list of that name, or None."""
 
 
+class WorldRandom(np.random.Generator):
+    """The random stream of a world, from its seed; called with a purpose it returns the stream for that purpose."""
+
+    def __init__(self, streams: RandomStreams) -> None:
+        super().__init__(streams.stream("swarm world").bit_generator)
+        self._streams = streams
+
+    def __call__(self, purpose: str) -> np.random.Generator:
+        """Return the random stream for `purpose`."""
+        return self._streams.stream(f"swarm {purpose}")
+
+
 class SwarmState:
     """The state of a rectangular world, in the columns of its simulation.
 
@@ -85,6 +98,8 @@ class SwarmState:
         """The keys held down in the window, such as "w" or "up"; empty without one."""
         self.steps = 0
         """The number of completed steps."""
+        self.in_progress = False
+        """Whether a step is under way that `steps` does not count yet."""
         self.team_order: list[Team] = []
         """The teams that were heard of, in the order of their numbers."""
         self.teams: set[Team | None] = {None}
@@ -108,17 +123,21 @@ class SwarmState:
 
     @property
     def total_steps(self) -> int:
-        """Another name of `steps`."""
-        return self.steps
+        """The number of steps that were begun: inside a step it counts that step, as RobotSwarmSimulator does."""
+        return self.steps + self.in_progress
 
     @property
     def seed(self) -> int:
         """The seed of the random streams."""
         return self.columns.random.seed
 
-    def rng(self, purpose: str) -> np.random.Generator:
-        """Return the random stream for `purpose`. Ask for it at each use: going back in time replaces it."""
-        return self.columns.random.stream(f"swarm {purpose}")
+    @property
+    def rng(self) -> WorldRandom:
+        """The random stream of the world; `rng("purpose")` is another one, for that purpose alone.
+
+        Ask for either at each use: going back in time replaces them.
+        """
+        return WorldRandom(self.columns.random)
 
     # ---- who is there ------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ import numpy as np
 from fleet_sim.arrays import Rows, as_floats
 from fleet_sim.core import steering
 from fleet_sim.errors import InvalidValueError, StateError, named, unknown_name
-from fleet_sim.settings.attributes import Attentive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agent_config import AgentConfig
@@ -36,7 +35,7 @@ from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import RectangularWorldConfig
 
 
-class Spawner(Attentive):
+class Spawner:
     """Brings agents into a world, a little in each step or all at once. Override `step`.
 
     The world drops it after a step in which it set `mark_for_deletion`; one that is `oneshot` does so in its first.
@@ -53,7 +52,7 @@ class Spawner(Attentive):
         raise NotImplementedError
 
 
-class Subscriber(Attentive):
+class Subscriber:
     """Called after each step of a world and its metrics. Override `step`; `close` is called at the end of a run."""
 
     def step(self, world: SwarmWorld) -> None:

@@ -1,4 +1,4 @@
-"""The motion law of unicycles: linear velocity along the heading half-way through the turn, and angular velocity."""
+"""The motion law of unicycles: constant linear and angular velocity during a step, along exact arcs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEW = 12
 
 
 class UnicycleLaw:
-    """Moves by `v dt` along the heading half-way through the turn `w dt`, in the plane.
+    """Moves along arcs in the plane: in a step by the chord `2 sin(w dt / 2) v / w`, with the heading half-way.
 
     Speeds and their changes stay within the agent's limits. Goals and paths are driven as a differential base does.
     """
@@ -61,14 +61,16 @@ def follow_commands(world: World, rows: Rows, dt: float) -> None:
     ang_accels = motion.angular_accel.take(rows), gather(motion.angular_accels, about)
     turns = _limited(wanted_turns, gather(motion.body_angular, about), ang_limits, ang_accels, dt)
     headings = quaternions.yaws(world.orientation[rows])
-    after = headings + turns * dt
-    # The chord of an arc has the direction of the heading half-way, so circles close and do not spiral out.
-    angles = np.stack((headings + turns * (0.5 * dt), 0.5 * after, after))
-    # All angles in one call: where agents are few, a call takes as long for three times as many.
+    half, after = turns * (0.5 * dt), headings + turns * dt
+    angles = np.stack((headings + half, 0.5 * after, after, half))
+    # All angles in one call: where agents are few, a call takes as long for four times as many.
     sines, cosines = trig.sin_cos(angles)
-    position, way = world.position.reshape(-1), speeds * dt
-    position[along] += way * cosines[0]
-    position[along + 1] += way * sines[0]
+    # The chord is shorter than the arc, and has the direction of the heading half-way.
+    bent_mask = half != 0.0
+    chords = speeds * dt * np.where(bent_mask, sines[3] / np.where(bent_mask, half, 1.0), 1.0)
+    position = world.position.reshape(-1)
+    position[along] += chords * cosines[0]
+    position[along + 1] += chords * sines[0]
     turned = np.zeros((len(rows), 4))
     turned[:, 2], turned[:, 3] = sines[1], cosines[1]
     world.orientation[rows] = turned
@@ -106,10 +108,11 @@ def _follow_freely(world: World, row: int, dt: float) -> bool:
     speed, turn = motion.command_linear[x], motion.command_angular[z]
     position, orientation = body.position, body.orientation
     heading = quaternions.heading_of(orientation[q], orientation[q + 1], orientation[q + 2], orientation[q + 3])
-    after = heading + turn * dt
-    sine, cosine = trig.sin_cos_of(heading + turn * (0.5 * dt))
-    position[x] += speed * dt * cosine
-    position[y] += speed * dt * sine
+    half, after = turn * (0.5 * dt), heading + turn * dt
+    chord = speed * dt * (trig.sin_cos_of(half)[0] / half if half != 0.0 else 1.0)
+    sine, cosine = trig.sin_cos_of(heading + half)
+    position[x] += chord * cosine
+    position[y] += chord * sine
     orientation[q] = orientation[q + 1] = 0.0
     orientation[q + 2], orientation[q + 3] = trig.sin_cos_of(0.5 * after)
     sine, cosine = trig.sin_cos_of(after)

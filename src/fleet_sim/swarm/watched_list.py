@@ -18,10 +18,29 @@ class WatchedList(list[Item]):
     def __init__(self, change: Callable[[list[Item]], None]) -> None:
         super().__init__()
         self._change = change
+        self._on_add: list[Callable[[Item], object]] = []
+        self._on_remove: list[Callable[[Item], object]] = []
+
+    def register_add_callback(self, function: Callable[[Item], object]) -> None:
+        """Call `function` with each item that is in the list from now on, once it is there."""
+        self._on_add.append(function)
+
+    def register_del_callback(self, function: Callable[[Item], object]) -> None:
+        """Call `function` with each item that leaves the list, once it has left."""
+        self._on_remove.append(function)
 
     def put(self, items: Iterable[Item]) -> None:
         """Hold `items` from now on, without calling the watcher."""
+        if not self._on_add and not self._on_remove:
+            super().__setitem__(slice(None), items)
+            return
+        before = {id(item): item for item in self}
         super().__setitem__(slice(None), items)
+        after = {id(item): item for item in self}
+        for functions, some, others in ((self._on_remove, before, after), (self._on_add, after, before)):
+            for item in [item for key, item in some.items() if key not in others]:
+                for function in functions:
+                    function(item)
 
     def _ask(self, edit: Callable[[list[Item]], Any]) -> Any:
         """Ask for what `edit` makes of this list; return what it returns."""

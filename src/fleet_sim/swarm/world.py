@@ -6,7 +6,8 @@ A world owns a simulation of the core: its agents are rows there, its step is th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar
@@ -165,6 +166,20 @@ class RectangularWorld(NamedWorld):
         self._conditions.append(Condition(read_stop(condition), self))
         if self.is_set_up:
             self._conditions[-1].check()
+
+    @contextmanager
+    def running_until(self, condition: StopCondition | None) -> Iterator[None]:
+        """Stop where `condition` comes true as well, for one run; what ended the last run counts if it still holds."""
+        known = [] if condition is None else [Condition(read_stop(condition), self)]
+        for one in known:
+            one.check()
+        if self.stopped:
+            self.stopped = any(one.holds() for one in self._all_conditions())
+        self._conditions += known
+        try:
+            yield
+        finally:
+            self._conditions = [one for one in self._conditions if one not in known]
 
     def check_stop(self) -> None:
         """Note whether a condition to stop has come true; a running simulation then ends."""

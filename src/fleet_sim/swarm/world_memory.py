@@ -71,7 +71,7 @@ class SwarmMemory:
     def restore(self, saved: dict[str, Any]) -> None:
         """Go back to what `save` returned."""
         world = self._world
-        world.steps, world.stopped = saved["steps"], saved["stopped"]
+        world.steps, world.stopped, world.in_progress = saved["steps"], saved["stopped"], False
         world.name_counts = dict(saved["names"])
         world.teams, world.team_order = set(saved["teams"]), list(saved["team_order"])
         self._add_groups([known["group"] for known in saved["groups"]])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import SwarmAgent
 from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.swarm_world import Spawner, SwarmWorld
@@ -17,6 +20,14 @@ class NamedWorld(SwarmWorld):
     def meta(self) -> dict[str, Any]:
         """The `metadata` of its configuration."""
         return self.config.metadata
+
+    def getNeighborsWithinDistance(
+        self, center: Sequence[float] | Floats, r: float, excluded: SwarmAgent | None = None
+    ) -> list[SwarmAgent]:
+        """Return the agents of the population but `excluded` whose centers are nearer than `r` m to `center` (2,)."""
+        x, y = (self.everyone.positions - as_floats(center, (2,), "center")).T
+        near = (trig.hypot(x, y) < as_float(r, "r in m", low=0.0)).nonzero()[0].tolist()
+        return [self.population[index] for index in near if self.population[index] is not excluded]
 
     def add_agent(self, agent: object) -> SwarmAgent:
         """Add an agent to the population: one made in code, settings, or a mapping; returns it. See `spawn`."""

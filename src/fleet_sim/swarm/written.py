@@ -55,6 +55,14 @@ def class_name(cls: type[Any], key: str = "type") -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
+def type_entry(cls: type[Any]) -> str | type[Any]:
+    """Return the `type` of an entry that makes a `cls`: its name, or itself where no name finds it."""
+    try:
+        return class_name(cls)
+    except ConfigError:
+        return cls
+
+
 def changed_settings(settings: Any) -> dict[str, Any]:
     """Return the settings of a dataclass object that are not those it has by default."""
     found = {}

@@ -138,8 +138,8 @@ def test_steps_until() -> None:
     assert [metric.value for metric in until] == pytest.approx([np.nan] * 4 + [-1, np.nan], nan_ok=True)
     world.evaluate(20)
     # It makes 25 mm per step, and the goal begins at 2.5 m: it is there with its fourth step.
-    assert [metric.value for metric in until] == pytest.approx([3, 3, 3, 2, -1, np.nan], nan_ok=True)
-    assert [metric.average for metric in until[:5]] == [3, 3, 3, 2, -1]
+    assert [metric.value for metric in until] == pytest.approx([3, 3, 3, 1, -1, np.nan], nan_ok=True)
+    assert [metric.average for metric in until[:5]] == [3, 3, 3, 1, -1]
     world.reset()
     world.evaluate(20)
     assert until[0].value == 3.0

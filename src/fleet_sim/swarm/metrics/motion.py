@@ -16,15 +16,18 @@ from fleet_sim.swarm.parameters import choice_setting, documented
 @documented
 @dataclass(eq=False, repr=False)
 class SpeedMetric(CrowdMetric):
-    """Base of metrics of how agents move. Override `measure`, and take `velocities` for it."""
+    """Base of metrics of how agents move. Override `measure`, and take `velocities` for it.
+
+    That is the motion which took place, so an agent that drives against a wall stands still.
+    """
 
     per: str = choice_setting(
         "second", ("second", "step"), "The unit of speed: metres per second, or metres per step of the world."
     )
 
     def velocities(self, crowd: Crowd) -> Floats:
-        """Return the velocities (N, 2) of `crowd`, in m/s, or in m per step."""
-        return crowd.velocities if self.per == "second" else crowd.velocities * self.watched.dt
+        """Return the mean velocities (N, 2) of `crowd` during the last step, in m/s, or in m per step."""
+        return crowd.ways / self.watched.dt if self.per == "second" else crowd.ways
 
 
 def average_speed(velocities: Floats) -> float:

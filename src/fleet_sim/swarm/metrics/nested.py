@@ -14,8 +14,12 @@ from fleet_sim.swarm.parameters import documented
 from fleet_sim.swarm.swarm_state import Measured, SwarmState
 
 _VALUES = re.compile(r"\b(metrics?(?:\[[^\]]*\])?)\.(?:current_)?value\b")
-STEPS = re.compile(r"\bworld\.(?:total_)?steps\b")
-"""How RobotSwarmSimulator's templates write values of metrics, and the number of steps."""
+_STEPS = re.compile(r"\bworld\.((?:total_)?steps)\b")
+
+
+def spelt_here(text: str) -> str:
+    """Return an expression over a world, in which RobotSwarmSimulator's templates name it, without that name."""
+    return _STEPS.sub(r"\1", text)
 
 
 def holds(value: object) -> bool:
@@ -26,13 +30,13 @@ def holds(value: object) -> bool:
 def read_expression(text: object) -> Expression | None:
     """Return the expression over metrics that `text` is, or None; raises ValueError for anything else.
 
-    `metric.value` and `world.total_steps` are other spellings of `metric` and `steps`.
+    `metric.value` and `world.total_steps` are other spellings of `metric` and `total_steps`.
     """
     if text is None or isinstance(text, Expression):
         return text
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f'must be an expression such as "metric > 0.5", got {text!r}')
-    return Expression(STEPS.sub("steps", _VALUES.sub(r"\1", text)))
+    return Expression(spelt_here(_VALUES.sub(r"\1", text)))
 
 
 @documented

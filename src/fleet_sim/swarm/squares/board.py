@@ -19,7 +19,7 @@ from fleet_sim.errors import StateError
 from fleet_sim.kernels import is_usable
 from fleet_sim.swarm.agent_config import Team
 from fleet_sim.swarm.crowd import NO_TEAM, Crowd, SwarmColumns
-from fleet_sim.swarm.swarm_state import SwarmState
+from fleet_sim.swarm.swarm_state import SwarmState, WorldRandom
 from fleet_sim.swarm.swarm_world import SwarmWorld
 
 
@@ -36,6 +36,7 @@ class Board(SwarmState):
         self.squares = len(worlds)
         self.capacity = first.columns.capacity
         self.config, self.goals, self.keys, self.steps = first.config, first.goals, set(), first.steps
+        self.in_progress = True
         self._cached = {}
         self.forget_cached()
         self._codes: dict[Team | None, int] = {None: NO_TEAM}
@@ -86,6 +87,7 @@ class Board(SwarmState):
             (self._codes[team],) = {world.team_code(team) for world in self.worlds}
         return self._codes[team]
 
-    def rng(self, purpose: str) -> np.random.Generator:
+    @property
+    def rng(self) -> WorldRandom:
         """Refuse: a stream belongs to one world. See `Group.random_key` for numbers of each agent."""
         raise StateError("there is no random stream of several worlds; draw by `AgentDraws`")

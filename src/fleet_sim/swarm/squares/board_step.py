@@ -68,8 +68,12 @@ class BoardStepper:
     def run(self, steps: int) -> None:
         """Make `steps` steps of every world."""
         metrics = self._metrics(steps)
+        for world in self._worlds:
+            world.in_progress = True
         for step in range(steps):
             self._step([metric for first, metric in metrics if step >= first])
+        for world in self._worlds:
+            world.in_progress = False
 
     def _metrics(self, steps: int) -> list[tuple[int, Metric]]:
         """Return every metric with the step from which on its observations count at the end."""

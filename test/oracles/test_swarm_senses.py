@@ -1,0 +1,161 @@
+"""Sensors of swarm worlds by brute force over the points of discs, and the statistics of the Levy walk."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle_rows import holds
+
+from fleet_sim.swarm import RectangularWorld, World_from_config
+
+SIZE = (6.5, 5.2)
+RADII = (0.09, 0.17)
+DISC = np.concatenate([share * np.exp(1j * np.linspace(-np.pi, np.pi, 50)) for share in (0.0, 0.3, 0.6, 0.8, 1.0)])
+"""Points of a disc of radius 1."""
+
+
+def crowd(count: int, update: str, sensors: list[dict[str, Any]], steps: int) -> tuple[RectangularWorld, np.ndarray]:
+    """Return a world of agents of two sizes and teams after `steps` steps, and the radii of their discs."""
+    rng, agents = np.random.default_rng(count), []
+    for index in range(count):
+        x, y = rng.uniform((0.3, 0.3), np.array(SIZE) - 0.3).tolist()
+        agents.append(
+            {
+                "type": "MazeAgent",
+                "position": [x, y],
+                "angle": float(rng.uniform(-3.1, 3.1)),
+                "agent_radius": RADII[index % 2],
+                "team": ("red", "blue")[index % 2],
+                "sensors": sensors,
+                "controller": {"type": "static", "output": [0.7, 1.1] if update == "together" else [0.0, 0.0]},
+                "collides": False,
+            }
+        )
+    world = World_from_config({"size": list(SIZE), "time_step": 0.05, "update": update, "agents": agents})
+    world.setup()
+    for _ in range(steps):
+        world.step()
+    return world, np.array([agent.radius for agent in world.population])
+
+
+def in_frames(world: RectangularWorld, turn: float, points: np.ndarray) -> np.ndarray:
+    """Return points (M,) as each agent sees them (N, M), whose x axis is `turn` rad to the left of its heading."""
+    places = world.everyone.positions @ [1.0, 1.0j]
+    return (points - places[:, None]) * np.exp(-1j * (world.everyone.headings + turn))[:, None]
+
+
+def seen_in_sector(world: RectangularWorld, radii: np.ndarray, others: np.ndarray, **sector: float) -> np.ndarray:
+    """Return who has a point of the disc of one of `others` in a sector `theta` to both sides, `distance` m deep."""
+    places = world.everyone.positions @ [1.0, 1.0j]
+    seen = np.zeros(len(places), np.bool_)
+    for other in np.flatnonzero(others).tolist():
+        points = in_frames(world, sector["bias"], places[other] + radii[other] * DISC)
+        inside = (np.abs(np.angle(points)) <= sector["theta"]) & (np.abs(points) <= sector["distance"])
+        # Nobody sees itself.
+        inside[other] = False
+        seen |= inside.any(axis=1)
+    return seen
+
+
+@holds(
+    "api:BinaryFOVSensor.current_state",
+    "api:BinaryLOSSensor.current_state",
+    "api:PointCollisionSensor.current_state",
+    "api:NeighboursInRangeSensor.current_state",
+    fault="swarm/sensors/point_collision.py: `bias` turns the point to the right",
+)
+@pytest.mark.parametrize(("count", "update"), [(6, "together"), (100, "together"), (6, "in_turn"), (30, "in_turn")])
+@pytest.mark.parametrize("theta", [0.43, 2.1])
+def test_readings_are_what_brute_force_finds(count: int, update: str, theta: float) -> None:
+    sector = {"theta": theta, "distance": 0.9 if count > 6 else 1.9, "bias": 0.31}
+    sensors = [
+        {"type": "BinaryFOVSensor", **sector},
+        {"type": "BinaryFOVSensor", **sector, "target_team": "red"},
+        {"type": "BinaryLOSSensor", "angle": 0.27, "distance": 1.4},
+        {"type": "PointCollisionSensor", "distance": 0.63, "bias": -0.4},
+        {"type": "NeighboursInRangeSensor", "distance": 1.1},
+    ]
+    found, decided = np.zeros(2), 0
+    # In turn everybody stands, as each looks while others have not moved yet.
+    for steps in (2, 9) if count == 6 else (2,):
+        world, radii = crowd(count, update, sensors, steps)
+        readings = np.array([[sensor.current_state for sensor in agent.sensors] for agent in world.population])
+        places = world.everyone.positions @ [1.0, 1.0j]
+        for column, others in enumerate((np.ones(count, np.bool_), np.arange(count) % 2 == 0)):
+            # Sampling misses slivers: what a slightly larger and a slightly smaller sector agree on is certain.
+            wide = seen_in_sector(
+                world, 1.03 * radii, others, theta=theta + 0.03, distance=sector["distance"] + 0.03, bias=0.31
+            )
+            narrow = seen_in_sector(
+                world, 0.98 * radii, others, theta=theta - 0.03, distance=sector["distance"] - 0.03, bias=0.31
+            )
+            sure = wide == narrow
+            assert (readings[sure, column] == wide[sure]).all()
+            decided += int(sure.sum())
+            found += np.bincount(readings[:, column], minlength=2)[:2]
+        apart = ~np.eye(count, dtype=np.bool_)
+        line = in_frames(world, 0.27, places)
+        met = apart & (np.abs(line.imag) <= radii) & (line.real >= 0.0) & (line.real <= 1.4)
+        assert (readings[:, 2] == met.any(axis=1)).all()
+        covered = apart & (np.abs(in_frames(world, -0.4, places) - 0.63) <= radii)
+        assert (readings[:, 3] == covered.any(axis=1)).all()
+        near = apart & (np.abs(places[:, None] - places) <= 1.1)
+        assert (readings[:, 4] == near.sum(axis=1)).all()
+    assert decided > count and found.min() > 0
+
+
+@holds(
+    "api:LevyController.act",
+    fault="swarm/controllers/levy.py: max of length and timeout in place of min",
+)
+def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
+    index, speed, dt, longest = 1.3, 0.7, 0.05, 4.0
+    controller = {
+        "type": "LevyController",
+        "velocity": speed,
+        "angular_velocity": 2.5,
+        "levy_constant": index,
+        "timeout": longest,
+        "step_scale": 0.4,
+    }
+    agent = {"type": "MazeAgent", "agent_radius": 0.05, "collides": False, "controller": controller}
+    spawner = {"type": "uniform", "n": 80, "agent": agent}
+    world = World_from_config({"size": [50, 50], "time_step": dt, "collide_walls": False, "spawners": [spawner]})
+    world.setup()
+    driving, turns = [], []
+    for _ in range(1200):
+        world.step()
+        driving.append(np.abs(world.everyone.linear) > 0.0)
+        turns.append(world.everyone.angular * dt)
+    assert set(np.round(np.abs(world.everyone.linear), 9)) <= {0.0, speed}
+    legs, corners = [], []
+    for moves, angles in zip(np.array(driving).T, np.array(turns).T, strict=True):
+        # Where driving begins and ends; the first way and the last are not whole.
+        edges = np.flatnonzero(np.diff(moves.astype(int)))[1:]
+        for begin, end in pairwise(edges):
+            if moves[begin + 1]:
+                legs.append(end - begin)
+            else:
+                corners.append(angles[begin + 1 : end + 1].sum())
+    steps = np.array(legs)
+    assert steps.max() == round(longest / dt), "none is longer, and some are cut"
+    # Mantegna's quotients, drawn by another program: x / |y|^(1 / b) of two normal numbers, x of this width.
+    width = (
+        math.gamma(1 + index)
+        * math.sin(math.pi * index / 2)
+        / (math.gamma((1 + index) / 2) * index * 2 ** ((index - 1) / 2))
+    ) ** (1 / index)
+    rng = np.random.default_rng(0)
+    lengths = 0.4 * np.abs(width * rng.normal(size=400_000)) / np.abs(rng.normal(size=400_000)) ** (1 / index)
+    for least in (2, 4, 8, 16, 32, 64, 80):
+        expected = np.mean(np.ceil(np.minimum(lengths, longest * speed) / (speed * dt) - 1e-9) >= least)
+        # Three standard errors, and a little for what is not independent.
+        assert np.mean(steps >= least) == pytest.approx(expected, abs=4.0 * math.sqrt(expected / len(steps)))
+    assert len(steps) > 3000
+    # Any new heading is as likely as any other.
+    assert abs(np.exp(1j * np.array(corners)).mean()) < 4.0 / math.sqrt(len(corners))
+    assert np.abs(corners).max() <= np.pi + 1e-9
