@@ -14,6 +14,8 @@ from fleet_sim.spatial.triangles import Surface
 
 DIRECTIONS = 500
 """Number of directions, evenly spread. In each, the outermost vertex of the mesh becomes a corner of the hull."""
+EXACT, MOST = 1e-4, 1000
+"""Vertices that stick out farther than this share of the mesh's size become corners too, up to about so many."""
 THINNEST = 1e-4
 """Half the thickness in m of the plate that stands for a flat mesh."""
 _GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
@@ -29,8 +31,7 @@ class Hull:
 
     def __init__(self, points: Floats) -> None:
         """Make the hull of `points` (N, 3), at least one."""
-        corners = _solid(outermost(points))
-        faces = hull_faces(corners)
+        corners, faces = _wrapped(_solid(points))
         used, faces = np.unique(faces, return_inverse=True)
         corners, faces = corners[used], faces.reshape(-1, 3)
         low, high = corners.min(axis=0), corners.max(axis=0)
@@ -90,11 +91,30 @@ def outermost(points: Floats) -> Floats:
     return np.unique(points[((points / size) @ directions).argmax(axis=0)], axis=0)
 
 
+def _wrapped(points: Floats) -> tuple[Floats, Ints]:
+    """Return corners (K, 3) of the hull of `points` (N, 3), which enclose a volume, and its faces (F, 3)."""
+    corners = outermost(points)
+    most = EXACT * float((points.max(axis=0) - points.min(axis=0)).max())
+    while True:
+        faces = hull_faces(corners)
+        normals, offsets = _planes(corners, faces)
+        heights, farthest = np.empty(len(faces)), np.empty(len(faces), np.int64)
+        # Face by face: all at once would need an array of all faces times all points.
+        for face, (normal, offset) in enumerate(zip(normals, offsets, strict=True)):
+            above = points @ normal
+            farthest[face] = above.argmax()
+            heights[face] = above[farthest[face]] - offset
+        out = farthest[heights > most]
+        if not len(out) or len(corners) >= MOST:
+            return corners, faces
+        corners = np.unique(np.concatenate((corners, points[out])), axis=0)
+
+
 def _solid(points: Floats) -> Floats:
     """Return `points`, doubled on both sides where they are flat, so that they enclose a volume."""
     # Singular values measure the extent along the principal axes. Fewer than three points have fewer values; the
     # missing ones are 0.
-    _, spread, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=True)
+    _, spread, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=len(points) < 3)
     spread = np.concatenate((spread, np.zeros(3 - len(spread))))
     for axis in axes[spread <= 1e-6 * max(float(spread[0]), 1e-6)]:
         points = np.concatenate((points - THINNEST * axis, points + THINNEST * axis))

@@ -95,7 +95,7 @@ class LidarReading(Reading):
 
 
 class Lidar(SensorKind):
-    """Casts the rays of planar lidars: level ones against outlines, tilted ones in all directions."""
+    """Casts the rays of planar lidars: of level ones against outlines, unless intensities are asked for."""
 
     params_class = LidarParams
     reading_class = LidarReading
@@ -103,7 +103,7 @@ class Lidar(SensorKind):
     def sense(self, batch: Batch) -> dict[str, Any]:
         """Return ranges (N, M), intensities and labels."""
         params: LidarParams = batch.params
-        hits = see(self, batch, params.fan, details=params.intensities or params.labels)
+        hits = see(self, batch, params.fan, details=params.intensities or params.labels, normals=params.intensities)
         ranges = measured(batch, hits.ranges, params)
         values: dict[str, Any] = {"ranges": ranges, "intensities": [None] * len(batch), "labels": [None] * len(batch)}
         if params.intensities and hits.cosines is not None:
@@ -120,11 +120,14 @@ def _labels(kind: SensorKind, rows: Rows, ranges: Floats) -> Ints:
     return np.where(known_mask, kind.world.object_id[np.where(known_mask, rows, 0)], -1)
 
 
-def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False) -> Hits:
-    """Return the hits of fans of rays in the xy planes of the sensors' frames, without noise."""
+def see(kind: SensorKind, batch: Batch, fan: Fan, *, details: bool = False, normals: bool = False) -> Hits:
+    """Return the hits of fans of rays in the xy planes of the sensors' frames, without noise.
+
+    With `normals` cosines are those of the surfaces' normals in space, else of the normals of their outlines.
+    """
     up, forward, senses = _directions(batch.orientations)
     # cos(t) is about 1 - t^2 / 2, so this compares the tilt with LEVEL without an arccosine.
-    level_mask: Bools = np.abs(np.abs(up) - 1.0) <= 0.5 * LEVEL * LEVEL
+    level_mask: Bools = (np.abs(np.abs(up) - 1.0) <= 0.5 * LEVEL * LEVEL) & (not normals)
     if level_mask.all():
         return _see_level(kind, batch, np.arange(len(batch)), forward, senses, fan, details=details)
     shape = (len(batch), fan.rays)

@@ -1,0 +1,162 @@
+"""Distances, contacts, rays and regions of bodies, against the library coal and distance functions written here."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import solids_apart as apart
+from oracle_rows import holds
+
+import fleet_sim as fs
+
+MARGIN = 1e-3
+"""Meshes are 1 mm larger, and edges of what is tilted have a radius of 1 mm: docs/differences.md says so."""
+
+
+def simulation(**settings: Any) -> fs.MultiRobotSimulationCore:
+    params = {"gui": False, "target_rtf": 0, "timestep": 0.05, "enable_floor": False, **settings}
+    return fs.MultiRobotSimulationCore(fs.SimulationParams(**params))
+
+
+def spawn(sim: fs.MultiRobotSimulationCore, solid: apart.Solid, folder: Path, **settings: Any) -> Any:
+    mesh = ""
+    if solid.kind == "mesh":
+        assert solid.corners is not None
+        mesh = apart.write_hull(folder / f"{len(list(folder.iterdir()))}.obj", solid.corners)
+    shape = apart.params(solid, mesh)
+    return sim.spawn(fs.SimObjectSpawnParams(shape, shape, apart.pose(solid.frame), **settings))
+
+
+def grown(*solids: apart.Solid) -> float:
+    """How much nearer two bodies may be said to be: the margins of meshes."""
+    return MARGIN * sum(solid.kind == "mesh" for solid in solids)
+
+
+def pairs_of_all_kinds(seed: int, upright: bool) -> list[tuple[apart.Solid, apart.Solid]]:
+    """Pairs of all kinds, some apart and some within each other."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for first, second in itertools.combinations_with_replacement(apart.KINDS, 2):
+        for spread in (0.25, 0.6, 1.4):
+            frames = [apart.random_frame(rng, spread, upright) for _ in range(2)]
+            out.append((apart.random_solid(rng, first, frames[0]), apart.random_solid(rng, second, frames[1])))
+    return out
+
+
+@pytest.mark.parametrize("upright", [True, False])
+@pytest.mark.parametrize("compiled", ["never", "always"])
+@holds(
+    "api:SpatialQueries.distance", "api:SpatialQueries.closest", "api:SpatialQueries.closest_points",
+    fault="spatial/distances.py: of two cylinders the half heights are subtracted instead of added",
+)  # fmt: skip
+def test_distances_are_those_of_coal(tmp_path: Path, upright: bool, compiled: str) -> None:
+    pytest.importorskip("coal")
+    sim = simulation(compiled_code=compiled)
+    signs = set()
+    for one, other in pairs_of_all_kinds(3, upright):
+        true = apart.distance(one, other)
+        first, second = spawn(sim, one, tmp_path), spawn(sim, other, tmp_path)
+        found = sim.queries.distance(first, second)
+        # Overlaps are the shortest way out among directions that are looked at: exact for what is upright and plain.
+        close = 1e-6 if upright and not grown(one, other) and true > 0.0 else 2.1 * MARGIN
+        # Of some deep overlaps coal knows no depth.
+        if true > -10.0:
+            assert found == pytest.approx(true - grown(one, other), abs=close), (one.kind, other.kind)
+        assert (found > 0.0) == (true - grown(one, other) > 0.0)
+        assert sim.queries.distance(second, first) == pytest.approx(found, abs=1e-6)
+        near = sim.queries.closest(first, max(found + 0.01, 0.0))
+        assert [entity for entity, _ in near if entity is second] == [second]
+        assert not any(
+            entity is second for entity, _ in sim.queries.closest(first, max(found - 0.01, 0.0)) if found > 0.01
+        )
+        if true > 0.0:
+            (point,) = sim.queries.closest_points(first, second, true + 0.05)
+            assert point.distance == pytest.approx(true - grown(one, other), abs=2.1 * MARGIN)
+            way = point.point - point.other_point
+            assert np.allclose(way, point.distance * point.normal, atol=1e-5)
+        signs.add(true > 0.0)
+        sim.clear()
+    assert signs == {True, False}
+
+
+@pytest.mark.parametrize("compiled", ["never", "always"])
+@holds(
+    "api:SpatialQueries.distance", "api:SpatialQueries.overlap_sphere", "api:SpatialQueries.overlap_box",
+    fault="queries/distances.py: the point is not turned into the frame of the body",
+)  # fmt: skip
+def test_points_spheres_and_boxes_find_what_is_there(tmp_path: Path, compiled: str) -> None:
+    sim = simulation(compiled_code=compiled)
+    rng = np.random.default_rng(4)
+    solids = [apart.random_solid(rng, kind, apart.random_frame(rng, 1.5)) for kind in apart.KINDS[:4] for _ in range(4)]
+    things = [spawn(sim, solid, tmp_path) for solid in solids]
+    points = rng.uniform(-1.8, 1.8, (25, 3))
+    true = np.stack([solid.distances(points) for solid in solids], axis=1)
+    for point, gaps in zip(points, true, strict=True):
+        told = [sim.queries.distance(thing, tuple(point)) for thing in things]
+        # Within a body only the sign counts for certain.
+        assert np.allclose(np.where(gaps > 0.0, told, np.sign(told)), np.where(gaps > 0.0, gaps, -1.0), atol=1e-9)
+        radius = float(np.median(gaps[gaps > 0.0]) + 1e-6)
+        near = sim.queries.overlap_sphere(tuple(point), radius)
+        assert [thing in near for thing in things] == (gaps <= radius).tolist()
+        ranked = sim.queries.closest(tuple(point), radius)
+        outside = [things.index(entity) for entity, gap in ranked if gap > 0.0]
+        assert outside == [index for index in np.argsort(gaps) if 0.0 < gaps[index] <= radius]
+    # The box around a body, by the extent of its support points in the six directions.
+    for low in rng.uniform(-1.8, 0.6, (12, 3)):
+        high = low + rng.uniform(0.1, 1.2, 3)
+        found = sim.queries.overlap_box(tuple(low), tuple(high))
+        for solid, thing in zip(solids, things, strict=True):
+            reach = np.array([support(solid, axis) for axis in np.eye(3)])
+            centre = solid.frame[:3, 3]
+            assert (thing in found) == bool(((centre - reach <= high) & (centre + reach >= low)).all())
+
+
+def support(solid: apart.Solid, direction: np.ndarray) -> float:
+    """Return how far a body reaches from its centre in a direction."""
+    local = solid.frame[:3, :3].T @ direction
+    if solid.kind == "box":
+        return float(np.abs(local) @ solid.sizes)
+    if solid.kind == "sphere":
+        return float(solid.sizes[0])
+    if solid.kind == "cylinder":
+        return float(np.hypot(local[0], local[1]) * solid.sizes[0] + abs(local[2]) * solid.sizes[1])
+    return float(abs(local[2]) * solid.sizes[1] + solid.sizes[0])
+
+
+@pytest.mark.parametrize("compiled", ["never", "always"])
+@holds(
+    "api:SpatialQueries.ray_cast", "api:RayHits.distances", "api:RayHits.normals",
+    fault="sensors/rays.py and compiled_shapes.py: of a cylinder the cap is met at half its height",
+)  # fmt: skip
+def test_rays_end_where_they_meet_the_first_body(tmp_path: Path, compiled: str) -> None:
+    sim = simulation(compiled_code=compiled)
+    rng = np.random.default_rng(5)
+    solids = [apart.random_solid(rng, kind, apart.random_frame(rng, 1.6)) for kind in apart.KINDS[:4] for _ in range(3)]
+    things = [spawn(sim, solid, tmp_path) for solid in solids]
+    starts = rng.uniform(-2.5, 2.5, (1500, 3))
+    ways = rng.normal(size=(1500, 3)) * 0.4 - starts
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    hits = sim.queries.ray_cast(starts, starts + 3.0 * ways)
+    ranges, which = apart.march(solids, starts, ways, 3.0)
+    # Grazing rays are decided by rounding.
+    safe = np.ones(len(starts), bool)
+    for solid in solids:
+        middle = apart.Solid(solid.kind, solid.sizes + 1e-4, solid.frame)
+        around, _ = apart.march([middle], starts, ways, 3.0)
+        exact, _ = apart.march([solid], starts, ways, 3.0)
+        safe &= np.isfinite(around) == np.isfinite(exact)
+    assert safe.mean() > 0.97 and 300 < np.isfinite(ranges).sum() < 1450
+    assert np.allclose(hits.distances[safe], ranges[safe], atol=1e-7)
+    ids = np.array([thing.object_id for thing in things])
+    assert (hits.object_ids[safe] == np.where(which >= 0, ids[which], -1)[safe]).all()
+    for ray in np.flatnonzero(safe & (which >= 0))[::9]:
+        solid, point = solids[which[ray]], hits.points[ray]
+        slope = np.array(
+            [np.diff(solid.distances(point + 1e-6 * axis * [[-1.0], [1.0]]))[0] / 2e-6 for axis in np.eye(3)]
+        )
+        if abs(np.linalg.norm(slope) - 1.0) < 1e-3:
+            assert hits.normals[ray] @ slope > 1.0 - 1e-4
