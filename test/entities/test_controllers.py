@@ -23,6 +23,8 @@ from fleet_sim import (
     Patrol,
     Pose,
     RandomWalk,
+    ShapeParams,
+    SimObjectSpawnParams,
     create_controller,
     list_controllers,
     register_controller,
@@ -216,3 +218,20 @@ def test_bad_controllers_are_refused_before_anything_is_spawned(
 def test_a_class_is_named_by_its_path(sim: MultiRobotSimulationCore) -> None:
     spec = {"class": "fleet_sim.motion.controllers.patrol.Patrol", "waypoints": SQUARE}
     assert isinstance(spawn(sim, spec).controller, Patrol)
+
+
+@pytest.mark.parametrize("distance", [1.0, 3.0])
+def test_a_random_walk_goes_on_where_walls_stand_in_places_and_in_the_way(
+    make_sim: Callable[..., MultiRobotSimulationCore], distance: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    sim = make_sim(block_on_collision=True, blocked_timeout=2.0)
+    shape = ShapeParams("box", half_extents=(0.3, 0.2, 0.1))
+    wall = ShapeParams("box", half_extents=(1.0, 4.0, 0.5))
+    sim.spawn(SimObjectSpawnParams(wall, wall, Pose.from_xyz(distance + 1.0, 0.0, 0.0), collision_mode="static"))
+    agent: Agent = sim.spawn(
+        AgentSpawnParams(shape, shape, motion_mode="omnidirectional", controller=RandomWalk(6.0, (0.1, 0.2)))
+    )
+    reached: list[float] = []
+    agent.events.on("arrived", lambda **_: reached.append(sim.sim_time))
+    sim.run_simulation(duration=100.0)
+    assert reached[-1] > 80.0 and "fault" not in caplog.text

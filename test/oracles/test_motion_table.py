@@ -174,10 +174,12 @@ def test_a_commanded_twist_is_what_happens_and_what_is_told(
     heading = fs.Pose((0, 0, 0), last.origin_orientation).yaw
     assert last.position[:2] == pytest.approx(turned(track[-1, :2] - origin, -heading), abs=1e-6)
     linear = np.array([reading.linear_velocity[:2] for reading in readings])
-    assert linear[1:] * dt == pytest.approx(
-        np.array([turned(b[:2] - a[:2], -a[2]) for a, b in pairwise(track[1:])]), abs=1e-5
-    )
-    assert linear[steady:].mean(axis=0) == pytest.approx(arc / dt, abs=accuracy.rate * size)
+    for twist_told, before, now in zip(linear[1:], track[1:-1], track[2:], strict=True):
+        # The twist that leads from the one pose to the other: its arc has that chord.
+        half = 0.5 * (now[2] - before[2])
+        longer = half / np.sin(half) if half else 1.0
+        assert twist_told * dt == pytest.approx(longer * turned(now - before, -before[2] - half), abs=1e-5)
+    assert linear[steady:].mean(axis=0) == pytest.approx(twist[:2], abs=accuracy.rate * size)
     assert np.mean([r.angular_velocity[2] for r in readings[steady:]]) == pytest.approx(twist[2], rel=accuracy.rate)
 
 

@@ -73,7 +73,7 @@ class BulletPhysics:
         """Make `count` substeps; PyBullet clears motor forces after each, so they are sent before each."""
         client = self.mirror.client
         step = client.stepSimulation
-        for _ in range(count):
+        for index in range(count):
             self.mirror.forces.apply()
             for body, joints, forces in forced:
                 client.setJointMotorControlArray(body, joints, client.TORQUE_CONTROL, forces=forces)

@@ -15,8 +15,8 @@ class GoalController(AgentController):
     """Sends its agent to the next goal when it has arrived at one and waited.
 
     It holds back while the agent works on actions, follows somebody else's goal or velocity, or is carried, and goes
-    on afterwards. An agent that was stopped on the way stays where it is until `resume()`. One controller steers one
-    agent.
+    on afterwards. Where a static body has ended the way to a goal, it sets out for the next one. An agent that was
+    stopped on the way stays where it is until `resume()`. One controller steers one agent.
     """
 
     def __init__(self) -> None:
@@ -24,6 +24,7 @@ class GoalController(AgentController):
         self._underway = False
         self._suspended = False
         self._wait_until: float | None = None
+        self._gives_up = False
 
     @abstractmethod
     def next_goal(self, agent: Agent) -> Pose | None:
@@ -48,6 +49,9 @@ class GoalController(AgentController):
             self._underway = False
             return
         if world.motion.control[row] != IDLE or not agent.can_move:
+            # In this step the goal ends if nothing changes.
+            stood = world.clock.time + dt - world.motion.blocked_since[row]
+            self._gives_up = bool(stood >= world.motion.blocked_timeout[row] - 0.5 * dt)
             return
         if self._underway and not self._arrived(agent):
             return
@@ -55,9 +59,9 @@ class GoalController(AgentController):
             self._set_off(agent)
 
     def _arrived(self, agent: Agent) -> bool:
-        """Note an arrival, or that the agent was stopped; returns whether it arrived."""
+        """Note an arrival, or that the agent was stopped; returns whether its way to the goal has ended by itself."""
         self._underway = False
-        if agent.is_goal_reached():
+        if agent.is_goal_reached() or self._gives_up:
             self._wait_until = agent.world.clock.time + self.wait_after(agent)
             return True
         # It neither drives nor has arrived: somebody has stopped it.
