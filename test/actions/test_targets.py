@@ -57,24 +57,28 @@ def test_each_way_to_name_an_object_takes_that_object(pallets: Pallets, spell: A
     assert (drop.status, robot.get_attached_objects()) == ("completed", [other])
 
 
-def test_a_bare_number_that_means_two_objects_is_refused(pallets: Pallets) -> None:
-    sim, robot, first, _ = pallets
-    robot.attach_object(first)
-    number = int(first.body_id)
-    for action in (fs.Pick(number, use_approach=False), fs.Drop(target_object_id=number, use_approach=False)):
-        robot.execute_action(action)
-        sim.step_once()
-        assert action.status == "failed"
-        assert f"{number} is the body id of 'pallet_a' and the object id of 'pallet_b'" in str(action.error_message)
-    assert robot.get_attached_objects() == [first]
-
-
-def test_a_bare_number_is_a_body_id_as_in_the_document(pallets: Pallets) -> None:
-    sim, robot, _, last = pallets
-    pick = fs.Pick(target_object_id=int(last.body_id), use_approach=False)
+@pytest.mark.parametrize("which", [2, 3])
+def test_a_bare_number_is_a_body_id_as_in_the_document(pallets: Pallets, which: int) -> None:
+    sim, robot, meant = pallets[0], pallets[1], pallets[which]
+    x, y, z = meant.get_pose().position
+    hit = sim.bullet.rayTest([x, y, z + 3.0], [x, y, z])[0][0]
+    assert type(hit) is int
+    pick = fs.Pick(target_object_id=hit, use_approach=False)
     robot.execute_action(pick)
     sim.step_once()
-    assert (pick.status, robot.get_attached_objects()) == ("completed", [last])
+    assert (pick.status, robot.get_attached_objects()) == ("completed", [meant])
+
+
+def test_a_ray_that_meets_the_floor_or_nothing_picks_nothing(pallets: Pallets) -> None:
+    sim, robot, *_ = pallets
+    own = sim.bullet.createMultiBody(0.0, sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=0.1))
+    floor = sim.bullet.rayTest([50.0, 50.0, 1.0], [50.0, 50.0, -1.0])[0][0]
+    for number, cause in ((floor, "the floor"), (own, "a body of your own"), (-1, "no object has the body id")):
+        pick = fs.Pick(target_object_id=number, use_approach=False)
+        robot.execute_action(pick)
+        sim.step_once()
+        assert pick.status == "failed"
+        assert cause in str(pick.error_message)
 
 
 def test_objects_of_another_simulation_and_no_objects_are_refused(pallets: Pallets, sim: Sim) -> None:

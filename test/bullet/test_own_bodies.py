@@ -256,3 +256,12 @@ def test_what_the_engine_does_not_move_cannot_be_pushed(make_sim: Maker) -> None
     for push in (lambda: robot.apply_force([1, 0, 0]), lambda: robot.apply_torque([1, 0, 0])):
         with pytest.raises(fs.StateError, match="it is kinematic"):
             push()
+
+
+def test_what_is_no_number_of_a_body_is_refused(make_sim: Maker) -> None:
+    sim = make_sim(physics=True)
+    body = ball(sim)
+    for wrong in (body + 0.5, str(body), "x", None, True, -1):
+        with pytest.raises(fs.InvalidValueError, match="body_id: expected a whole number"):
+            sim.register_static_body(wrong)  # type: ignore[arg-type]
+    assert sim.register_static_body(np.int64(body), "ball").name == "ball"

@@ -263,3 +263,19 @@ def test_removing_one_thing_twice_removes_it_once(sim: MultiRobotSimulationCore)
     sim.remove_objects([obj, obj])
     assert sim.sim_objects == [other]
     assert not obj.is_alive
+
+
+def test_wrong_numbers_are_refused_with_what_is_allowed(sim: MultiRobotSimulationCore) -> None:
+    manager = AgentManager(sim)
+    manager.spawn_agents_grid(3, GRID, ROBOT, name_prefix="r")
+    for number in (1.5, -1, True, "2"):
+        with pytest.raises(InvalidValueError, match="at least 0"):
+            SimObjectManager(sim).spawn_objects_grid(number, GRID, CRATE)  # type: ignore[arg-type]
+        with pytest.raises(InvalidValueError, match="agent_index: expected a whole number of at least 0"):
+            manager.set_goal_pose(number, Pose((5, 5, 0)))  # type: ignore[arg-type]
+    with pytest.raises(InvalidValueError, match="13 objects do not fit on a grid of 12 cells"):
+        SimObjectManager(sim).spawn_objects_grid(13, GRID, CRATE)
+    assert len(sim.sim_objects) == 3
+    assert not any(agent.is_moving for agent in manager.agents)
+    manager.set_goal_pose(np.int64(2), Pose((5, 5, 0)))
+    assert manager[2].is_moving

@@ -33,8 +33,8 @@ def read_target(value: object) -> Target | None:
 def row_of_target(world: World, target: Target) -> int:
     """Return the row of the target; raises UnknownNameError.
 
-    The values of `body_id` and `object_id` are distinguished by type. A plain int is a body id if a body has that id,
-    otherwise an object id. It is rejected if both exist and belong to different entities, as it would be ambiguous.
+    The values of `body_id` and `object_id` are distinguished by type. A plain int, as PyBullet's rays give it, is a
+    body id if there is such a body, otherwise an object id.
     """
     if isinstance(target, SimObject):
         if target.world is not world or not target.is_alive:
@@ -52,24 +52,21 @@ def row_of_target(world: World, target: Target) -> int:
 
 
 def _row_of_number(world: World, number: int) -> int:
-    """Return the row of a number, which is a body id or an object id.
+    """Return the row of a number, which is a body id or else an object id.
 
-    Raises UnknownNameError for a number that is neither, and for one that means two different objects.
+    Raises UnknownNameError for a number that is neither, and for a body that stands for no entity.
     """
-    # PyBullet's numbers and our own are both small and count from 0, so a plain number often exists as both.
-    body_row = world.bodies.row_of_body(number)
+    row = world.bodies.row_of_body(number)
+    if row != NO_ROW:
+        return row
+    # A ray that met the floor must not mean the object which happens to have that number.
+    other = world.bodies.other_body(number)
+    if other:
+        raise UnknownNameError(f"the body {number} is {other}, and no object")
     try:
-        object_row = world.index.row_of(number)
+        return world.index.row_of(number)
     except UnknownNameError:
-        object_row = NO_ROW
-    if body_row == NO_ROW and object_row == NO_ROW:
-        raise UnknownNameError(f"no object has the body id or the object id {number}")
-    if NO_ROW not in (body_row, object_row) and body_row != object_row:
-        raise UnknownNameError(
-            f"{number} is the body id of {world.label(body_row)!r} and the object id of {world.label(object_row)!r}; "
-            "give the object itself, its name, or what its `body_id` returns"
-        )
-    return object_row if body_row == NO_ROW else body_row
+        raise UnknownNameError(f"no object has the body id or the object id {number}") from None
 
 
 def target_text(target: SimObject | BodyId | ObjectId) -> str:

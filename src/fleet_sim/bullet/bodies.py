@@ -190,6 +190,11 @@ class BulletBodies:
                 others.remove(bodies[index])
         return bodies
 
+    def exists(self, body: int) -> bool:
+        """Return whether PyBullet has a body with this number."""
+        # PyBullet takes a C int; for a larger number Python raises before PyBullet can say that it is unknown.
+        return 0 <= body < 2**31 and self._place(body) is not None
+
     def _place(self, body: int) -> list[float] | None:
         """Return the position of `body`, or None if there is no such body."""
         try:
@@ -233,8 +238,7 @@ class BulletBodies:
         It stays in PyBullet when the row is removed. Raises InvalidValueError for an unknown body or one in use.
         """
         client = self.client
-        # PyBullet takes a C int; for a larger number Python raises before PyBullet can say that it is unknown.
-        if not 0 <= body < 2**31 or self._place(body) is None:
+        if not self.exists(body):
             raise InvalidValueError(f"there is no PyBullet body {body!r} in this simulation's world")
         known = int(self.rows_of_bodies([body])[0])
         if known >= 0:

@@ -276,7 +276,7 @@ def _set_motor(call: Call) -> Any:
 def _joints(call: Call) -> list[int]:
     if "jointIndices" in call.given:
         return [int(joint) for joint in call.given["jointIndices"]]
-    return [int(call.given["jointIndex"])]
+    return [int(call.given["jointIndex"])] if "jointIndex" in call.given else []
 
 
 def _single_motors(call: Call) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -304,7 +304,7 @@ def _slots_of_joints(world: World, row: int) -> dict[int, int]:
 
 def _enable_sensor(call: Call) -> Any:
     """Measure forces in a joint, also in a body that is made anew; not to measure is refused where a sensor does."""
-    row, joint = call.row(), int(call.given["jointIndex"])
+    row, joint = call.row(), int(call.given.get("jointIndex", NO_BODY))
     on = bool(call.given.get("enableSensor", True))
     if not on and row != NO_ROW and call.mirror.reactions.wants(row, joint):
         raise call.refusal(f"a sensor of {call.world.label(row)!r} measures joint {joint}; remove the sensor")
@@ -471,7 +471,7 @@ def _set_pair(call: Call) -> Any:
     instead = "sim.set_collision_pair(a, b, enabled)"
     _require_whole(call, first, "linkIndexA", instead)
     _require_whole(call, second, "linkIndexB", instead)
-    call.world.collision_filters.set_pair(first, second, bool(call.given["enableCollision"]))
+    call.world.collision_filters.set_pair(first, second, bool(call.given.get("enableCollision")))
     return None
 
 
@@ -483,7 +483,10 @@ def _set_group_mask(call: Call) -> Any:
     if row == NO_ROW:
         return call.run()
     _require_whole(call, row, "linkIndexA", "set_collision_filter(group, mask) of the entity")
-    group, mask = checked_group(call.given["collisionFilterGroup"]), checked_mask(call.given["collisionFilterMask"])
+    group, mask = (
+        checked_group(call.given.get("collisionFilterGroup")),
+        checked_mask(call.given.get("collisionFilterMask")),
+    )
     world.collision_group[row], world.collision_mask[row] = group, mask
     world.collision_rules.changed()
     return None

@@ -102,6 +102,10 @@ class BulletEngine:
         """Return the row of the entity that PyBullet `body` stands for, NO_ROW for none; all bodies are made first."""
         return self._mirror.row_of_body(body)
 
+    def other_body(self, body: int) -> str:
+        """Return what PyBullet `body` is that stands for no entity; "" where there is no such body."""
+        return self._mirror.other_body(body)
+
     def floor_id(self) -> int:
         """Return the number of the floor's body, -1 for none."""
         self._mirror.client.connect()

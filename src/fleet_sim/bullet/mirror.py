@@ -204,6 +204,12 @@ class BulletMirror:
             return NO_ROW
         return int(self.rows_of_bodies([body])[0])
 
+    def other_body(self, body: int) -> str:
+        """Return what PyBullet `body` is that stands for no entity; "" where there is no such body."""
+        if not self.client.connected or not self.bodies.exists(body) or self.rows_of_bodies([body])[0] != NO_ROW:
+            return ""
+        return "the floor" if body == self.client.floor_id else "a body of your own, which stands for no entity"
+
     def rows_of_bodies(self, bodies: object) -> Rows:
         """Return the rows of PyBullet `bodies`, -1 for bodies without an entity (the floor)."""
         return self.bodies.rows_of_bodies(np.asarray(bodies, np.int64))

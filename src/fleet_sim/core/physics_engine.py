@@ -99,6 +99,9 @@ class PhysicsEngine(Protocol):
     def row_of_body(self, body: int) -> int:
         """Return the row of the entity with a number of `body_id`, NO_ROW for none."""
 
+    def other_body(self, body: int) -> str:
+        """Return what a number is that stands for no entity, such as the floor's; "" where it is nothing."""
+
     def floor_id(self) -> int:
         """Return the number of the floor's body, -1 where it has none."""
 

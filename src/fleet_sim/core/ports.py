@@ -63,6 +63,9 @@ class BodyBook(Protocol):
     def row_of_body(self, body: int) -> int:
         """Return the row of PyBullet `body`, NO_ROW if it has none; missing bodies are created first."""
 
+    def other_body(self, body: int) -> str:
+        """Return what PyBullet `body` is that stands for no entity; "" where there is no such body."""
+
     def local_bounds(self, shape_id: int) -> tuple[Floats, Floats]:
         """Return centre (3,) and half extents (3,) of a shape in its body frame."""
 

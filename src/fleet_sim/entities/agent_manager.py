@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from fleet_sim.arrays import as_whole
 from fleet_sim.core.callbacks import CallbackList
 from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities import drive
@@ -49,8 +50,8 @@ class AgentManager(BaseManager[Agent]):
     # ---- goals -------------------------------------------------------------------------------------------------------
 
     def set_goal_pose(self, agent_index: int, goal: Pose) -> None:
-        """Send the agent at `agent_index` to `goal`."""
-        self[agent_index].set_goal_pose(goal)
+        """Send the agent at `agent_index`, from 0, to `goal`."""
+        self[as_whole(agent_index, "agent_index", low=0)].set_goal_pose(goal)
 
     def set_goal_pose_by_object_id(self, object_id: int, goal: Pose) -> None:
         """Send the agent with `object_id` to `goal`; raises UnknownNameError."""

@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Floats, Ints, Rows, as_float
+from fleet_sim.arrays import AnyArray, Floats, Ints, Rows, as_float, as_whole
 from fleet_sim.core.world import World
 from fleet_sim.entities.entries import spawn_entries
 from fleet_sim.entities.grid import GridSpawnParams
@@ -224,7 +224,7 @@ class BaseManager(Generic[Handle]):
         The same seed draws the same cells first, however many are asked for. Raises InvalidValueError where there are
         too few cells.
         """
-        if not 0 <= count <= grid.total_cells:
+        if as_whole(count, "number of objects", low=0) > grid.total_cells:
             raise InvalidValueError(
                 f"{count} objects do not fit on a grid of {grid.total_cells} cells; enlarge its ranges"
             )

@@ -53,12 +53,12 @@ class JointsEnv(FrankaBaseEnv):
         self.observation_space = gym.spaces.Tuple(picture_spaces(self.config))
 
     def joint_action(self, action: Any) -> list[float]:
-        """Return an action in the units of the joints."""
+        """Return an action, clipped to its space, in the units of the joints."""
         values = as_floats(action, (9,), "action")
         if self.normalized_actions:
             # From [-1, 1] to the range of each joint.
             values = self._low + 0.5 * (values + 1.0) * (self._high - self._low)
-        numbers: list[float] = values.tolist()
+        numbers: list[float] = np.clip(values, self._low, self._high).tolist()
         return numbers
 
 
@@ -135,7 +135,8 @@ class Franka2Env(FrankaBaseEnv):
 
     def set_space_attributes(self) -> None:
         """Set the spaces."""
-        limits = np.array([self.dv, self.dv, self.dv, self.da, 1.0], np.float32)
+        self._limits = np.array([self.dv, self.dv, self.dv, self.da, 1.0])
+        limits = self._limits.astype(np.float32)
         self.action_space = gym.spaces.Box(-limits, limits, dtype=np.float32)
         size = (self.downsample_height, self.downsample_width, 3)
         self.observation_space = gym.spaces.Dict(
@@ -147,8 +148,9 @@ class Franka2Env(FrankaBaseEnv):
         )
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Move the gripper by the displacement of `action`, then open or close it."""
-        self.arm().apply_action_delta(np.asarray(action, np.float64).tolist())
+        """Move the gripper by the displacement of `action`, clipped to its space, then open or close it."""
+        values = np.clip(as_floats(action, (5,), "action"), -self._limits, self._limits)
+        self.arm().apply_action_delta(values.tolist())
         return self.finish_step()
 
     def get_state(self) -> dict[str, Any]:

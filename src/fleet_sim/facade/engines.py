@@ -69,6 +69,7 @@ class EngineBook:
         self.body_id = engine.body_id
         self.tell_body = engine.tell_body
         self.row_of_body = engine.row_of_body
+        self.other_body = engine.other_body
         self.push = engine.push
         self.twist = engine.twist
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows, as_float, as_floats
+from fleet_sim.arrays import Floats, Rows, as_float, as_floats, as_whole
 from fleet_sim.bullet.adopted import adopted_model, joint_positions
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.query import BulletQueries
@@ -133,12 +133,13 @@ class Population:
     def adopt_body(self, handle: SimObject, body_id: int, mass: float | None, name: str | None) -> tuple[World, int]:
         """Allocate a row for a PyBullet body created by the user; called by the constructor of SimObject."""
         world = self._world
+        body_id = as_whole(body_id, "body_id", low=0)
         kilograms = None if mass is None else as_float(mass, "mass in kg", low=0.0)
         rows = world.allocate([name])
         row = int(rows[0])
         try:
             # Before the columns are filled: this reads the pose and the mass from PyBullet, and fails for a wrong id.
-            self._mirror.adopt(row, int(body_id))
+            self._mirror.adopt(row, body_id)
         except BaseException:
             world.release(rows)
             raise
@@ -150,11 +151,11 @@ class Population:
         world.shape_kind[row] = ShapeKind.COMPOUND
         world.shape_position[row], world.half_extents[row] = centre, half_extents
         world.shape_centred[row] = not centre.any()
-        shape = self._mirror.own_shapes.shape_of(int(body_id))
+        shape = self._mirror.own_shapes.shape_of(body_id)
         if shape is not None:
             world.shape_id[row] = world.shapes.intern(shape)
-        elif not (isinstance(handle, Agent) and self._mirror.client.getNumJoints(int(body_id))):
-            log.warning("PyBullet body %d, now %r: %s", int(body_id), world.label(row), _UNSEEN)
+        elif not (isinstance(handle, Agent) and self._mirror.client.getNumJoints(body_id)):
+            log.warning("PyBullet body %d, now %r: %s", body_id, world.label(row), _UNSEEN)
         world.handles[row] = handle
         if isinstance(handle, Agent):
             self._adopt_joints(row)

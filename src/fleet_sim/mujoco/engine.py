@@ -157,6 +157,10 @@ class MujocoEngine:
         found = np.flatnonzero((self._world.object_id == body) & self._world.alive)
         return int(found[0]) if len(found) else NO_ROW
 
+    def other_body(self, body: int) -> str:
+        """Return "": only entities have numbers."""
+        return ""
+
     def floor_id(self) -> int:
         """Return -1: the floor is not an entity, and has no number."""
         return -1
