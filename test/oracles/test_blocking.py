@@ -1,107 +1,156 @@
-"""Bodies that block each other, against many small parts of their step measured by the library coal."""
+"""Where robots that stop at obstacles stop, and where they refuse to go: distances of outlines by brute force."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import itertools
+import math
+from typing import Any
 
 import numpy as np
 import pytest
-import solids_apart as apart
 from oracle_rows import holds
+from outlines import BASE, CARGO, HEIGHT, Floats, box, build, corners, gap, load, outline, robot, wall
 
 import fleet_sim as fs
 
-SKIN = 1e-3
-"""How far from contact a body stops, in m."""
-PARTS = 400
+
+@holds("api:Agent.blocked_by", fault="collision/blocking.py: the skin counts twice in first_contacts")
+@pytest.mark.parametrize("step", [0.05, 0.013])
+@pytest.mark.parametrize("speed", [0.9, 23.0])
+def test_a_robot_stops_where_its_outline_first_touches_the_wall(step: float, speed: float) -> None:
+    half, limits = (0.15, 1.4), {"max_linear_vel": speed, "max_linear_accel": 50.0 if speed > 1 else 0.7}
+
+    def driven(*, blocks: bool) -> tuple[list[Floats], Any, float]:
+        """Return the places after each step, what blocks the robot, and its distance from the wall."""
+        with build(step) as sim:
+            agent = robot(sim, -1.3, 0.4, 0.7, block_on_collision=blocks, **limits)
+            barrier, places = wall(sim, 2.1, 1.2, 0.35, half), [np.array([-1.3, 0.4])]
+            agent.set_velocity(speed * math.cos(0.5), -speed * math.sin(0.5))
+            while sim.sim_time < 5.0 and places[-1][0] < 3.0:
+                sim.step_once()
+                places.append(np.array(agent.get_pose().position[:2]))
+            assert agent.get_pose().yaw == pytest.approx(0.7, abs=1e-12)
+            return places, agent.blocked_by and agent.blocked_by.name, gap(outline(agent, BASE), outline(barrier, half))
+
+    places, blocker, left = driven(blocks=True)
+    assert blocker == "wall" and left == pytest.approx(1e-3, abs=2e-7)
+    # Along the way of a robot that nothing stops, by a search: fast ones would be beyond the wall after one step.
+    there, free = corners((2.1, 1.2, 0.35), half), driven(blocks=False)[0]
+    for begin, end in itertools.pairwise(free):
+        # Nothing of it moves farther than its middle.
+        if gap(corners((*begin, 0.7), BASE), there) - 1e-3 > np.linalg.norm(end - begin):
+            continue
+        shares = np.linspace(0.0, 1.0, 60)
+        near = [gap(corners((*(begin + share * (end - begin)), 0.7), BASE), there) <= 1e-3 for share in shares]
+        if any(near):
+            high = shares[near.index(True)]
+            low = high - 1.0 / 59
+            for _ in range(40):
+                middle = 0.5 * (low + high)
+                inside = gap(corners((*(begin + middle * (end - begin)), 0.7), BASE), there) <= 1e-3
+                low, high = (low, middle) if inside else (middle, high)
+            assert places[-1] == pytest.approx(begin + low * (end - begin), abs=2e-6)
+            return
+    raise AssertionError("the robot that nothing stops never came to the wall")
 
 
-def meeting(
-    sim: fs.MultiRobotSimulationCore, rng: np.random.Generator, number: int, folder: Path, kinds: tuple[str, str]
-) -> tuple[list[fs.Agent], list[apart.Solid], np.ndarray]:
-    """Two robots, tilted anyhow, on a course to each other or to a near miss; return them and their velocities."""
-    place = np.array([6.0 * (number % 8), 6.0 * (number // 8), 1.0])
-    solids = [apart.random_solid(rng, kind, apart.random_frame(rng, 0.1)) for kind in kinds]
-    for solid in solids:
-        solid.frame[:3, 3] += place
-    way = rng.normal(size=3)
-    way /= np.linalg.norm(way)
-    # Moved apart until a gap is left that one step can close.
-    gap = rng.uniform(0.02, 0.5)
-    for _ in range(60):
-        short = gap - apart.distance(*solids)
-        if short < 1e-3:
-            break
-        solids[1].frame[:3, 3] += max(short, 0.01) * way
-    off = 0.3 * rng.normal(size=3)
-    velocities = np.stack((way * rng.uniform(2.0, 12.0) + off, -way * rng.uniform(0.0, 12.0)))
-    robots = []
-    for index, solid in enumerate(solids):
-        mesh = "" if solid.corners is None else apart.write_hull(folder / f"{number}_{index}.obj", solid.corners)
-        shape = apart.params(solid, mesh)
-        robots.append(
-            sim.spawn(
-                fs.AgentSpawnParams(
-                    shape,
-                    shape,
-                    apart.pose(solid.frame),
-                    motion_mode="omnidirectional",
-                    block_on_collision=True,
-                    max_linear_vel=50.0,
-                    max_linear_accel=1e6,
-                )
-            )
-        )
-    return robots, solids, velocities
+@holds("api:Agent.blocked_by", fault="collision/blocking_system.py: loads are left out of the movers")
+@pytest.mark.parametrize("mode", ["omnidirectional", "differential"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_robot_stops_before_its_load_hits_the_wall(mode: str, nested: bool) -> None:
+    with build(motion := 0.05, ignore_static_collision=False, collision_margin=0.0) as sim:
+        agent, half = robot(sim, -0.6, 0.2, 0.2, motion_mode=mode, max_angular_accel=1.1), (0.2, 2.4)
+        crate = load(sim, agent, 0.9, 0.13, 0.4)
+        if nested:
+            under, crate = crate, sim.spawn(fs.SimObjectSpawnParams(box(*CARGO, 0.05), box(*CARGO, 0.05), name="top"))
+            under.attach_object(crate, relative_pose=fs.Pose.from_yaw(0.35, -0.2, 0.1, yaw=0.5))
+        barrier, touched = wall(sim, 3.1, 0.7, 0.25, half), list[Any]()
+        sim.events.on("collision_started", lambda obj_a, obj_b: touched.append((obj_a, obj_b)))
+        move = fs.MoveTo(fs.Pose.from_yaw(6.0, 1.0, HEIGHT, yaw=0.2))
+        agent.add_action(move)
+        nearest = math.inf
+        while not move.is_complete() and sim.sim_time < 30.0:
+            sim.step_once()
+            nearest = min(nearest, gap(outline(crate, CARGO), outline(barrier, half)))
+        # A load swings on an arc, of which each step takes the chord.
+        assert nearest == pytest.approx(1e-3, abs=(3 if mode == "differential" else 1) * 2e-5) and not touched
+        assert gap(outline(agent, BASE), outline(barrier, half)) > 0.3
+        assert (move.status, move.cause, move.blocked_by) == ("failed", "blocked", "wall"), motion
 
 
-def first_contact(solids: list[apart.Solid], ways: np.ndarray, margin: float) -> float:
-    """Return the share of a step after which two bodies are nearer than `margin`; 1 if they are not in it."""
-    shapes = [solid.foreign() for solid in solids]
-    frames = [solid.frame.copy() for solid in solids]
-    for part in range(PARTS + 1):
-        for index, solid in enumerate(solids):
-            frames[index][:3, 3] = solid.frame[:3, 3] + ways[index] * (part / PARTS)
-        if apart.apart(shapes[0], frames[0], shapes[1], frames[1]) < margin:
-            return max(part - 1, 0) / PARTS
-    return 1.0
+@holds("api:Agent.blocked_by", fault="collision/blocking_system.py: what others carry is no obstacle")
+def test_the_load_of_another_robot_is_an_obstacle_and_what_it_holds_together_is_none() -> None:
+    with build() as sim:
+        agent, other = robot(sim, 0.0, 0.1, 0.7), robot(sim, 3.0, 2.9, 0.3, name="other")
+        crate, own = load(sim, other, -0.8, -0.6, 0.2), None
+        crate.set_name("theirs")
+        own = load(sim, agent, -0.5, 0.1, 0.9)
+        second = sim.spawn(fs.SimObjectSpawnParams(box(*CARGO, 0.05), box(*CARGO, 0.05), name="second"))
+        # The two loads overlap: they are one thing with the robot, and do not hold each other.
+        agent.attach_object(second, relative_pose=fs.Pose.from_yaw(-0.45, 0.2, 0.02, yaw=0.4))
+        agent.set_velocity(0.9)
+        while agent.blocked_by is None and sim.sim_time < 9.0:
+            sim.step_once()
+        assert agent.blocked_by == crate
+        assert gap(outline(agent, BASE), outline(crate, CARGO)) == pytest.approx(1e-3, abs=2e-7)
+        assert gap(outline(own, CARGO), outline(second, CARGO)) < 0.0
 
 
-@pytest.mark.parametrize("compiled", ["never", "always"])
-@pytest.mark.parametrize("dt", [0.05, 0.013])
-@holds(
-    "api:Agent.block_on_collision", "api:Agent.blocked_by", "api:Agent.position",
-    fault="collision/meetings.py: pairs are measured up to `skin - 2 travel` instead of `skin + 2 travel`",
-)  # fmt: skip
-def test_bodies_that_meet_stop_where_they_meet(tmp_path: Path, compiled: str, dt: float) -> None:
-    pytest.importorskip("coal")
-    sim = fs.MultiRobotSimulationCore(
-        fs.SimulationParams(gui=False, target_rtf=0, timestep=dt, enable_floor=False, compiled_code=compiled)
-    )
+@holds("api:Agent.blocked_by", fault="collision/blocking.py: _stop_together after `shorten` does nothing")
+def test_loaded_robots_that_meet_never_overlap() -> None:
     rng = np.random.default_rng(7)
-    kinds = [(one, other) for index, one in enumerate(apart.KINDS) for other in apart.KINDS[index:]]
-    met = 0
-    made = [meeting(sim, rng, number, tmp_path, pair) for number, pair in enumerate(kinds + kinds)]
-    for robots, solids, velocities in made:
-        for robot, solid, velocity in zip(robots, solids, velocities, strict=True):
-            robot.set_velocity(*(solid.frame[:3, :3].T @ velocity) / dt * 0.05)
-    sim.step_once()
-    for robots, solids, velocities in made:
-        # From rest to the velocity within the step: the mean is half of it.
-        ways = 0.5 * velocities * 0.05
-        margin = SKIN + SKIN * sum(solid.kind == "mesh" for solid in solids)
-        share = first_contact(solids, ways, margin)
-        ends = [np.array(robot.get_pose().position) for robot in robots]
-        for index, (robot, solid) in enumerate(zip(robots, solids, strict=True)):
-            went = ends[index] - solid.frame[:3, 3]
-            # Rounded edges and strides of the advancement: a millimetre and one part of the step.
-            speed = np.linalg.norm(ways[0] - ways[1])
-            far = share * np.linalg.norm(ways[index])
-            assert abs(np.linalg.norm(went) - far) < 3.1e-3 + 1.5 * speed / PARTS, (solids[0].kind, solids[1].kind)
-            blocked = share < 1.0 and np.linalg.norm(ways[index]) > 0.0
-            assert robot.blocked_by is (robots[1 - index] if blocked else None)
-        met += share < 1.0
-        for solid, end in zip(solids, ends, strict=True):
-            solid.frame[:3, 3] = end
-        assert apart.distance(*solids) > 0.0
-    assert len(made) // 3 < met < len(made)
+    with build(0.05) as sim:
+        pairs: list[tuple[Any, Any]] = []
+        for number in range(6):
+            angle = number * math.pi / 3 + 0.2
+            agent = robot(sim, 4 * math.cos(angle), 4 * math.sin(angle), angle + 2.9, name=f"amr_{number}")
+            crate = load(sim, agent, 0.55, rng.uniform(-0.3, 0.3), 0.3)
+            crate.set_name(f"crate_{number}")
+            pairs.append((agent, crate))
+            agent.set_goal(fs.Pose.from_yaw(-4 * math.cos(angle), -4 * math.sin(angle), HEIGHT, yaw=angle + 2.0))
+        for _ in range(160):
+            sim.step_once()
+            bodies = [
+                (n, outline(e, half))
+                for n, both in enumerate(pairs)
+                for e, half in zip(both, (BASE, CARGO), strict=True)
+            ]
+            for index, (first, one) in enumerate(bodies):
+                for second, other in bodies[:index]:
+                    # Bodies with their middles this far apart cannot touch.
+                    apart = np.abs(one.mean(axis=0) - other.mean(axis=0)).max() > 0.8
+                    assert first == second or apart or gap(one, other) > 0.0
+
+
+@holds("api:Action.blocked_by", fault="entities/drive.py: goals_inside returns nothing")
+def test_goals_inside_of_static_bodies_are_refused_exactly_where_the_outlines_overlap() -> None:
+    half, rng = (0.4, 0.7), np.random.default_rng(3)
+    with build() as sim:
+        agent, barrier = robot(sim, -3.0, 0.3, 0.7), wall(sim, 1.6, 0.9, 0.35, (0.4, 0.7))
+        refused = 0
+        for x, y, yaw in rng.uniform((0.4, -0.6, -3), (2.8, 2.4, 3), (120, 3)):
+            depth = gap(corners((x, y, yaw), BASE), outline(barrier, half))
+            if abs(depth) < 2e-3:
+                continue
+            move = fs.MoveTo(fs.Pose.from_yaw(x, y, HEIGHT, yaw=yaw))
+            agent.add_action(move)
+            sim.step_once()
+            assert (move.status == "failed") == (depth < 0.0)
+            if depth < 0.0:
+                refused += 1
+                assert (move.cause, move.blocked_by, move.get_duration()) == ("blocked", "wall", 0.0)
+                with pytest.raises(fs.InvalidValueError, match="'wall'"):
+                    agent.set_goal(move.target_pose)
+                command = fs.Navigate(
+                    names=("amr",),
+                    positions=[(x, y, HEIGHT)],
+                    orientations=[(0, 0, math.sin(yaw / 2), math.cos(yaw / 2))],
+                )
+                assert "'wall'" in sim.dispatcher.dispatch(command).rejected["amr"]
+            agent.clear_actions()
+        assert 20 < refused < 100
+        agent.block_on_collision = False
+        move = fs.MoveTo(barrier.get_pose())
+        agent.add_action(move)
+        sim.step_once()
+        assert move.status == "in_progress"

@@ -1,0 +1,107 @@
+"""Bodies that block each other, against many small parts of their step measured by the library coal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import solids_apart as apart
+from oracle_rows import holds
+
+import fleet_sim as fs
+
+SKIN = 1e-3
+"""How far from contact a body stops, in m."""
+PARTS = 400
+
+
+def meeting(
+    sim: fs.MultiRobotSimulationCore, rng: np.random.Generator, number: int, folder: Path, kinds: tuple[str, str]
+) -> tuple[list[fs.Agent], list[apart.Solid], np.ndarray]:
+    """Two robots, tilted anyhow, on a course to each other or to a near miss; return them and their velocities."""
+    place = np.array([6.0 * (number % 8), 6.0 * (number // 8), 1.0])
+    solids = [apart.random_solid(rng, kind, apart.random_frame(rng, 0.1)) for kind in kinds]
+    for solid in solids:
+        solid.frame[:3, 3] += place
+    way = rng.normal(size=3)
+    way /= np.linalg.norm(way)
+    # Moved apart until a gap is left that one step can close.
+    gap = rng.uniform(0.02, 0.5)
+    for _ in range(60):
+        short = gap - apart.distance(*solids)
+        if short < 1e-3:
+            break
+        solids[1].frame[:3, 3] += max(short, 0.01) * way
+    off = 0.3 * rng.normal(size=3)
+    velocities = np.stack((way * rng.uniform(2.0, 12.0) + off, -way * rng.uniform(0.0, 12.0)))
+    robots = []
+    for index, solid in enumerate(solids):
+        mesh = "" if solid.corners is None else apart.write_hull(folder / f"{number}_{index}.obj", solid.corners)
+        shape = apart.params(solid, mesh)
+        robots.append(
+            sim.spawn(
+                fs.AgentSpawnParams(
+                    shape,
+                    shape,
+                    apart.pose(solid.frame),
+                    motion_mode="omnidirectional",
+                    block_on_collision=True,
+                    max_linear_vel=50.0,
+                    max_linear_accel=1e6,
+                )
+            )
+        )
+    return robots, solids, velocities
+
+
+def first_contact(solids: list[apart.Solid], ways: np.ndarray, margin: float) -> float:
+    """Return the share of a step after which two bodies are nearer than `margin`; 1 if they are not in it."""
+    shapes = [solid.foreign() for solid in solids]
+    frames = [solid.frame.copy() for solid in solids]
+    for part in range(PARTS + 1):
+        for index, solid in enumerate(solids):
+            frames[index][:3, 3] = solid.frame[:3, 3] + ways[index] * (part / PARTS)
+        if apart.apart(shapes[0], frames[0], shapes[1], frames[1]) < margin:
+            return max(part - 1, 0) / PARTS
+    return 1.0
+
+
+@pytest.mark.parametrize("compiled", ["never", "always"])
+@pytest.mark.parametrize("dt", [0.05, 0.013])
+@holds(
+    "api:Agent.block_on_collision", "api:Agent.blocked_by", "api:Agent.position",
+    fault="collision/meetings.py: pairs are measured up to `skin - 2 travel` instead of `skin + 2 travel`",
+)  # fmt: skip
+def test_bodies_that_meet_stop_where_they_meet(tmp_path: Path, compiled: str, dt: float) -> None:
+    pytest.importorskip("coal")
+    sim = fs.MultiRobotSimulationCore(
+        fs.SimulationParams(gui=False, target_rtf=0, timestep=dt, enable_floor=False, compiled_code=compiled)
+    )
+    rng = np.random.default_rng(7)
+    kinds = [(one, other) for index, one in enumerate(apart.KINDS) for other in apart.KINDS[index:]]
+    met = 0
+    made = [meeting(sim, rng, number, tmp_path, pair) for number, pair in enumerate(kinds + kinds)]
+    for robots, solids, velocities in made:
+        for robot, solid, velocity in zip(robots, solids, velocities, strict=True):
+            robot.set_velocity(*(solid.frame[:3, :3].T @ velocity) / dt * 0.05)
+    sim.step_once()
+    for robots, solids, velocities in made:
+        # From rest to the velocity within the step: the mean is half of it.
+        ways = 0.5 * velocities * 0.05
+        margin = SKIN + SKIN * sum(solid.kind == "mesh" for solid in solids)
+        share = first_contact(solids, ways, margin)
+        ends = [np.array(robot.get_pose().position) for robot in robots]
+        for index, (robot, solid) in enumerate(zip(robots, solids, strict=True)):
+            went = ends[index] - solid.frame[:3, 3]
+            # Rounded edges and strides of the advancement: a millimetre and one part of the step.
+            speed = np.linalg.norm(ways[0] - ways[1])
+            far = share * np.linalg.norm(ways[index])
+            assert abs(np.linalg.norm(went) - far) < 3.1e-3 + 1.5 * speed / PARTS, (solids[0].kind, solids[1].kind)
+            blocked = share < 1.0 and np.linalg.norm(ways[index]) > 0.0
+            assert robot.blocked_by is (robots[1 - index] if blocked else None)
+        met += share < 1.0
+        for solid, end in zip(solids, ends, strict=True):
+            solid.frame[:3, 3] = end
+        assert apart.distance(*solids) > 0.0
+    assert len(made) // 3 < met < len(made)
