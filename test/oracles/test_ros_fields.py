@@ -12,6 +12,7 @@ from oracle_rows import holds
 
 pytest.importorskip("rclpy")
 
+from heard_node import stamp_of
 from plain_geometry import matrix, spin_between, vector
 from ros_domain import use_own_domain
 from ros_scene import BATTERY, GOAL, KERB, NS_PER_S, TURN, VELOCITY, RosScene, ros_scene
@@ -247,7 +248,7 @@ def test_a_plan_leads_from_the_robot_to_its_goal(scene: RosScene) -> None:
 
 
 @holds(
-    *(f"ros:fleet_sim_msgs/Contacts.{field}" for field in (*STAMP, "points.x", "points.y")),
+    *(f"ros:fleet_sim_msgs/Contacts.{field}" for field in (*STAMP, "points.x", "points.y", "points.z")),
     fault="sensors/contact.py: points in the frame of the world",
 )
 def test_a_bumper_tells_the_nearest_point_of_what_touches_it(scene: RosScene) -> None:
@@ -258,14 +259,23 @@ def test_a_bumper_tells_the_nearest_point_of_what_touches_it(scene: RosScene) ->
     # Of a circle the nearest point of a box is that to its middle.
     inside = np.clip(KERB.local(place), -KERB.half_extents, KERB.half_extents)
     nearest = KERB.position + KERB.turn @ inside
-    assert vector(message.points[0])[:2] == pytest.approx((turn.T @ (nearest - place))[:2], abs=1e-6)
+    assert vector(message.points[0]) == pytest.approx(turn.T @ (nearest - place), abs=1e-6)
 
 
 @holds(
-    "ros:rosgraph_msgs/Clock.clock.sec",
-    "ros:rosgraph_msgs/Clock.clock.nanosec",
-    fault="core/stamps.py: the time of the step's begin",
+    *(f"ros:rosgraph_msgs/Clock.clock.{part}" for part in ("sec", "nanosec")),
+    *(
+        f"ros:{kind}.{part}"
+        for kind in ("diagnostic_msgs/DiagnosticArray", "fleet_sim_msgs/Collisions")
+        for part in STAMP
+    ),
+    fault="ros/node.py: the time of the step's begin",
 )
-def test_the_clock_counts_steps(scene: RosScene) -> None:
+def test_the_clock_counts_steps_and_all_that_is_published_has_its_time(scene: RosScene) -> None:
+    assert [stamp_of(one) for one in scene.heard.heard["/diagnostics"]] == scene.stamps
+    none, begun, *_ = scene.heard.heard["/fleet/collisions"]
+    assert not none.started and [(one.first, one.second) for one in begun.started] == [("bumper", "kerb")]
+    # They touch from the first step on.
+    assert stamp_of(begun) == scene.stamps[0]
     stamps = [one.clock.sec * NS_PER_S + one.clock.nanosec for one in scene.heard.heard["/clock"]]
     assert stamps == [round((k + 1) * scene.timestep * 1e9) for k in range(len(scene.stamps))]

@@ -66,8 +66,16 @@ def test_the_time_left_is_the_rest_at_the_mean_speed_until_now(node: HeardNode) 
     begin = node.sim.sim_time
     outcome = node.send_goal(NavigateToPose, "/robot/navigate_to_pose", goal)
     assert outcome.result is not None and outcome.result.error_code == 0
+    assert outcome.feedback[0].distance_remaining == pytest.approx(math.dist(START[:2], GOAL), rel=0.03)
+    check_times(node, outcome, begin)
+    assert node.sim.get_object("robot").position[:2] == pytest.approx(GOAL, abs=1e-6)
+
+
+def check_times(node: HeardNode, outcome: Any, begin: float) -> None:
+    """Check times, poses and the rest of the way in feedback of navigation."""
     seen, whole = 0, outcome.feedback[0].distance_remaining
-    assert whole == pytest.approx(math.dist(START[:2], GOAL), rel=0.03)
+    last = node.sim.get_object("robot").position[:2]
+    node.check_poses("robot", outcome.feedback, field="current_pose")
     for told in outcome.feedback:
         stamp = told.current_pose.header.stamp
         time = stamp.sec + stamp.nanosec * 1e-9 - begin
@@ -78,13 +86,17 @@ def test_the_time_left_is_the_rest_at_the_mean_speed_until_now(node: HeardNode) 
         if driven > 0.5:
             assert rest == pytest.approx(told.distance_remaining * spent / driven, rel=2e-3, abs=1e-3)
             place = vector(told.current_pose.pose.position)
-            assert told.distance_remaining >= math.dist(place[:2], GOAL) - 1e-6
+            assert told.distance_remaining >= math.dist(place[:2], last) - 1e-6
             seen += 1
     assert seen > 20
-    assert node.sim.get_object("robot").position[:2] == pytest.approx(GOAL, abs=1e-6)
 
 
 @holds(
+    *(f"ros:nav2_msgs/NavigateThroughPoses_Feedback.{field}" for field in ("distance_remaining", "navigation_time.*")),
+    *(
+        f"ros:nav2_msgs/NavigateThroughPoses_Feedback.{field}"
+        for field in ("estimated_time_remaining.*", "current_pose.*")
+    ),
     "ros:nav2_msgs/NavigateThroughPoses_Feedback.number_of_poses_remaining",
     fault="ros/nav2/navigate.py: one pose more",
 )
@@ -100,7 +112,9 @@ def test_poses_are_counted_down(node: HeardNode) -> None:
         goal.poses.goals = poses
     else:
         goal.poses = poses
+    begin = node.sim.sim_time
     outcome = node.send_goal(NavigateThroughPoses, "/robot/navigate_through_poses", goal)
+    check_times(node, outcome, begin)
     counts = [told.number_of_poses_remaining for told in outcome.feedback]
     assert outcome.result.error_code == 0 and sorted(set(counts)) == [1, 2, 3]
     assert counts == sorted(counts, reverse=True)
