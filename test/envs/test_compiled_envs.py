@@ -14,10 +14,7 @@ from fleet_sim.facade import compiled_code
 pytest.importorskip("numba")
 
 KINDS = (
-    {"max_steps": 25},
     {"num_robots": 3, "num_obstacles": 6, "neighbours": 2, "max_steps": 25},
-    {"num_robots": 2, "num_obstacles": 0, "neighbours": 9, "reach": 2.5, "max_steps": 40},
-    {"num_obstacles": 3, "neighbours": 0, "max_steps": 40},
     # So full that hardly a point is free: what is drawn ahead is not enough.
     {"num_robots": 4, "num_obstacles": 6, "arena_size": 3.2, "max_steps": 12},
 )

@@ -91,8 +91,8 @@ def test_the_same_seed_gives_the_same_rollout_to_the_bit(name: str) -> None:
     second.close()
 
 
-@pytest.mark.parametrize("name", ["FleetSim/FrankaDelta-v0", "FleetSim/Warehouse-v0"])
-def test_another_process_gives_the_same_rollout_to_the_bit(name: str) -> None:
+def test_another_process_gives_the_same_rollout_to_the_bit() -> None:
+    name = "FleetSim/FrankaDelta-v0"
     env = make(name)
     rollout(env, 8, 2)
     here = hashlib.sha256(b"".join(rollout(env, 4, 8))).hexdigest()

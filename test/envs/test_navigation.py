@@ -9,7 +9,6 @@ from gymnasium.vector import AutoresetMode
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from fleet_sim.envs.fleet_navigation import env, parallel_env
-from fleet_sim.envs.navigation import NavigationParams, NavigationTask
 from fleet_sim.envs.parallel import FleetNavigation
 from fleet_sim.envs.single import NavigationEnv
 from fleet_sim.envs.vector import NavigationVectorEnv
@@ -67,23 +66,6 @@ def test_touching_an_obstacle_ends_the_episode_with_the_penalty() -> None:
     env.close()
 
 
-def test_the_nearest_neighbours_are_seen_in_the_robots_own_frame() -> None:
-    task = NavigationTask(NavigationParams(num_robots=2, num_obstacles=1, neighbours=3, reach=4.0))
-    arena = task.arena
-    everyone = np.ones((1, 2), np.bool_)
-    arena.place_robots(everyone, np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([np.pi / 2, 0.0]))
-    arena.place_obstacles(0, np.array([[-1.0, 0.0]]))
-    task.goals[0] = [[0.0, 3.0], [4.0, 2.0]]
-    seen = task.observe()[0, 0]
-    assert seen[:5] == pytest.approx([3.0 / 8.0, 1.0, 0.0, 0.0, 0.0], abs=1e-6)
-    obstacle, robot, nobody = seen[5:].reshape(3, 5)
-    # The robot looks north: what lies west of it is on its left.
-    assert obstacle == pytest.approx([0.0, 0.25, 0.0, 0.0, 1.0 - 0.5 / 4.0], abs=1e-6)
-    assert robot == pytest.approx([0.5, 0.0, 0.0, 0.0, 1.0 - 1.6 / 4.0], abs=1e-6)
-    assert not nobody.any()
-    task.close()
-
-
 def test_the_other_robots_drive_and_leave_when_they_are_done() -> None:
     env = NavigationEnv(num_robots=3, num_obstacles=0, max_steps=400)
     env.reset(seed=1)
@@ -92,21 +74,6 @@ def test_the_other_robots_drive_and_leave_when_they_are_done() -> None:
     task = env.task
     assert task.arena.active[0].tolist() == [True, False, False]
     env.close()
-
-
-def test_a_world_among_many_goes_as_it_goes_alone() -> None:
-    many = make_vector(4)
-    alone = make_vector(1)
-    many_seen, _ = many.reset(seed=[5, 6, 7, 8])
-    alone_seen, _ = alone.reset(seed=[7])
-    for _ in range(50):
-        many_seen, many_rewards, *_ = many.step(towards_goal(many_seen))
-        alone_seen, alone_rewards, *_ = alone.step(towards_goal(alone_seen))
-        # Worlds stand in different places, so that the last bits of positions differ.
-        np.testing.assert_allclose(many_seen[2], alone_seen[0], atol=1e-4)
-        np.testing.assert_allclose(many_rewards[2], alone_rewards[0], atol=1e-4)
-    many.close()
-    alone.close()
 
 
 def test_robots_of_a_shared_world_begin_again_one_by_one() -> None:

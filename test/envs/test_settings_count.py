@@ -5,6 +5,7 @@ A setting that is added needs a line here: another value, and what else has to b
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,12 @@ def episode(cls: Any, settings: dict[str, Any]) -> Any:
     return seen
 
 
+@cache
+def base_episode(cls: Any) -> Any:
+    """Return the episode that settings change."""
+    return episode(cls, next(base for known, _, base, _ in CASES if known is cls))
+
+
 def plain(value: Any) -> Any:
     """Return arrays as bytes, to be compared."""
     if isinstance(value, (list, tuple)):
@@ -80,7 +87,7 @@ def plain(value: Any) -> Any:
     ids=lambda part: getattr(part, "__name__", part if isinstance(part, str) else None),
 )
 def test_a_setting_of_an_environment_counts(cls: Any, base: dict[str, Any], name: str, value: Any) -> None:
-    assert episode(cls, {**base, name: value}) != episode(cls, base)
+    assert episode(cls, {**base, name: value}) != base_episode(cls)
 
 
 @pytest.mark.parametrize(("params", "values"), [(params, values) for _, params, _, values in CASES])

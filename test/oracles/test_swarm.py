@@ -257,3 +257,35 @@ def test_who_drives_against_a_wall_stands_still(update: str) -> None:
         real = np.abs(places_of(meeting) - before) / 0.05
         assert meeting.metric("AverageSpeed").value == pytest.approx(real.mean(), abs=1e-12)
     assert meeting.metric("AverageSpeed").value < 0.4
+
+
+@holds(
+    "api:SwarmAgent.linear",
+    "api:Group.velocities",
+    "ros:nav_msgs/Odometry.twist.twist.linear",
+    fault="swarm/separation.py: velocities stay those that were commanded",
+)
+@pytest.mark.parametrize("count", [2, 6, 40])
+@pytest.mark.parametrize("update", ["together", "in_turn"])
+def test_velocities_are_those_of_the_motion_that_took_place(count: int, update: str) -> None:
+    actions = np.zeros((count, 2))
+    # The others stand, some without a controller, and are pushed by the first two.
+    actions[:2] = (0.9, 0.4), (0.7, -0.8)
+    world = world_of(count, actions=actions, update=update, size=[2.4, 1.9])
+    for agent in world.population[2::2]:
+        agent.controller = None
+    pushed = 0
+    for step in range(60):
+        before, touched = places_of(world), world.everyone.touching
+        world.step()
+        ways, touching = places_of(world) - before, world.everyone.touching
+        velocities = world.everyone.velocities @ [1.0, 1.0j]
+        # Who meets nothing moves along an arc, and at its end along the tangent.
+        free = ~touching & (np.arange(count) < 2)
+        np.testing.assert_allclose(np.abs(velocities[free]), np.abs(actions[free, 0]))
+        others = ~free & (step > 0)
+        np.testing.assert_allclose(velocities[others], ways[others] / 0.05, atol=1e-9)
+        along = (velocities * np.exp(-1j * world.everyone.headings)).real
+        np.testing.assert_allclose(world.everyone.linear, along, atol=1e-12)
+        pushed += int((touched & ~touching).sum())
+    assert pushed > 0

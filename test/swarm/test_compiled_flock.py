@@ -17,9 +17,6 @@ pytest.importorskip("numba")
 CROWD = 150
 FLOCKS: tuple[dict[str, Any], ...] = (
     {},
-    {"reach": 30.0, "separation_distance": 2.0},
-    {"reach": 0.05, "separation": 0.0},
-    {"reach": 0.0, "speed": 0.0},
     {"target_team": 1, "cohesion": 3.0},
 )
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import pytest
 from swarm_world import lattice
 
@@ -14,19 +11,10 @@ from fleet_sim.swarm.world import RectangularWorld
 pytest.importorskip("numba")
 
 CROWD = 150
-VIEWS: tuple[dict[str, Any], ...] = (
-    {"theta": 0.45, "distance": 1.0},
-    {"theta": 0.0, "distance": 2.0, "bias": 0.25 * math.pi},
-    {"theta": 0.5 * math.pi, "distance": 0.5},
-    {"theta": 2.6, "distance": 0.0},
-    {"theta": math.pi, "distance": 0.7, "target_team": 1},
-    {"theta": 0.3, "distance": math.inf, "target_team": "nobody"},
-    {"theta": 0.05, "distance": 100.0},
-    {"theta": 0.8, "distance": 1.5, "walls": True, "false_positive": 0.1},
-)
+VIEW = {"theta": 0.8, "distance": 1.5, "walls": True, "false_positive": 0.1, "target_team": 1}
 
 
-def readings(view: dict[str, Any], side: float, update: str, steps: int) -> bytes:
+def readings(side: float, update: str, steps: int) -> bytes:
     """Unicycles on a lattice, so that discs touch sectors exactly; some in one place; some that stand still."""
     world = RectangularWorld({"size": [side, side], "time_step": 0.25, "update": update, "seed": 1})
     world.setup()
@@ -35,7 +23,7 @@ def readings(view: dict[str, Any], side: float, update: str, steps: int) -> byte
         part = slice(team, None, 2)
         parts = {
             "controller": {"type": "BinaryController", "a": [0.5, 0.0], "b": [0.0, 0.5 * team]},
-            "sensors": [{"type": "BinaryFOVSensor", **view}],
+            "sensors": [{"type": "BinaryFOVSensor", **VIEW}],
         }
         spec = {"type": "MazeAgent", "agent_radius": 0.25 * (1 + team), "team": team, "collides": False, **parts}
         world.spawn_many(world.recipe(spec), places[part], angles[part])
@@ -46,11 +34,10 @@ def readings(view: dict[str, Any], side: float, update: str, steps: int) -> byte
     return b"".join([*seen, world.everyone.positions.tobytes()])
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_agents_see_as_on_arrays(view: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agents_see_as_on_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     for side, update, steps in ((4.0, "together", 6), (40.0, "together", 6), (10.0, "in_turn", 1)):
         found = []
         for least in (10**9, 1):
             monkeypatch.setattr(compiled_code, "MANY", least)
-            found.append(readings(view, side, update, steps))
+            found.append(readings(side, update, steps))
         assert found[0] == found[1]

@@ -73,23 +73,6 @@ def test_discs_are_seen_where_they_hold_a_point_of_the_sector(
         assert not seen
 
 
-@given(
-    st.floats(0.0, 7.0),
-    st.floats(0.0, 5.0),
-    st.floats(-6.0, 6.0),
-    st.floats(-6.0, 6.0),
-    st.sampled_from([0.0, 0.3, 2.0]),
-)
-@example(np.pi / 2, 1.0, 0.0, -0.0, 0.0)
-@example(0.0, 2.0, 1.0, 0.0, 0.0)
-def test_one_disc_is_seen_as_many_are(
-    half_angle: float, reach: float, ahead: float, aside: float, radius: float
-) -> None:
-    sector = Sector(half_angle, reach)
-    many = sector.sees_discs(np.full(3, ahead), np.full(3, aside), np.full(3, radius))
-    assert many.tolist() == [sector.sees_disc(ahead, aside, radius)] * 3
-
-
 @given(half_angle=st.floats(0.0, 3.1), ends=st.tuples(near, near, near, near))
 @example(half_angle=2.225073858507e-311, ends=(0.0, 0.001, 0.001, 0.001))
 def test_walls_are_seen_at_the_distance_of_their_nearest_point_in_the_sector(

@@ -8,6 +8,8 @@ import math
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.spatial import quaternions
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.near_pairs import Bodies, Pairs, near_pairs
 from fleet_sim.swarm.regions import edges, inside_polygon
 from fleet_sim.swarm.swarm_state import SwarmState
@@ -49,17 +51,19 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     """Separate `movers` from bodies that they overlap after a move, and record contacts.
 
     Two agents that may be pushed are moved by half of the overlap each. An agent with `stop_on_collision` goes back to
-    its previous position instead. With `catastrophic` a collision with another agent or object halts it.
+    its previous position instead. With `catastrophic` a collision with another agent or object halts it. Velocities
+    become those of the motion that took place.
     """
     swarm, columns, rows = world.swarm, world.columns, world.collidable_rows
     # Before the early returns below: contacts of the last step must not stay.
     if len(movers) == 1:
         row = movers.item()
-        swarm.scalars.touching[row] = False
+        if swarm.scalars.touching[row]:
+            forget_contacts(world, movers)
         if _is_clear(world, rows, row):
             return
     else:
-        swarm.touching[movers] = False
+        forget_contacts(world, movers)
         if not len(rows) or not len(movers) or _are_clear(world, rows):
             return
     moving_mask = np.zeros(columns.capacity, np.bool_)
@@ -69,6 +73,17 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     pairs = near_pairs(bodies, compiled=columns.compiled)
     if len(pairs[0]) or world.config.collide_walls or world.polygons:
         separate(world, bodies, pairs)
+
+
+def forget_contacts(world: SwarmState, movers: Rows) -> None:
+    """Note that `movers` touch nothing; those that were pushed in the last step and stand in this one are at rest."""
+    swarm, columns = world.swarm, world.columns
+    met = movers[swarm.touching[movers]]
+    if not len(met):
+        return
+    swarm.touching[met] = False
+    still = met[(columns.position[met, :2] == swarm.previous[met]).all(axis=1)]
+    columns.velocity[still] = columns.motion.body_linear[still] = 0.0
 
 
 def separate(world: SwarmState, bodies: Bodies, pairs: Pairs) -> None:
@@ -90,6 +105,11 @@ def separate(world: SwarmState, bodies: Bodies, pairs: Pairs) -> None:
     if np.count_nonzero(changed_mask):
         changed = rows[changed_mask]
         columns.position[changed, :2] = bodies.centres[changed_mask]
+        x, y = (columns.position[changed, :2] - swarm.previous[changed]).T / columns.clock.dt
+        sines, cosines = trig.sin_cos(quaternions.yaws(columns.orientation[changed]))
+        columns.velocity[changed, 0], columns.velocity[changed, 1] = x, y
+        motion = columns.motion.body_linear
+        motion[changed, 0], motion[changed, 1] = x * cosines + y * sines, y * cosines - x * sines
         columns.touch(changed)
 
 

@@ -161,7 +161,12 @@ def test_levy_walks_turn_and_go_straight() -> None:
     for agent in range(40):
         edges = np.flatnonzero(np.diff(np.concatenate(([0], speeds[:, agent] == 0.4, [0]))))
         assert (edges[1::2] - edges[::2]).max() <= 40
-    curving = make_world({"type": "levy", "velocity": 0.4, "angular_velocity": 2.0, "curving": True}, count=5)
+    curving = make_world(
+        {"type": "levy", "velocity": 0.4, "angular_velocity": 2.0, "curving": True},
+        count=5,
+        agent={"collides": False},
+        size=[50, 50],
+    )
     curving.evaluate(50)
     assert (curving.everyone.linear == 0.4).all()
 

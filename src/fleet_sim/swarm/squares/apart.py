@@ -11,7 +11,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
 from fleet_sim.swarm.near_pairs import Bodies, all_pairs
-from fleet_sim.swarm.separation import separate
+from fleet_sim.swarm.separation import forget_contacts, separate
 from fleet_sim.swarm.squares.board import Board
 from fleet_sim.swarm.squares.compiled_squares import mark_near, mark_outside
 
@@ -36,7 +36,7 @@ class ApartInSquares:
     def keep_apart(self, movers: Rows) -> None:
         """Do what `separation.keep_apart` does after `movers` of all squares moved; the array is the same each time."""
         board = self._board
-        board.swarm.touching[movers] = False
+        forget_contacts(board, movers)
         if not self._rows.size or not len(movers):
             return
         known = self._movers.get(id(movers))
