@@ -6,11 +6,13 @@ import importlib
 from pathlib import Path
 
 import pytest
+import yaml
 from command_line import fleet_sim_command
 
 import fleet_sim as fs
 from fleet_sim.cli.summary import RunSummary
 from fleet_sim.kernels.compiled import compile_seconds
+from fleet_sim.traffic.figures import read_run
 
 WALL = """
 simulation: {gui: false, target_rtf: 0, timestep: 0.05, duration: 8}
@@ -120,3 +122,30 @@ def test_a_wrong_option_shows_the_usage_of_its_command() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("usage: fleet-sim run ")
     assert "fleet-sim run: error: unrecognized arguments: --fast" in done.stderr
+
+
+def test_robots_that_stood_are_told_beside_deadlocks(tmp_path: Path) -> None:
+    (tmp_path / "row.map").write_text("type octile\nheight 1\nwidth 4\nmap\n....\n")
+    robot = {"shape": {"shape_type": "cylinder", "radius": 0.3, "height": 0.3}, "motion_mode": "differential"}
+    content = {
+        "simulation": {"gui": False, "timestep": 0.1, "target_rtf": 0, "duration": 40.0},
+        "site": "row.map",
+        # In a row of cells robots cannot pass each other.
+        "robots": [{**robot, "name": str(x), "pose": [x + 0.5, 0.5, 0.15]} for x in range(3)],
+        "traffic": {},
+        "tasks": {"goals": "random"},
+    }
+    (tmp_path / "row.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    figures = tmp_path / "run.json"
+    done = fleet_sim_command("run", str(tmp_path / "row.yaml"), "--figures", str(figures))
+    assert done.returncode == 0, done.stderr
+    out = done.stdout
+    found = read_run(figures).figures
+    told = (
+        f"{found['deadlocks']:g} deadlock",
+        f"{found['stuck_robots']:g} robots stuck",
+        f"{found['longest_wait_s']:.0f} s",
+    )
+    line = next(text for text in out.splitlines() if "deadlock" in text)
+    assert all(part in line for part in told)
+    assert found["longest_wait_s"] > 20.0

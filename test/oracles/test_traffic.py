@@ -123,7 +123,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     return Run(planner, robots, 60.0, **settings)
 
 
-@holds("record:position", "report:closest_gap_m", fault="traffic/execution/tracks.py: lanes are clear at half the room")
+@holds("record:position", "report:closest_gap_m", fault="traffic/execution/tracks.py: lanes are clear half-way")
 def test_robots_touch_neither_each_other_nor_walls_at_any_time(run: Run) -> None:
     robots = range(len(run.radii))
     for one, other in combinations(robots, 2):
@@ -134,7 +134,7 @@ def test_robots_touch_neither_each_other_nor_walls_at_any_time(run: Run) -> None
     assert run.collisions == 0
 
 
-@holds("record:position", fault="traffic/execution/graph.py: a node is free before the robot on it has left")
+@holds("record:position", fault="traffic/execution/law.py: a node is granted one use too early")
 def test_no_two_robots_stand_on_one_node(run: Run) -> None:
     # Nodes are middles of cells; who is on none drives from one to the next along a row or a column.
     off = run.places / CELL - np.floor(run.places / CELL) - 0.5
@@ -144,7 +144,7 @@ def test_no_two_robots_stand_on_one_node(run: Run) -> None:
         assert len(np.unique(places[mask], axis=0)) == mask.sum()
 
 
-@holds("api:Agent.velocity", "record:velocity", fault="traffic/execution/law.py: robots speed up 2 % faster")
+@holds("api:Agent.velocity", "record:velocity", fault="traffic/execution/law.py: 0.5 -> 0.51 in `drive`")
 def test_speeds_and_accelerations_stay_within_limits_and_fit_the_poses(run: Run) -> None:
     speed, accel = run.of_kind(*SPEEDS), run.of_kind(*ACCELS)
     assert (run.speeds <= speed + 1e-9).all()

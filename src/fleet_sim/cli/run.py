@@ -100,10 +100,10 @@ def execute(args: argparse.Namespace) -> int:
         sim.setup_monitor(monitor_output())
     if args.view:
         announce(sim.view.show(**vars(view_params(args))))
-    outcome, files = RunSummary(sim), RunFiles(args, source_of(args))
+    source = figure_source(sim) if args.figures else None
+    outcome, files = RunSummary(sim, source=source), RunFiles(args, source_of(args))
     robots = files.watch(sim)
     later = state_options.LaterSave(sim, args.save_state, args.at) if args.save_state else None
-    source = figure_source(sim) if args.figures else None
     kept = recorded.KeptRun(sim, args)
     with broker_options.connected(sim, args) as lines:
         wall = run(sim, kept, recorded.steps_of(sim, inputs, watched=args.view), progress_of(sim, args))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from fleet_sim.actions.base import FINAL
 from fleet_sim.collision.passages import WallPassages
@@ -11,6 +12,12 @@ from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.kernels.compiled import compile_seconds
 from fleet_sim.simulation import MultiRobotSimulationCore
 
+if TYPE_CHECKING:
+    from fleet_sim.traffic.figures import RunSource
+
+STANDING_THINGS = (("deadlocks", "deadlock"), ("stuck_robots", "robot"))
+STANDING = (*(name for name, _ in STANDING_THINGS), "longest_wait_s")
+"""Figures of robots that stand on their way."""
 MOST_NAMED = 5
 """Robots that are named in one list; of more, only the number is given."""
 MOST_KEPT = 1000
@@ -18,10 +25,14 @@ MOST_KEPT = 1000
 
 
 class RunSummary:
-    """Watches the actions of `sim` from now on and describes the run at its end; with `goals` it counts those too."""
+    """Watches the actions of `sim` from now on and describes the run at its end; with `goals` it counts those too.
 
-    def __init__(self, sim: MultiRobotSimulationCore, *, goals: bool = False) -> None:
+    `source` is what gathers figures in this run, if anything does; else the tasks of the scenario do, if it has any.
+    """
+
+    def __init__(self, sim: MultiRobotSimulationCore, *, goals: bool = False, source: RunSource | None = None) -> None:
         self._sim = sim
+        self._source = source
         self._goals = 0 if goals else None
         if goals:
             # A goal is the end of a path, or the place that traffic sent a robot to.
@@ -65,7 +76,7 @@ class RunSummary:
 
     def lines(self, seconds: float) -> list[str]:
         """Return what happened, in lines; the run took `seconds` of real time."""
-        return [self._speed(seconds), self._collisions(), *self._orders(), *self._actions()]
+        return [self._speed(seconds), self._collisions(), *self._standing(), *self._orders(), *self._actions()]
 
     def figures(self, seconds: float) -> dict[str, str]:
         """Return the same as a line of a table: texts by their headings."""
@@ -96,7 +107,23 @@ class RunSummary:
             "goals_failed": self._given_up,
             "busy": len(self._busy()),
             "failures": list(self._failures),
+            **{name: value for name, value in self._gathered().items() if name in STANDING},
         }
+
+    def _gathered(self) -> Mapping[str, float | None]:
+        """Return the figures of the run; none where nobody gathers them."""
+        source: RunSource | None = self._source or self._sim.extensions.find_manager("tasks")
+        return {} if source is None else source.run("", {}).figures
+
+    def _standing(self) -> list[str]:
+        """Return the line about robots that stood on their way."""
+        found = self._gathered()
+        if not found:
+            return []
+        deadlocks, stuck = (counted(int(found[name] or 0), thing) for name, thing in STANDING_THINGS)
+        return [
+            f"{deadlocks} of all robots, {stuck} stuck at the end, longest wait {found['longest_wait_s'] or 0.0:.0f} s"
+        ]
 
     def _speed(self, seconds: float) -> str:
         sim, (begin, first) = self._sim, self._begin

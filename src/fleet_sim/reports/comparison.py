@@ -17,8 +17,10 @@ TILES = (
     "energy_wh",
     "planning_ms_p99",
     "collisions",
-    "closest_m",
+    "closest_gap_m",
     "deadlocks",
+    "stuck_robots",
+    "longest_wait_s",
     "real_time_factor",
 )
 SAME = 5e-4

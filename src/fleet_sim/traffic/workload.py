@@ -75,9 +75,9 @@ class League:
     cell: float
 
     @property
-    def fleet(self) -> dict[str, float | bool]:
+    def fleet(self) -> dict[str, Any]:
         """The settings of robots that follow from the file."""
-        found: dict[str, float | bool] = {"backwards": False}
+        found: dict[str, Any] = {"backwards": False}
         size, counter = self.problem.agentSize, self.problem.agentCounter
         if size is not None:
             # Squares may touch. The disc within one is shorter, so that rounding never makes a collision of it.

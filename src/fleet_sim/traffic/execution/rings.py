@@ -97,7 +97,7 @@ def have_room(ax: float, ay: float, bx: float, by: float, room: float, square: b
         # At a right angle both sides shrink and grow alike; straight on they keep the length of a lane.
         x, y = 0.5 * dx - ax, 0.5 * dy - ay
         return max(abs(x), abs(y)) >= room * (1.0 - SLACK)
-    square = dx * dx + dy * dy
-    share = min(max((ax * dx + ay * dy) / square, 0.0), 1.0) if square > 0.0 else 0.0
+    way = dx * dx + dy * dy
+    share = min(max((ax * dx + ay * dy) / way, 0.0), 1.0) if way > 0.0 else 0.0
     x, y = share * dx - ax, share * dy - ay
     return np.sqrt(x * x + y * y) >= room * (1.0 - SLACK)

@@ -58,7 +58,7 @@ def write_league(path: str | Path, run: LeagueRun) -> None:
     """Write the file of a run; the same run gives the same bytes but for the times of planning."""
     ticks, robots = run.moves.shape
     content = {
-        # Robots of this model have no front: ours may drive backwards.
+        # The model without headings: ours turn at any rate, that of the League in quarters.
         "actionModel": "MAPF",
         "version": "2026 LoRR",
         "teamSize": robots,
