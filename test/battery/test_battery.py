@@ -79,20 +79,6 @@ def heard(sim: Sim) -> list[tuple[str, str, int]]:
 # ---- draining --------------------------------------------------------------------------------------------------------
 
 
-def test_standing_and_driving_drain_to_the_exact_number(sim: Sim) -> None:
-    agent, battery = robot(sim)
-    assert (battery.energy, battery.capacity, battery.battery_soc) == (FULL, FULL, 1.0)
-    steps(sim, 10)
-    assert (battery.energy, battery.power) == (FULL - 10.0, -8.0)
-    agent.set_velocity(vy=0.5)
-    steps(sim, 10)
-    assert (battery.energy, battery.power) == (FULL - 30.0, -16.0)
-    agent.stop()
-    steps(sim, 1)
-    assert battery.energy == FULL - 31.0
-    assert repr(battery) == "<Battery of 'robot': 99.1 %>"
-
-
 def test_who_is_carried_does_not_pay_for_the_way(sim: Sim) -> None:
     carrier, _ = robot(sim)
     params = SimObjectSpawnParams(name="box", initial_pose=Pose((0.1, 0, 0)), features={"battery": SETTINGS})
@@ -102,13 +88,6 @@ def test_who_is_carried_does_not_pay_for_the_way(sim: Sim) -> None:
     steps(sim, 10)
     assert box.get_pose().x > 0.5
     assert Battery.of(box).energy == FULL - 10.0
-
-
-def test_a_battery_holds_neither_less_than_nothing_nor_more_than_its_capacity(sim: Sim) -> None:
-    _, low = robot(sim, "low", level=0.0)
-    _, full = robot(sim, "full", x=5.0, charging=True)
-    steps(sim, 3)
-    assert (low.energy, low.power, full.energy, full.power) == (0.0, 0.0, FULL, 0.0)
 
 
 # ---- empty -----------------------------------------------------------------------------------------------------------
@@ -163,23 +142,6 @@ def test_a_charged_robot_drives_again(sim: Sim) -> None:
 
 
 # ---- charging and events ---------------------------------------------------------------------------------------------
-
-
-def test_each_event_comes_once(sim: Sim) -> None:
-    _, battery = robot(sim, level=(FULL / 2 + 2.0) / FULL)
-    told = heard(sim)
-    steps(sim, 5)
-    assert told == [("low", "robot", 1)]
-    battery.battery_soc = (FULL - 4.0) / FULL
-    battery.set_charging(True)
-    steps(sim, 5)
-    assert told[1:] == [("full", "robot", 6)]
-    assert battery.is_charging and battery.energy == FULL
-    battery.battery_soc = 2.0 / FULL
-    battery.set_charging(False)
-    steps(sim, 5)
-    # It was put below the low level, it did not fall to it.
-    assert told[2:] == [("empty", "robot", 11)]
 
 
 def test_events_come_in_order_of_spawning(sim: Sim) -> None:
@@ -244,18 +206,6 @@ def test_saved_states_and_hashes_hold_them(sim: Sim) -> None:
     assert sim.state_hash() == end
     sim.reset()
     assert battery.energy == FULL
-
-
-def test_alone_and_in_company_drain_alike(make_sim: MakeSim) -> None:
-    def run(count: int) -> float:
-        sim = make_sim()
-        agents = [robot(sim, f"r{i}", x=3.0 * i, drive_energy=17.3, idle_power=0.7)[0] for i in range(count)]
-        for agent in agents:
-            agent.set_velocity(0.3, 0.2, 0.1)
-        steps(sim, 7)
-        return Battery.of(agents[0]).energy
-
-    assert run(1) == run(9)
 
 
 def test_nothing_is_loaded_without_batteries() -> None:

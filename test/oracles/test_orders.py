@@ -12,7 +12,6 @@ from oracle_rows import holds
 
 import fleet_sim as fs
 from fleet_sim.orders import OrderRun, OrderState
-from fleet_sim.paths import data_file
 from fleet_sim.sites import Warehouse, write_site
 
 STEP = 0.05
@@ -66,6 +65,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Any:
                 "shape": {"shape_type": "cylinder", "radius": 0.3},
                 "controller": {"type": "differential", "max_linear_vel": 1.7, "max_angular_vel": 2.3},
                 "orders": {"max_load": 70, "loaded_speed": 0.6},
+                "battery": {"capacity_wh": 300, "level": 0.9, "idle_power": 13, "drive_energy": 41, "load_energy": 1.3},
             }
         ],
         "traffic": {"planner": "pibt"},
@@ -132,7 +132,8 @@ def percentile(values: list[float], percent: float) -> float:
     "report:orders.lateness_s.done_late",
     "report:orders.lateness_s.overdue",
     "report:orders.lateness_s.with_due",
-    "report:run.orders_*",
+    "report:orders_*",
+    "report:tasks_done",
     fault="orders/figures.py: late is without the open orders past their due time; waiting has those not released",
 )
 def test_orders_are_counted_by_what_became_of_them_at_any_time(seen: Seen) -> None:
@@ -169,7 +170,7 @@ def test_orders_are_counted_by_what_became_of_them_at_any_time(seen: Seen) -> No
 
 
 @holds(
-    "report:run.levels.*",
+    "report:levels.*",
     "report:orders.history.*",
     fault="orders/orders.py: waiting has those not released, so that the figure and its plot differ",
 )
@@ -201,12 +202,12 @@ def test_what_is_kept_over_time_is_what_was_at_that_time(seen: Seen) -> None:
     "report:orders.carrying_time_s.*",
     "report:orders.lateness_s.*",
     "report:orders.throughput_per_hour.*",
-    "report:run.flow_time_s_*",
-    "report:run.waiting_time_s_mean",
-    "report:run.fetching_time_s_mean",
-    "report:run.carrying_time_s_mean",
-    "report:run.lateness_s_*",
-    "report:run.throughput_per_*",
+    "report:flow_time_s_*",
+    "report:waiting_time_s_mean",
+    "report:fetching_time_s_mean",
+    "report:carrying_time_s_mean",
+    "report:lateness_s_*",
+    "report:throughput_per_*",
     fault="orders/figures.py: fetching is counted from the release",
 )
 def test_the_times_of_orders_are_those_between_their_changes(seen: Seen) -> None:
@@ -244,10 +245,14 @@ def test_the_times_of_orders_are_those_between_their_changes(seen: Seen) -> None
 @holds(
     "report:orders.robots.driven_m",
     "report:orders.robots.driven_loaded_m",
-    "report:run.driven_m",
-    "report:run.driven_loaded_m",
-    "report:run.driven_per_task_m",
-    "report:run.speed_mean",
+    "report:driven_m",
+    "report:driven_loaded_m",
+    "report:driven_per_task_m",
+    "report:speed_mean",
+    "report:speed_max",
+    "report:orders.robots.energy_j",
+    "report:orders.robots.stood_driving_s",
+    "report:energy_wh",
     fault="orders/odometer.py: ways are speeds at the ends of steps times their length",
 )
 def test_robots_drove_as_far_as_their_poses_say(seen: Seen) -> None:
@@ -261,14 +266,24 @@ def test_robots_drove_as_far_as_their_poses_say(seen: Seen) -> None:
         assert run["driven_m"] == pytest.approx(whole, rel=1e-9)
         assert run["driven_loaded_m"] == pytest.approx(ways[loaded].sum(), rel=1e-9)
         assert run["driven_per_task_m"] == pytest.approx(whole / run["tasks_done"])
-        assert run["speed_mean"] == pytest.approx(whole / (5 * end)) and run["speed_mean"] < run["speed_max"] <= 1.7
+        assert run["speed_mean"] == pytest.approx(whole / (5 * end))
+        # The fastest of all steps, but for the speeding up within one.
+        assert run["speed_max"] == pytest.approx(ways.max() / STEP, abs=0.1) and run["speed_max"] <= 1.7
+    # Nobody charges: what is gone from the batteries was used.
+    used = sum(0.9 * 300 * 3600 - agent.feature("battery").energy for agent in seen.sim.agents)
+    assert told["robots"]["energy_j"] == pytest.approx(used) and run["energy_wh"] == pytest.approx(used / 3600)
+    waits = run["share_waiting"] + run["share_blocked"]
+    turns = ((seen.ways <= 1e-3 * STEP) & (seen.turns > 1e-3 * STEP)).sum() * STEP
+    # To stand on the way is to wait, or to turn.
+    stood = told["robots"]["stood_driving_s"]
+    assert waits * 5 * end <= stood + 1e-6 and stood <= waits * 5 * end + turns + 1e-6
 
 
 @holds(
-    "report:run.share_*",
+    "report:share_*",
     "report:orders.robots.time_s.*",
     "report:orders.robots.share.*",
-    fault="orders/run_figures.py: robots without an order that give way are idle while they move",
+    fault="orders/run_figures.py: what moves is told by the speeds at the ends of steps",
 )
 def test_robots_drive_for_as_long_as_they_move(seen: Seen) -> None:
     told = seen.looks[seen.times[-1]]
@@ -287,40 +302,3 @@ def test_robots_drive_for_as_long_as_they_move(seen: Seen) -> None:
             loaded += (end - begin) * (state == "carrying")
     assert seconds["serving"] == pytest.approx(serving) and seconds["loaded"] == pytest.approx(loaded)
     assert run["share_serving"] == pytest.approx(serving / whole)
-
-
-@holds(
-    "report:run.driven_m",
-    "report:orders.robots.driven_m",
-    fault="orders/run_figures.py: a ride with the lift is a drive from storey to storey on the chart of the report",
-)
-def test_a_ride_with_the_lift_is_no_drive() -> None:
-    scenario = {
-        "simulation": {"gui": False, "target_rtf": 0, "timestep": 0.1},
-        "building": {
-            "map": str(data_file("config", "sites/maps/two_floors.building.yaml")),
-            "robots": False,
-            "items": False,
-            "automatic": 1.5,
-        },
-        "robots": [
-            {
-                "name": "porter",
-                "pose": [2.0, 4.0, 0.2],
-                "shape": {"shape_type": "cylinder", "radius": 0.3, "height": 0.4},
-                "controller": {"type": "differential", "max_linear_vel": 1.3, "max_linear_accel": 1.7},
-                "orders": {},
-            }
-        ],
-        "orders": {"list": [{"id": "up", "pick": "pantry", "drop": "kitchen"}], "service": {"pick_time": 1.0}},
-    }
-    with fs.MultiRobotSimulationCore.from_dict(scenario) as sim:
-        orders = sim.get_manager("orders")
-        run = OrderRun(sim, orders)
-        way, before = 0.0, poses(sim)
-        while orders.status("up").state is not OrderState.DONE and sim.sim_time < 200.0:
-            sim.step_once()
-            way, before = way + np.hypot(*(poses(sim) - before)[0, :2]), poses(sim)
-        assert sim.agents[0].get_pose().z > 4.0 and way > 10.0
-        assert run.figures()["driven_m"] == pytest.approx(way)
-        assert orders.figures()["robots"]["driven_m"] == pytest.approx(way)

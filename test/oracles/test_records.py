@@ -53,7 +53,7 @@ def turned(turn: tuple[float, ...], point: tuple[float, ...]) -> np.ndarray:
 @holds(
     "record:rosgraph_msgs/Clock.*",
     "record:fleet_sim_msgs/FleetState.*",
-    fault="record/topics/states.py: twists are in the frame of the map; the distance left is to the first waypoint",
+    fault="record/topics/states.py: twists are turned the other way; the distance left is to the first waypoint",
 )
 def test_states_are_those_of_the_robots(tape: Tape) -> None:
     assert [seconds(clock.clock) for _, clock in tape.found["/clock"]] == pytest.approx(np.arange(STEPS + 1) * DT)
@@ -81,7 +81,7 @@ def test_states_are_those_of_the_robots(tape: Tape) -> None:
     assert {("moving", True), ("blocked", True), ("carrying", True), ("carrying", False)} <= flags
 
 
-@holds("record:tf2_msgs/TFMessage.*", fault="record/topics/frames.py: rotations are written before translations")
+@holds("record:tf2_msgs/TFMessage.*", fault="record/topics/frames.py: rotations are mirrored")
 def test_frames_are_where_bodies_and_links_are(tape: Tape) -> None:
     frames: dict[str, tuple[str, tuple[float, ...], tuple[float, ...]]] = {}
     for _, message in tape.found["/tf_static"]:
@@ -178,7 +178,7 @@ def test_collisions_began_and_ended_as_told(tape: Tape) -> None:
     "record:sensor_msgs/LaserScan.*",
     "record:sensor_msgs/Imu.*",
     "record:nav_msgs/Odometry.*",
-    fault="record/readings.py: the covariance is the standard deviation; a scan begins at its largest angle",
+    fault="record/readings.py: covariances are without the rate",
 )
 def test_readings_are_those_of_the_sensors(tape: Tape) -> None:
     for topic, rate in (("scan", 10.0), ("imu", 20.0), ("odometry", 20.0)):
@@ -238,7 +238,7 @@ def test_markers_are_the_shapes_and_colors_of_bodies(tape: Tape) -> None:
         assert not marker.points and not marker.colors
 
 
-@holds("record:fleet_sim_msgs/OrderStatus.*", fault="orders/order.py: the time of the pick is that of the end")
+@holds("record:fleet_sim_msgs/OrderStatus.*", fault="record/topics/orders.py: messages have no stamp")
 def test_orders_are_as_they_were_when_they_changed(tmp_path: Path) -> None:
     entries = [
         {"id": "a", "pick": "shelf_a", "drop": "dock", "due": 21.5, "release": 0.35},
