@@ -248,7 +248,7 @@ def test_a_crowd_never_gets_deeper_and_rows_do_not_matter(seed: int, turning: bo
     assert order[other_blockers[stopped & (blockers >= 0)]].tolist() == blockers[stopped & (blockers >= 0)].tolist()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10_000), st.booleans())
 def test_compiled_code_stops_bodies_at_the_same_bits(seed: int, turning: bool) -> None:
     pytest.importorskip("numba")

@@ -45,14 +45,14 @@ def assert_same(pairs: Ints, expected: Ints) -> None:
     assert pairs.tolist() == expected.tolist()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(scenes, st.sampled_from([0.0, 0.02, 1.0]), st.sampled_from([None, 0.05, 0.7, 50.0]))
 def test_equals_comparing_all_with_all(corners: tuple[Floats, Floats], margin: float, cell: float | None) -> None:
     lower, upper = corners
     assert_same(candidate_pairs(lower, upper, margin=margin, cell_size=cell), all_with_all(lower, upper, margin))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scenes, st.integers(0, 10_000))
 def test_walls_outliers_and_planes_are_found_too(corners: tuple[Floats, Floats], seed: int) -> None:
     lower, upper = (array.copy() for array in corners)
@@ -166,7 +166,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert sorted(shuffled.tolist()) == candidate_pairs(lower, upper, margin=0.02).tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scenes, scenes, st.sampled_from([0.0, 0.1]))
 def test_cross_pairs_equal_comparing_all_with_all(
     a: tuple[Floats, Floats], b: tuple[Floats, Floats], margin: float

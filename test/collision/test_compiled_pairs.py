@@ -144,7 +144,7 @@ def test_bounds_have_the_bits_of_the_reference(upright: bool) -> None:
         assert (corners[~behind_mask] == 7.0).all()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.02, 0.5]))
 def test_upright_pairs_are_decided_as_by_arrays(seed: int, margin: float) -> None:
     rng = np.random.default_rng(seed)

@@ -104,7 +104,7 @@ def test_distances_are_those_of_pybullet(zoo: Any) -> None:
     for first, second in combinations_with_replacement(made, 2):
         one, other = made[first][0], made[second][1]
         seen = []
-        for _ in range(12):
+        for _ in range(5):
             middle = rng.normal(size=3)
             place = middle + rng.normal(size=3) * rng.uniform(0.05, 0.6)
             one.set_pose(fs.Pose(tuple(middle), tuple(turn(rng))))
@@ -179,6 +179,7 @@ def test_compiled_and_in_python_they_are_the_same_bits_alone_and_in_company(
         distances.kernels.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_fleet_of_urdf_robots_needs_no_pybullet() -> None:
     # Another process, in which nothing has loaded PyBullet and nothing can.
     code = """

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +48,6 @@ def gap(one: list[tuple[float, float]], radius: float, other: list[tuple[float, 
     return best - radius - margin
 
 
-@pytest.mark.slow
 def block(
     sim: fs.MultiRobotSimulationCore, rng: np.random.Generator, number: int, speed: float, modes: str
 ) -> tuple[fs.Agent, Outline]:
@@ -82,7 +80,7 @@ def block(
     timestep=st.sampled_from([0.01, 0.05, 0.1, 0.5]),
     modes=st.sampled_from(["omnidirectional", "differential", "both"]),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_robots_that_block_never_overlap(seed: int, robots: int, speed: float, timestep: float, modes: str) -> None:
     rng = np.random.default_rng(seed)
     params = fs.SimulationParams(

@@ -21,9 +21,10 @@ def rest_of(model: RobotModel, count: int) -> dict[str, float]:
     return dict(zip(model.movable_names[:count], middle[:count].tolist(), strict=True))
 
 
-@pytest.mark.parametrize(("name", "link"), [("panda", 11), ("panda", 8), ("arm_robot", -2), ("mobile_manipulator", -2)])
-@pytest.mark.parametrize("rested", [0, 4])
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("name", "link", "rested", "turned"),
+    [("panda", 11, 4, True), ("panda", 8, 0, True), ("arm_robot", -2, 4, False), ("mobile_manipulator", -2, 0, False)],
+)
 def test_solutions_are_equal(name: str, link: int, rested: int, turned: bool) -> None:
     model = load_robot_model(resolve_urdf(name))
     params = IKParams(rest_posture=rest_of(model, rested)) if rested and "mobile" not in name else IKParams()

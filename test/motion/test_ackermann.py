@@ -74,7 +74,7 @@ def test_curves_are_the_shortest(curve: Any, ways: tuple[float, ...], spread: fl
     shortest: along any other way it would have to shrink to 0 faster than the way is long.
     """
     random = np.random.default_rng(7)
-    count = 20_000
+    count = 3_000
     goal = (*(random.normal(size=(2, count)) * spread), random.uniform(-np.pi, np.pi, count))
     curves = curve(*goal)
     assert np.abs(end(curves, goal)).max() < 1e-9

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fleet_sim.core import joint_steering
 from fleet_sim.core.clock import Clock
@@ -63,14 +60,6 @@ class Arms:
         return settled
 
 
-def test_joints_move_at_their_own_speed_or_at_the_default_of_their_type() -> None:
-    arms = Arms()
-    joint_steering.give_joint_targets(arms.world, arms.slots[0], np.array([1.5, 0.3, 9.0]))
-    arms.step()
-    assert arms.joints.position[arms.slots[0]].tolist() == pytest.approx([0.1, 0.05, 0.2])
-    assert arms.joints.velocity[arms.slots[0]].tolist() == [1.0, 0.5, 2.0]
-
-
 def test_a_joint_arrives_exactly_and_is_at_rest_then() -> None:
     arms = Arms()
     target = 1.0 / 3.0
@@ -96,15 +85,6 @@ def test_a_joint_that_only_turns_does_not_keep_its_robot_from_settling() -> None
     joint_steering.give_joint_velocities(arms.world, arms.slots[0, 2:], np.array([1.0]))
     joint_steering.give_joint_targets(arms.world, arms.slots[0, :1], np.array([0.2]))
     assert [arms.step().tolist() for _ in range(2)] == [[], [0]]
-
-
-def test_targets_and_velocities_are_cut_to_limits() -> None:
-    arms = Arms()
-    joint_steering.give_joint_targets(arms.world, arms.slots[0, :2], np.array([9.0, -9.0]))
-    joint_steering.give_joint_velocities(arms.world, arms.slots[0, 2:], np.array([-99.0]))
-    arms.step(40)
-    assert arms.joints.position[arms.slots[0]].tolist() == [2.0, 0.0, pytest.approx(-8.0)]
-    assert arms.joints.velocity[arms.slots[0, 2]] == -2.0
 
 
 def test_a_velocity_ends_at_the_limit_of_the_range() -> None:
@@ -138,24 +118,6 @@ def test_a_new_target_on_the_way_takes_effect_at_once() -> None:
     joint_steering.give_joint_targets(arms.world, arms.slots[0, :1], np.array([0.0]))
     assert arms.step(5).tolist() == [0]
     assert arms.joints.position[arms.slots[0, 0]] == 0.0
-
-
-@given(
-    targets=st.lists(st.floats(-3.0, 3.0), min_size=3, max_size=3),
-    dt=st.sampled_from([1.0 / 240.0, 0.01, 0.1, 0.3]),
-    steps=st.integers(1, 40),
-)
-def test_an_arm_moves_alike_alone_and_in_company(targets: list[float], dt: float, steps: int) -> None:
-    alone, company = Arms(1, dt), Arms(7, dt)
-    random = np.random.default_rng(1)
-    others = random.uniform(-3.0, 3.0, (7, 3))
-    others[0] = targets
-    joint_steering.give_joint_targets(alone.world, alone.slots[0], np.array(targets))
-    joint_steering.give_joint_targets(company.world, company.slots.reshape(-1), others.reshape(-1))
-    alone.step(steps)
-    company.step(steps)
-    for name in ("position", "velocity", "moving"):
-        assert (getattr(alone.joints, name)[alone.slots[0]] == getattr(company.joints, name)[company.slots[0]]).all()
 
 
 def test_joints_put_somewhere_stay_there() -> None:

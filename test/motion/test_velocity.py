@@ -15,27 +15,6 @@ def command(fleet: Fleet, linear: list[float], angular: list[float]) -> None:
     give_velocities(fleet.world, fleet.rows, np.array([linear]), np.array([angular]))
 
 
-def test_speed_builds_up_within_the_acceleration_limit() -> None:
-    fleet = Fleet(DIFFERENTIAL)
-    command(fleet, [2.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-    fleet.step(5)
-    assert fleet.record.speeds()[:, 0].tolist() == pytest.approx([0.0, 0.5, 1.0, 1.5, 2.0, 2.0])
-
-
-@pytest.mark.parametrize("law", [OMNI, DIFFERENTIAL])
-@pytest.mark.parametrize("dt", [0.01, 0.1, 0.5])
-def test_a_constant_twist_is_an_exact_arc(law: str, dt: float) -> None:
-    fleet = Fleet(law, dt=dt, linear_accel=1e9, angular_accel=1e9)
-    command(fleet, [1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
-    fleet.step(3)
-    origin = fleet.world.position[0].copy()
-    heading = 2.0 * np.arctan2(*fleet.world.orientation[0, 2:])
-    fleet.step(round(3.0 / dt))
-    end = heading + 3.0
-    expected = origin + np.array([np.sin(end) - np.sin(heading), np.cos(heading) - np.cos(end), 0.0])
-    assert np.abs(fleet.world.position[0] - expected).max() < 1e-9
-
-
 def test_a_constant_3d_twist_is_a_helix() -> None:
     fleet = Fleet()
     command(fleet, [1.0, 0.0, 0.5], [0.0, 0.0, 1.0])
@@ -55,22 +34,6 @@ def test_commands_are_in_the_body_frame() -> None:
     fleet.step(3)
     assert fleet.world.velocity[0] == pytest.approx([0.0, 0.3, 0.0], abs=1e-12)
     assert fleet.motion.body_linear[0] == pytest.approx([0.3, 0.0, 0.0])
-
-
-def test_a_differential_robot_does_not_slip() -> None:
-    fleet = Fleet(DIFFERENTIAL)
-    command(fleet, [1.0, 1.0, 1.0], [1.0, 1.0, 0.5])
-    fleet.step(10)
-    assert fleet.motion.body_linear[0].tolist() == [1.0, 0.0, 0.0]
-    assert fleet.motion.body_angular[0].tolist() == [0.0, 0.0, 0.5]
-
-
-def test_commands_beyond_the_limits_are_cut() -> None:
-    fleet = Fleet()
-    command(fleet, [30.0, 40.0, 0.0], [0.0, 0.0, 50.0])
-    fleet.step(30)
-    assert np.linalg.norm(fleet.motion.body_linear[0]) == pytest.approx(2.0)
-    assert fleet.motion.body_angular[0].tolist() == [0.0, 0.0, 3.0]
 
 
 def test_an_axis_that_cannot_move_does_not_stop_the_others() -> None:

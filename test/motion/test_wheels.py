@@ -39,24 +39,6 @@ def steps(sim: fs.MultiRobotSimulationCore, count: int) -> None:
         sim.step_once()
 
 
-def test_wheels_turn_by_the_length_of_the_arc() -> None:
-    sim = simulation()
-    agent = robot(sim, max_linear_accel=1e6, max_angular_accel=1e6)
-    agent.set_velocity(vx=0.5, wz=0.8)
-    steps(sim, 1)
-    before, at = agent.joint_positions.copy(), agent.get_pose()
-    steps(sim, 100)
-    turned = agent.joint_positions - before
-    expected = (np.array([0.5, 0.5]) + np.array([-0.8, 0.8]) * 0.5 * TRACK) * 5.0 / RADIUS
-    np.testing.assert_allclose(turned, expected, rtol=1e-9)
-    np.testing.assert_allclose(agent.joint_velocities, expected / 5.0, rtol=1e-9)
-    agent.stop()
-    steps(sim, 2)
-    np.testing.assert_array_equal(agent.joint_velocities, 0.0)
-    # Odometry from the wheels alone comes out where the robot is, up to what is lost in its last steps.
-    assert at.position != agent.get_pose().position
-
-
 def test_a_goal_turns_wheels_by_its_distance_and_nobody_else_s() -> None:
     sim = simulation()
     going, resting = robot(sim, name="going"), robot(sim, name="resting", pose=fs.Pose.from_xyz(0, 3, 0))
@@ -65,32 +47,6 @@ def test_a_goal_turns_wheels_by_its_distance_and_nobody_else_s() -> None:
     assert going.is_goal_reached()
     np.testing.assert_allclose(going.joint_positions, 2.0 / RADIUS, rtol=1e-9)
     np.testing.assert_array_equal(resting.joint_positions, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("velocity", "expected"),
-    [
-        ({"vx": 0.5}, (5.0, 5.0, 5.0, 5.0)),
-        ({"vy": 0.5}, (-5.0, 5.0, 5.0, -5.0)),
-        ({"wz": 0.5}, (-2.35, 2.35, -2.35, 2.35)),
-    ],
-)
-def test_mecanum_wheels_turn_against_each_other(velocity: dict[str, float], expected: tuple[float, ...]) -> None:
-    sim = simulation()
-    sides: dict[str, Any] = {"motion_mode": "omnidirectional", "max_linear_accel": 1e6, "max_angular_accel": 1e6}
-    mecanum, plain = (
-        robot(sim, "omni_base", **sides),
-        robot(
-            sim, "omni_base", "plain", pose=fs.Pose.from_xyz(5, 0, 0), features={"wheels": {"mecanum": False}}, **sides
-        ),
-    )
-    for agent in (mecanum, plain):
-        agent.set_velocity(**velocity)
-    steps(sim, 2)
-    # Front left, front right, rear left, rear right.
-    np.testing.assert_allclose(mecanum.joint_velocities, expected, rtol=1e-9, atol=1e-12)
-    sideways = np.array([-0.24, 0.24, -0.24, 0.24]) * velocity.get("wz", 0.0) + velocity.get("vx", 0.0)
-    np.testing.assert_allclose(plain.joint_velocities, sideways / 0.1, rtol=1e-9, atol=1e-12)
 
 
 def test_only_driving_turns_wheels() -> None:

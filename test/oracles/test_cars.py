@@ -152,6 +152,11 @@ MODELS = {
         ("rear_left_wheel_joint", 1.0, 1.0, -0.47), ("rear_right_wheel_joint", 1.0, -1.0, 0.47),
     ]),
 }  # fmt: skip
+# Wheels that are no mecanum wheels roll ahead alone.
+MODELS["plain"] = (
+    0.1,
+    [(name, 1.0, 0.0, math.copysign(0.24, around)) for name, _, _, around in MODELS["omni_base"][1]],
+)
 
 
 @pytest.mark.parametrize(("dt", "compiled"), [(0.05, "never"), (0.013, "always")])
@@ -163,14 +168,21 @@ MODELS = {
 def test_wheels_roll_by_the_way_of_each(name: str, dt: float, compiled: str) -> None:
     params = fs.SimulationParams(gui=False, target_rtf=0, timestep=dt, compiled_code=compiled)
     sim = fs.MultiRobotSimulationCore(params)
-    mode = "omnidirectional" if name == "omni_base" else "differential"
+    mode = "differential" if name == "diff_base" else "omnidirectional"
+    features = {"wheels": {"mecanum": False}} if name == "plain" else {}
     start = fs.Pose.from_yaw(1.3, -0.4, 0.0, 0.7)
     robot: fs.Agent = sim.spawn(
         fs.AgentSpawnParams(
-            urdf_path=name, name="r", mass=0.0, motion_mode=mode, initial_pose=start,
-            max_linear_accel=0.8, max_angular_accel=1.7,
+            urdf_path="omni_base" if name == "plain" else name,
+            name="r",
+            features=features,
+            mass=0.0,
+            motion_mode=mode,
+            initial_pose=start,
+            max_linear_accel=0.8,
+            max_angular_accel=1.7,
         )
-    )  # fmt: skip
+    )
     radius, wheels = MODELS[name]
     robot.set_velocity(0.6, -0.4, wz=1.1)
     last = np.zeros(3)

@@ -19,7 +19,10 @@ MARGIN = 1e-3
 
 def simulation(**settings: Any) -> fs.MultiRobotSimulationCore:
     params = {"gui": False, "target_rtf": 0, "timestep": 0.05, "enable_floor": False, **settings}
-    return fs.MultiRobotSimulationCore(fs.SimulationParams(**params))
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(**params))
+    # Compiled code comes into use with a step.
+    sim.step_once()
+    return sim
 
 
 def spawn(sim: fs.MultiRobotSimulationCore, solid: apart.Solid, folder: Path, **settings: Any) -> Any:
@@ -89,6 +92,7 @@ def test_distances_are_those_of_coal(tmp_path: Path, upright: bool, compiled: st
     fault="queries/distances.py: the point is not turned into the frame of the body",
 )  # fmt: skip
 def test_points_spheres_and_boxes_find_what_is_there(tmp_path: Path, compiled: str) -> None:
+    pytest.importorskip("coal")
     sim = simulation(compiled_code=compiled)
     rng = np.random.default_rng(4)
     solids = [apart.random_solid(rng, kind, apart.random_frame(rng, 1.5)) for kind in apart.KINDS[:4] for _ in range(4)]
@@ -105,6 +109,16 @@ def test_points_spheres_and_boxes_find_what_is_there(tmp_path: Path, compiled: s
         ranked = sim.queries.closest(tuple(point), radius)
         outside = [things.index(entity) for entity, gap in ranked if gap > 0.0]
         assert outside == [index for index in np.argsort(gaps) if 0.0 < gaps[index] <= radius]
+    blob = apart.random_solid(rng, "mesh", apart.random_frame(rng, 0.3))
+    hull, shape = spawn(sim, blob, tmp_path), blob.foreign()
+    for point in points:
+        ball = np.eye(4)
+        ball[:3, 3] = point
+        # A ball of 1 cm, as coal knows no points.
+        gap = apart.apart(apart.Solid("sphere", np.array([0.01]), ball).foreign(), ball, shape, blob.frame)
+        found = sim.queries.distance(hull, tuple(point))
+        assert found == pytest.approx(gap + 0.01, abs=1e-4) if gap > 0.0 else found < 0.011
+        assert (hull in sim.queries.overlap_sphere(tuple(point), 0.3)) == (found <= 0.3)
     # The box around a body, by the extent of its support points in the six directions.
     for low in rng.uniform(-1.8, 0.6, (12, 3)):
         high = low + rng.uniform(0.1, 1.2, 3)

@@ -31,8 +31,8 @@ def description(folder: Path) -> str:
         mimic = '<mimic joint="swift" multiplier="-0.6" offset="0.25"/>' if name == "follower" else ""
         parts.append(
             f'<link name="l_{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
-            f'iyz="0"/></inertial></link><joint name="{name}" type="{kind}"><parent link="base"/><child link="l_{name}"/>'
-            f'<axis xyz="0.6 0 0.8"/><limit{ends} velocity="{speed}" effort="9"/>{mimic}</joint>'
+            f'iyz="0"/></inertial></link><joint name="{name}" type="{kind}"><parent link="base"/>'
+            f'<child link="l_{name}"/><axis xyz="0 1 2"/><limit{ends} velocity="{speed}" effort="9"/>{mimic}</joint>'
         )
     path = folder / "joints.urdf"
     path.write_text(f'<robot name="joints">{"".join(parts)}</robot>')

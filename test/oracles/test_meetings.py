@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,3 +107,98 @@ def test_bodies_that_meet_stop_where_they_meet(tmp_path: Path, compiled: str, dt
             solid.frame[:3, 3] = end
         assert apart.distance(*solids) > 0.0
     assert len(made) // 3 < met < len(made)
+
+
+@pytest.mark.parametrize(("compiled", "count"), [("never", 40), ("always", 40), ("never", 9)])
+@holds(
+    "api:MultiRobotSimulationCore.get_active_collision_pairs", "record:collisions",
+    fault="collision/boxes.py and compiled_pairs.py: of boxes whose gap is the margin none is looked at",
+)  # fmt: skip
+def test_pairs_that_collide_are_those_within_the_margin(tmp_path: Path, compiled: str, count: int) -> None:
+    pytest.importorskip("coal")
+    rng = np.random.default_rng(count)
+    for margin in (0.0, 0.035):
+        sim = fs.MultiRobotSimulationCore(
+            fs.SimulationParams(
+                gui=False, target_rtf=0, timestep=0.05, enable_floor=False, compiled_code=compiled,
+                collision_margin=margin,
+            )
+        )  # fmt: skip
+        spread = 0.35 * count ** (1.0 / 3.0)
+        solids = [
+            apart.random_solid(rng, apart.KINDS[index % 5], apart.random_frame(rng, spread, upright=index % 2 == 0))
+            for index in range(count)
+        ]
+        robots = []
+        for index, solid in enumerate(solids):
+            mesh = "" if solid.corners is None else apart.write_hull(tmp_path / f"{margin}_{index}.obj", solid.corners)
+            shape = apart.params(solid, mesh)
+            robots.append(sim.spawn(fs.AgentSpawnParams(shape, shape, apart.pose(solid.frame), name=f"r{index}")))
+        for _ in range(2):
+            # Moved anew, so that pairs begin and end.
+            for robot, solid in zip(robots, solids, strict=True):
+                solid.frame[:3, 3] += 0.1 * rng.normal(size=3)
+                robot.set_pose(apart.pose(solid.frame))
+            sim.step_once()
+            told = {tuple(sorted((a.name, b.name))) for a, b in sim.get_active_collision_pairs()}
+            wanted, doubtful = set(), set()
+            for i in range(count):
+                for j in range(i):
+                    if np.linalg.norm(solids[i].frame[:3, 3] - solids[j].frame[:3, 3]) > 2.6:
+                        continue
+                    gap = apart.distance(solids[i], solids[j]) - margin
+                    name = tuple(sorted((f"r{i}", f"r{j}")))
+                    # Meshes are 1 mm larger, edges of what is tilted are round.
+                    if -1e-4 < gap < 2.1 * SKIN:
+                        doubtful.add(name)
+                    elif gap <= 0.0:
+                        wanted.add(name)
+            assert len(wanted) > count // 4
+            assert told - doubtful == wanted - doubtful
+        sim.close()
+
+
+@holds(
+    "api:SpatialQueries.distance",
+    fault="collision/convex/placing.py: a piece of a link is placed in the frame of the base",
+)
+def test_robots_are_as_far_apart_as_their_links() -> None:
+    pin: Any = pytest.importorskip("pinocchio")
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0, timestep=0.05, enable_floor=False))
+    folder, rng = Path(__file__).parents[2] / "urdf", np.random.default_rng(5)
+    names = ["arm6", "diff_base", "mobile_manipulator", "rail_arm"]
+    robots = [sim.spawn(fs.AgentSpawnParams(urdf_path=str(folder / f"{name}.urdf"), mass=0.0)) for name in names]
+    models = []
+    for name in names:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = pin.buildModelFromUrdf(str(folder / f"{name}.urdf"))
+            models.append(
+                (model, pin.buildGeomFromUrdf(model, str(folder / f"{name}.urdf"), pin.GeometryType.COLLISION))
+            )
+    for _ in range(3):
+        placed = []
+        for robot, (model, shapes) in zip(robots, models, strict=True):
+            frame = apart.random_frame(rng, 1.4)
+            robot.set_pose(apart.pose(frame))
+            q = pin.neutral(model)
+            values = {}
+            for joint, name in zip(model.joints, model.names, strict=True):
+                if joint.nq == 1 and name != "universe":
+                    low, high = (side[joint.idx_q] for side in (model.lowerPositionLimit, model.upperPositionLimit))
+                    values[name] = q[joint.idx_q] = rng.uniform(low, high)
+            robot.set_joint_positions(values)
+            data, places = model.createData(), shapes.createData()
+            pin.updateGeometryPlacements(model, data, shapes, places, q)
+            placed.append(
+                [
+                    (shape.geometry, frame @ place.homogeneous)
+                    for shape, place in zip(shapes.geometryObjects, places.oMg, strict=True)
+                ]
+            )
+        for i in range(len(robots)):
+            for j in range(i):
+                true = min(apart.apart(*one, *other) for one in placed[i] for other in placed[j])
+                found = sim.queries.distance(robots[i], robots[j])
+                # Cylinders of descriptions are prisms with 32 sides, 1 mm larger.
+                assert found == pytest.approx(true, abs=6e-3) if true > 0.0 else found < 6e-3

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from lidar_scene import BOT, at, thing, zoo
+from lidar_scene import BOT, at, thing
 
 import fleet_sim as fs
 from fleet_sim.sensors.lidar import LidarParams
@@ -135,18 +135,6 @@ def test_noise(sim: Sim) -> None:
         assert spread.mean() == pytest.approx(0.0, abs=0.06)
         assert spread.std() == pytest.approx(1.0, abs=0.04)
     assert ranges(sim, noise=0.1)[1:] == [math.inf] * 3
-
-
-def test_alone_and_in_company_are_the_same_bits(make_sim: MakeSim) -> None:
-    def readings(numbers: Sequence[int]) -> list[Any]:
-        sim = make_sim(seed=5)
-        lidars = zoo(sim, ["box", "cylinder", "sphere", "capsule"], 0.0, 1)
-        settings = {"noise": 0.01, "range_max": 6.0, "rays": 100}
-        noisy = [sim.add_sensor("lidar", lidar.owner, name="noisy", **settings) for lidar in lidars]
-        return [reading.ranges.tolist() for reading in sim.sensors.read([noisy[index] for index in numbers])]
-
-    together = readings(range(20))
-    assert [readings([index])[0] for index in (0, 7, 19)] == [together[index] for index in (0, 7, 19)]
 
 
 def test_what_is_hidden_in_a_crowd_is_left_out_without_a_trace(make_sim: MakeSim) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import fleet_sim as fs
-from fleet_sim.spatial import quaternions
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
@@ -27,25 +26,6 @@ def robots(sim: Sim, count: int, **settings: Any) -> list[fs.Agent]:
             for index in range(count)
         ]
     )
-
-
-@pytest.mark.parametrize("mount", [[0, 0, 0], [0.3, -0.1, 0.2, 0.5]])
-def test_without_errors_it_is_the_way_since_it_was_mounted(sim: Sim, mount: list[float]) -> None:
-    agent = robots(sim, 3, pose=mount)[2]
-    odometry = agent.sensor("odometry")
-    begin = odometry.get_pose()
-    odometry.subscribe()
-    agent.set_velocity(0.7, 0.2, wz=0.5)
-    for _ in range(40):
-        sim.step_once()
-    back = quaternions.conjugate(np.array([begin.orientation]))
-    here = odometry.get_pose()
-    way = np.array([here.position]) - np.array([begin.position])
-    assert odometry.latest.position == pytest.approx(quaternions.rotate(back, way)[0])
-    turn = quaternions.multiply(back, np.array([here.orientation]))
-    assert odometry.latest.orientation == pytest.approx(turn[0])
-    assert odometry.latest.angular_velocity == pytest.approx([0, 0, 0.5])
-    assert math.hypot(*odometry.latest.linear_velocity[:2]) > 0.6
 
 
 def test_it_knows_the_way_it_was_not_asked_about(sim: Sim) -> None:

@@ -26,7 +26,6 @@ class Form(NamedTuple):
 
 
 FORMS = [Form(1, "never", 0.05), Form(7, "never", 0.013), Form(60, "never", 0.05), Form(60, "always", 0.05)]
-FORMS += [Form(7, "always", 0.013)]
 
 
 def limits(index: int) -> dict[str, float]:
