@@ -361,6 +361,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             self.inbox.drain_between_steps(self.dispatcher)
 
     def _step_physics(self, dt: float) -> None:
+        attachments.part(self.world, self.exact.distances)
         if self.engine.step(dt):
             self._driven.read_back()
             # Bodies moved by the engine may carry objects too.

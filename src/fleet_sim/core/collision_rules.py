@@ -51,7 +51,7 @@ class CollisionRules:
 
     def __init__(self, bodies: BodyColumns) -> None:
         self._bodies = bodies
-        self._rules: list[CollisionRule] = [Carrying(bodies)]
+        self._rules: list[CollisionRule] = [Carrying(bodies), Parting(bodies)]
         self.version = 0
         """Increases with every change of the rules; caches of results compare it."""
 
@@ -165,3 +165,25 @@ class Carrying(CollisionRule):
             places, above = places.take(held), above.take(held)
             mask[places] |= above == upper.take(places)
         return mask
+
+
+class Parting(CollisionRule):
+    """What was put down into its carrier does not collide with it until they are apart; an engine would throw both."""
+
+    def __init__(self, bodies: BodyColumns) -> None:
+        self._bodies = bodies
+
+    def allows(self, first: Rows, second: Rows) -> Bools | None:
+        """Return which pairs are not on their way apart."""
+        bodies = self._bodies
+        if not bodies.owns("parting_from") or not np.count_nonzero(bodies.parting_from != NO_ROW):
+            return None
+        return np.asarray((bodies.parting_from[first] != second) & (bodies.parting_from[second] != first))
+
+    def exempt_pairs(self) -> Ints:
+        """Return what was put down, paired with what it has to leave."""
+        bodies = self._bodies
+        if not bodies.owns("parting_from"):
+            return NO_PAIRS
+        rows = np.flatnonzero((bodies.parting_from != NO_ROW) & bodies.alive)
+        return np.stack((bodies.parting_from[rows], rows), axis=1)

@@ -28,6 +28,7 @@ class DriveColumns(ColumnTable):
     change: Floats = column(float, (3,), writer="motion", doc="by which it changes within the step", hashed=False)
     after: Floats = column(float, (3,), writer="motion", doc="velocity at the end of the step", hashed=False)
     missed: Floats = column(float, (3,), writer="engine", doc="mean velocity of the engine less `mean`", hashed=False)
+    missed_before: Floats = column(float, (3,), writer="engine", doc="as `missed`, of the step before", hashed=False)
     lost: Floats = column(float, (3,), writer="engine", doc="taken by friction and loads in a substep", hashed=False)
 
 
@@ -71,6 +72,7 @@ class DrivenSubsteps:
         """
         rows, table = self.rows, self._table
         self._look_back(now)
+        table.missed_before[rows] = table.missed[rows]
         table.lost[rows], table.missed[rows] = self._lost, self._missed / self._count
         return _with_planar(now, np.where(table.ends[rows][:, None], 0.0, self._mean + table.missed[rows]))
 

@@ -65,6 +65,16 @@ class BodyColumns(ColumnTable):
         float, (4,), default=UNIT_QUATERNION, frame="parent link", writer="attach", lazy=True
     )
 
+    parting_from: Ints = column(
+        np.int64,
+        default=NO_ROW,
+        writer="detach",
+        reference=True,
+        doc="was put down by it, into it: they pass through each other until they are apart",
+        lazy=True,
+        hashed=False,
+    )
+
     # What was written since the engine, the bounds and others have looked.
     moved: Bools = column(bool, writer="whoever writes a pose", doc="pose changed in this step", hashed=False)
     bullet_behind: Bools = column(bool, writer="whoever writes a pose", doc="PyBullet has an older pose", hashed=False)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.core.robot_model import BASE
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.spatial import poses, quaternions
+
+OVERLAP = 0.002
+"""Overlap (m) that an engine resolves without throwing anything."""
 
 
 def link_index(world: World, row: int, link: int | str) -> int:
@@ -98,7 +101,14 @@ def out_of_reach(world: World, child: int, parent: int, link: int, reach: float 
 
 
 def detach(world: World, child: int, *, dynamic: bool) -> None:
-    """Detach `child` at its present pose; with `dynamic` the physics engine moves it again."""
+    """Detach `child` at its present pose; with `dynamic` the physics engine moves it again.
+
+    What an engine moves may be put down into its carrier: both pass through each other until they are apart.
+    """
+    if dynamic or world.dynamic[world.parent[child]]:
+        world.own("parting_from")
+        world.parting_from[child] = world.parent[child]
+        world.collision_rules.changed()
     world.parent[child] = NO_ROW
     if world.owns("parent_link"):
         world.parent_link[child] = BASE
@@ -109,11 +119,31 @@ def detach(world: World, child: int, *, dynamic: bool) -> None:
     world.touch(np.array([child]))
 
 
+def part(world: World, distances: Callable[[Ints, float], Floats]) -> None:
+    """Let what was put down and its carrier collide again where they are apart; call it before the engine's step.
+
+    `distances` returns those (M,) of pairs (M, 2) of rows up to a limit, negative where they overlap.
+    """
+    children = np.flatnonzero(world.parting_from != NO_ROW) if world.owns("parting_from") else NO_ROWS
+    if not len(children):
+        return
+    pairs = np.stack((world.parting_from[children], children), axis=1)
+    done_mask = distances(pairs, 0.0) > -OVERLAP
+    # What is carried again is exempt as such.
+    done_mask |= world.parent[children] != NO_ROW
+    if done_mask.any():
+        world.parting_from[children[done_mask]] = NO_ROW
+        world.collision_rules.changed()
+
+
 def release_all(world: World, rows: Rows) -> None:
     """Detach entities that are about to be removed from what they carry and from what carries them."""
     for child in children_of(world, rows).tolist():
         detach(world, child, dynamic=world.physics and bool(world.mass[child] > 0.0))
     world.parent[rows] = NO_ROW
+    if world.owns("parting_from"):
+        world.parting_from[np.isin(world.parting_from, rows)] = NO_ROW
+        world.parting_from[rows] = NO_ROW
 
 
 def relative_pose(world: World, child: int, parent: int, link: int = BASE) -> tuple[Floats, Floats]:

@@ -58,7 +58,7 @@ class EngineDriven:
         headings = quaternions.yaws(world.orientation[rows])
         # Who was not driven until now goes on as it moves.
         self._take_twist(new, world.velocity[new], world.angular_velocity[new])
-        table.lost[new] = 0.0
+        table.lost[new] = table.missed[new] = 0.0
         engine = world.position[rows], world.orientation[rows], world.velocity[rows], world.angular_velocity[rows]
         sine, cosine = trig.sin_cos(headings)
         ahead, aside, turn = motion.body_linear[rows, 0], motion.body_linear[rows, 1], motion.body_angular[rows, 2]
@@ -104,8 +104,10 @@ class EngineDriven:
         rows = np.flatnonzero(table.driven & world.alive)
         if not len(rows):
             return
-        missed = table.missed[rows]
-        missed[np.abs(missed) < NOISE] = 0.0
+        # What lasts for two steps: shaking takes and gives.
+        one, other = table.missed[rows], table.missed_before[rows]
+        missed = np.where(np.abs(one) < np.abs(other), one, other)
+        missed[(one * other < 0.0) | (np.abs(missed) < NOISE)] = 0.0
         # Sums with zeros are exact.
         left = table.after[rows] + missed
         left[table.ends[rows]] = 0.0

@@ -8,12 +8,17 @@ from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.core.contacts import Contact, Vector
 from fleet_sim.core.world import World
 from fleet_sim.mujoco.bound import Bound
+from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.resting import ContactTable, computed
 
 _LEAST = 1e-5
 """Friction below which MuJoCo's cones are too thin for its solver."""
 IMPEDANCE = 0.99
 """How hard contacts are: the part of what they should do that they do in a substep."""
+SLIDING = 0.02
+"""Speed (m/s) above which a contact slides; slower ones lift nothing by more than 0.01 mm."""
+ROUNDS, LIFTING = 4, 0.001
+"""How often accelerations are computed to find how much a contact is pushed apart, and how exactly, in m/s."""
 NO_PAIRS: Rows = np.empty((0, 2), np.int64)
 
 
@@ -45,6 +50,47 @@ def mix_surfaces(bound: Bound) -> bool:
         # What is stopped in a substep is sent back by as much more.
         contact.solref[bouncing, 1] *= 1.0 + one[bouncing, 3] * other[bouncing, 3]
     return True
+
+
+def keep_down(bound: Bound, dt: float) -> None:
+    """Keep what slides from being lifted by its own friction; called before the accelerations of a substep of `dt` s.
+
+    MuJoCo's contacts are convex: one whose friction cannot stop the sliding is pushed apart by the friction coefficient
+    times the velocity that is left of it. That is taken from what each contact shall do, and as the force of friction
+    depends on it in turn, the accelerations are computed until both agree.
+    """
+    mujoco, model, data = mujoco_module(), bound.model, bound.data
+    rows, friction = data.contact.efc_address, data.contact.friction[:, 0]
+    # Contacts that are left out have no row.
+    chosen = np.flatnonzero(rows >= 0)
+    chosen = chosen[_lengths(data.efc_vel[rows[chosen, None] + (1, 2)]) > SLIDING]
+    if not len(chosen):
+        return
+    rows, friction = rows[chosen], friction[chosen]
+    aside = rows[:, None] + (1, 2)
+    wanted = data.efc_aref[rows]
+    left = found = slopes = step = np.zeros(len(rows))
+    mujoco.mj_fwdActuation(model, data)
+    mujoco.mj_fwdAcceleration(model, data)
+    accelerations = np.empty(len(data.efc_aref))
+    for number in range(ROUNDS):
+        mujoco.mj_fwdConstraint(model, data)
+        mujoco.mj_mulJacVec(model, data, accelerations, data.qacc)
+        before, found = found, _lengths(accelerations[aside] - data.efc_aref[aside])
+        error = found - left
+        if float((friction * np.abs(error)).max()) * dt < LIFTING:
+            return
+        if number:
+            # By secants, one for each contact: between that of one body, and of those whose load goes to others.
+            slopes = np.clip((found - before) / np.where(step == 0.0, 1.0, step), -1.0, 0.5)
+        step = np.maximum(left + error / (1.0 - slopes), 0.0) - left
+        left = left + step
+        data.efc_aref[rows] = wanted - friction * left
+
+
+def _lengths(vectors: Floats) -> Floats:
+    lengths: Floats = np.sqrt(vectors[:, 0] * vectors[:, 0] + vectors[:, 1] * vectors[:, 1])
+    return lengths
 
 
 def pairs_in_contact(world: World, bound: Bound, resting: ContactTable, limit: float) -> Rows:
