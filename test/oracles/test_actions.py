@@ -55,6 +55,12 @@ def state(agent: Any) -> list[float]:
     return [pose.x, pose.y, pose.yaw, *agent.velocity[:2], agent.angular_velocity]
 
 
+def far(agent: Any, way: Floats) -> fs.Pose:
+    """Return the pose of a robot, `way` (2,) farther."""
+    pose = agent.get_pose()
+    return fs.Pose.from_yaw(pose.x + way[0], pose.y + way[1], 0.1, yaw=0.7)
+
+
 def check_steps(seen: Floats, accel: float, spin_accel: float, step: float) -> None:
     """Check that velocities change by what the limits allow, and that each step goes the mean of both ends."""
     change = np.diff(seen[:, 3:], axis=0)
@@ -104,7 +110,9 @@ def test_turn_ends_at_the_angle(step: float, angle: float) -> None:
 
 
 @holds(
-    "api:MoveTo", "api:MoveAction", fault="motion/profile.py and compiled_line.py: a factor 0.4 for 0.5 in next_speeds"
+    "api:MoveTo",
+    "api:MoveAction",
+    fault="motion/profile.py and compiled_line.py: braking counts on 0.9 of the acceleration",
 )
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("step", [0.05, 0.013])
@@ -120,15 +128,15 @@ def test_paths_take_the_time_of_their_trapezoids_and_end_at_the_pose(step: float
         action = fs.MoveAction(path)
         seen = run(sim, agent, action)
         ideal = sum(drives) + sum(trapezoid(turn, 1.1, 1.7) for turn in turns)
-        # Each of the two lines and three turns ends at most two steps later, rounded up, and the next begins after it.
-        assert ideal - 1e-9 <= action.get_duration() <= ideal + 5 * 4 * step
+        # Whole steps: each of the two lines and three turns ends less than one later than it could.
+        assert ideal - 1e-9 <= action.get_duration() <= ideal + 5 * step
         assert agent.get_pose().position == pytest.approx((0.9, 3.2, 0.1), abs=1e-12)
         assert seen[-1, 2:] == pytest.approx((-0.4, 0, 0, 0), abs=1e-12)
         check_steps(seen, 0.9, 1.7, step)
         other = robot(sim, "omnidirectional")
         action = fs.MoveTo(fs.Pose.from_yaw(2.1, 1.7, 0.1, yaw=1.2))
         seen = run(sim, other, action)
-        assert drives[0] - 1e-9 <= action.get_duration() <= drives[0] + 4 * step
+        assert drives[0] - 1e-9 <= action.get_duration() <= drives[0] + step
         assert seen[-1] == pytest.approx((2.1, 1.7, 1.2, 0, 0, 0), abs=1e-12)
         check_steps(seen, 0.9, 1.7, step)
 
@@ -146,11 +154,19 @@ def test_no_robot_stops_from_a_speed_at_which_it_cannot(mode: str, code: str) ->
             agent.set_velocity(float(speed))
         for _ in range(60):
             sim.step_once()
-        for number, (agent, speed) in enumerate(zip(fleet, speeds, strict=True)):
-            pose = agent.get_pose()
-            # Half of them exactly where it would stop if a step could do that.
-            way = 0.5 * speed * step * (1.0 if number % 2 else rng.uniform(0.2, 1.8))
-            agent.set_goal(fs.Pose.from_yaw(pose.x + way * math.cos(0.7), pose.y + way * math.sin(0.7), 0.1, yaw=0.7))
+        heading = np.array([math.cos(0.7), math.sin(0.7)])
+        for agent in fleet[::3]:
+            agent.set_goal(far(agent, 9.0 * heading))
+        sim.step_once()
+        for number, agent in enumerate(fleet):
+            # Many of them exactly where it would stop if a step could do that.
+            share = 1.0 if number % 2 else rng.uniform(0.2, 1.8)
+            way = 0.5 * math.hypot(*agent.velocity[:2]) * step * share * heading
+            if number % 3:
+                agent.set_goal(far(agent, way))
+            else:
+                # As if it was pushed: it is on its way already, and comes to its goal at another speed than it would.
+                agent.set_pose(fs.Pose.from_yaw(*(np.array(agent.goal_pose.position[:2]) - way), 0.1, yaw=0.7))
         before = [np.array(state(agent)) for agent in fleet]
         for _ in range(200):
             sim.step_once()
@@ -214,7 +230,7 @@ def test_transfers_and_waits_take_the_time_of_their_ways(step: float) -> None:
         run(sim, agent, pick)
         ways = (far - 1.1, 0.75, 0.75)
         ideal = sum(trapezoid(way, 1.3, 0.9) for way in ways)
-        assert ideal - 1e-9 <= pick.get_duration() <= ideal + 3 * 4 * step
+        assert ideal - 1e-9 <= pick.get_duration() <= ideal + 3 * step
         home = (2.6 - 1.1 * math.cos(line), 1.9 - 1.1 * math.sin(line))
         pose, load = agent.get_pose(), crate.get_pose()
         assert (*pose.position, pose.yaw) == pytest.approx((*home, 0.1, line), abs=1e-9)
@@ -227,7 +243,7 @@ def test_transfers_and_waits_take_the_time_of_their_ways(step: float) -> None:
         run(sim, agent, drop)
         back = math.hypot(home[0] + 1.7, home[1] - 2.2)
         ideal = trapezoid(back - 0.9, 1.3, 0.9) + 2 * trapezoid(0.45, 1.3, 0.9)
-        assert ideal - 1e-9 <= drop.get_duration() <= ideal + 3 * 4 * step
+        assert ideal - 1e-9 <= drop.get_duration() <= ideal + 3 * step
         load = crate.get_pose()
         assert (*load.position, load.yaw) == pytest.approx((-1.7, 2.2, 0.8, -1.1), abs=1e-9)
         assert crate.attached_to is None
