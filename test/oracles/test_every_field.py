@@ -89,7 +89,6 @@ RMF_UNHELD: Mapping[str, str] = {
     "ros:rmf_building_map_msgs/BuildingMap.*": COPIED + ", the file of the building",
     "ros:rmf_ingestor_msgs/*": OTHER + "dispensers",
     "ros:rmf_dispenser_msgs/DispenserState.seconds_remaining": "not simulated: nothing writes it",
-    "ros:rmf_charger_msgs/*": "a code, and the time left, which test/rmf/test_chargers.py works out",
     "ros:rmf_fleet_msgs/RobotState.location.*": "not simulated: limits and numbers are of places to go to",
     "ros:rmf_fleet_msgs/RobotState.path.*": COPIED,
     "ros:rmf_fleet_msgs/RobotState.mode.mode_request_id": COPIED,
