@@ -85,6 +85,16 @@ ROS_UNHELD: Mapping[str, str] = {
 }
 """Fields that no oracle holds, by pattern, and why; those with CONSTANT are looked at below."""
 
+RMF_UNHELD: Mapping[str, str] = {
+    "ros:rmf_building_map_msgs/BuildingMap.*": COPIED + ", the file of the building",
+    "ros:rmf_ingestor_msgs/*": OTHER + "dispensers",
+    "ros:rmf_dispenser_msgs/DispenserState.seconds_remaining": "not simulated: nothing writes it",
+    "ros:rmf_fleet_msgs/RobotState.location.*": "not simulated: limits and numbers are of places to go to",
+    "ros:rmf_fleet_msgs/RobotState.path.*": COPIED,
+    "ros:rmf_fleet_msgs/RobotState.mode.mode_request_id": COPIED,
+    "ros:rmf_lift_msgs/LiftState.available_modes": "empty, as Open-RMF's simulation has it",
+}
+
 
 @cache
 def held() -> frozenset[str]:
@@ -126,6 +136,15 @@ def test_every_number_of_the_node(tmp_path: Path) -> None:
 
     use_own_domain()
     check(ros_fields(tmp_path), ROS_UNHELD)
+
+
+def test_every_number_of_open_rmf(tmp_path: Path) -> None:
+    pytest.importorskip("rmf_fleet_msgs")
+    from published_fields import rmf_fields
+    from ros_domain import use_own_domain
+
+    use_own_domain()
+    check(rmf_fields(tmp_path), RMF_UNHELD)
 
 
 def test_constants_are_as_in_an_empty_message(tmp_path: Path) -> None:

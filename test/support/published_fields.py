@@ -29,23 +29,36 @@ def fields_of_type(name: str, kind: Any) -> set[str]:
     return {f"ros:{name}.{path}" for path in number_paths(kind)}
 
 
-def everything(folder: Path) -> dict[str, Any]:
-    """Return a scenario in which a node offers every kind of topic that it has."""
+def ros_fields(folder: Path) -> set[str]:
+    """Return the fields of all messages that the node publishes, and of feedback and results of its actions."""
     from ros_scene import scenario
+
+    from fleet_sim.ros.actions.kinds import KINDS
 
     made = scenario(0.05)
     made["ros"]["nav2"] = {"enabled": True}
-    made["robots"].append({"name": "wrist", "urdf_path": "arm_robot", "pose": [30.0, 9.0, 0.0], "use_fixed_base": True})
-    return made
+    fields = published(folder, made)
+    for one in KINDS.all().values():
+        package, name = one.type.__module__.split(".")[0], one.type.__name__
+        fields |= fields_of_type(f"{package}/{name}", one.type.Result)
+        fields |= fields_of_type(f"{package}/{name}_Feedback", one.type.Feedback)
+    return fields
 
 
-def ros_fields(folder: Path) -> set[str]:
-    """Return the fields of all messages that the node publishes, and of feedback and results of its actions."""
+def rmf_fields(folder: Path) -> set[str]:
+    """Return the fields of all messages of Open-RMF that the node publishes."""
+    building = Path(__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
+    made = {"building": {"map": str(building)}, "ros": {"rmf": {"enabled": True}, "groups": ["state"]}}
+    return {field for field in published(folder, made) if field.startswith("ros:rmf_")}
+
+
+def published(folder: Path, scenario: dict[str, Any]) -> set[str]:
+    """Return the fields of the messages that a node with a scenario publishes."""
     import yaml
     from hosted_node import hosted_node
 
     path = folder / "everything.yaml"
-    path.write_text(yaml.safe_dump(everything(folder)), encoding="utf-8")
+    path.write_text(yaml.safe_dump(scenario), encoding="utf-8")
     fields: set[str] = set()
     with hosted_node("-p", f"config:={path}", "-p", "target_rtf:=0.0") as node:
         for topic, kinds in node.get_topic_names_and_types():
@@ -54,10 +67,4 @@ def ros_fields(folder: Path) -> set[str]:
             for kind in kinds:
                 package, _, name = kind.split("/")
                 fields |= fields_of_type(f"{package}/{name}", getattr(import_module(f"{package}.msg"), name))
-        from fleet_sim.ros.actions.kinds import KINDS
-
-        for one in KINDS.all().values():
-            package, name = one.type.__module__.split(".")[0], one.type.__name__
-            fields |= fields_of_type(f"{package}/{name}", one.type.Result)
-            fields |= fields_of_type(f"{package}/{name}_Feedback", one.type.Feedback)
     return fields
