@@ -262,7 +262,6 @@ def test_who_drives_against_a_wall_stands_still(update: str) -> None:
 @holds(
     "api:SwarmAgent.linear",
     "api:Group.velocities",
-    "ros:nav_msgs/Odometry.twist.twist.linear",
     fault="swarm/separation.py: velocities stay those that were commanded",
 )
 @pytest.mark.parametrize("count", [2, 6, 40])

@@ -179,8 +179,10 @@ class SwarmState:
 
     @property
     def size(self) -> Floats:
-        """Width and height (2,), in m."""
-        return np.array(self.config.size)
+        """Width and height (2,), in m; NumPy refuses to write into it, as a world keeps its size."""
+        size = np.array(self.config.size)
+        size.flags.writeable = False
+        return size
 
     @property
     def polygons(self) -> list[Floats]:

@@ -66,6 +66,35 @@ def test_circularity() -> None:
     assert [metric.value for metric in metrics] == pytest.approx([1.0] * 4)
 
 
+def misfits(points: Floats, reach: float) -> Floats:
+    """Return the sums of squared distances from the best circles with middles `reach` away, in many directions."""
+    angles = np.linspace(-np.pi, np.pi, 721)
+    middles = points.mean(axis=0) + reach * np.stack((np.cos(angles), np.sin(angles)), axis=1)
+    distances = np.hypot(*(points[:, None] - middles).T)
+    return ((distances - distances.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_geometric_fit_is_better_than_lines_and_than_circles_about_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(0.0, 6.0, (8, 2)) * rng.uniform(0.2, 1.0, 2)
+    offsets = points - points.mean(axis=0)
+    line = np.linalg.svd(offsets)[1][1] ** 2
+    circle = least_squares(points)
+    if circle is None:
+        # Far away circles come as near as the line, and none nearer.
+        assert min(misfits(points, reach).min() for reach in (3.0, 30.0, 300.0)) > 0.9 * line
+        return
+    misfit = len(points) * circle.residual(points) ** 2
+    assert misfit < line
+    # Of a step in any direction the misfit grows.
+    reach = 1e-3 * circle.radius
+    beside = [Circle(circle.x + reach * np.cos(a), circle.y + reach * np.sin(a), 0.0) for a in np.linspace(0, 6, 12)]
+    for other in beside:
+        distances = other.distances(points)
+        assert ((distances - distances.mean()) ** 2).sum() >= misfit
+
+
 def test_triangulations() -> None:
     triangle = SQUARE[:3]
     assert delaunay_edges(triangle).tolist() == [[0, 1], [0, 2], [1, 2]]

@@ -114,6 +114,10 @@ def least_squares(positions: Floats) -> Circle | None:
     circle = taubin(positions)
     if circle is None:
         return None
+    offsets = positions - positions.mean(axis=0)
+    # The sum of squared distances from the line that fits best, and from the centroid.
+    straight, across = np.linalg.eigvalsh(offsets.T @ offsets).tolist()
+    spread = straight + across
     # Levenberg and Marquardt: little damping makes it a Newton step, much makes it a short step downhill.
     damping = 1e-3
     error, jacobian, gaps = _linearised(circle, positions)
@@ -124,14 +128,15 @@ def least_squares(positions: Floats) -> Circle | None:
         # For a given middle, the best radius is the mean distance: two unknowns are left, not three.
         moved = moved._replace(radius=float(moved.distances(positions).mean()))
         new_error, new_jacobian, new_gaps = _linearised(moved, positions)
-        if new_error < error:
+        # Of a circle as large as that, the gaps are lost in rounding.
+        if new_error < error and moved.radius * moved.radius * FLAT < spread:
             circle, error, jacobian, gaps = moved, new_error, new_jacobian, new_gaps
             damping *= 0.1
         else:
             damping *= 10.0
         if float(trig.hypot(*step)) < 1e-12 * circle.radius:
             break
-    return circle
+    return circle if error < straight else None
 
 
 def _linearised(circle: Circle, positions: Floats) -> tuple[float, Floats, Floats]:
