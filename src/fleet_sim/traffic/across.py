@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ import numpy as np
 from fleet_sim.arrays import Floats
 from fleet_sim.sites.grid import Grid
 from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.spatial.lines import distances_to_lines
 from fleet_sim.traffic.field import CostField
 from fleet_sim.traffic.points import Point, distance
 from fleet_sim.traffic.rules import Rules
@@ -56,11 +58,25 @@ class Across:
         self._reach = max(radius / grid.cell, THIN)
         self._apart = RINGS_APART / grid.cell
         self._steps = Steps(grid, rules, radius)
+        self._discs: Floats = np.empty((0, 3))
         self._fields: OrderedDict[tuple[Point, float], tuple[CostField, list[_WayIn]]] = OrderedDict()
+
+    def avoiding(self, discs: Floats) -> Across:
+        """Return what finds ways that also touch none of `discs` (K, 3): column, row and radius in cells."""
+        other = copy.copy(self)
+        other._discs, other._fields = discs, OrderedDict()
+        other._steps = self._steps.avoiding(discs, self._reach)
+        return other
 
     def is_clear(self, begin: Point, end: Point) -> bool:
         """Return whether the disc can move from `begin` to `end` along a straight line, rules aside."""
-        return self._sight.is_clear(begin, end, self._reach)
+        return self._sight.is_clear(begin, end, self._reach) and self._is_off_discs(begin, end)
+
+    def _is_off_discs(self, begin: Point, end: Point) -> bool:
+        if not len(self._discs):
+            return True
+        away = distances_to_lines(self._discs[:, :2], np.array(begin), np.array(end))
+        return bool((away >= self._discs[:, 2] + self._reach - 1e-9).all())
 
     def is_free(self, place: Point) -> bool:
         # Off the map there are no cells that could be asked.
@@ -87,7 +103,7 @@ class Across:
         for ring in range(1, 1 + math.ceil(2.0 * (self._reach + 1.0) / self._apart)):
             for sine, cosine in rays:
                 place = begin[0] + ring * self._apart * cosine, begin[1] + ring * self._apart * sine
-                way = self._line(begin, place, room) if self.regions_from(place) else None
+                way = self._line(begin, place, room) if self.has_ways(place) else None
                 if way is not None:
                     return way
         return None
@@ -104,7 +120,7 @@ class Across:
 
     def _line(self, begin: Point, end: Point, reach: float) -> Way | None:
         # A point that touches a wall could go through it.
-        if reach < THIN or not self._sight.is_clear(begin, end, reach):
+        if reach < THIN or not self._sight.is_clear(begin, end, reach) or not self._is_off_discs(begin, end):
             return None
         labels = self._rules.touched(begin, end)
         if not self._rules.allows(labels, _direction(begin, end)):
@@ -118,11 +134,9 @@ class Across:
         ends = {regions[entry.cell] for entry in self._entries(end, outward=False)}
         return any(regions[entry.cell] in ends for entry in self._entries(begin, outward=True))
 
-    def regions_from(self, place: Point) -> set[int]:
-        """Return the numbers of the regions of cells that ways lead to from `place`, without zones; none in a wall."""
-        if not self.is_free(place):
-            return set()
-        return {int(self._steps.regions[entry.cell]) for entry in self._entries(place, outward=True)}
+    def has_ways(self, place: Point) -> bool:
+        """Return whether the disc can be at `place`, and drive from there to the middle of a cell."""
+        return self.is_free(place) and bool(self._entries(place, outward=True))
 
     def find(self, begin: Point, end: Point, speed: float) -> Way | None:
         """Return the fastest way along cells for a robot with `speed` m/s, smoothed; None where there is none."""
@@ -196,8 +210,9 @@ class Across:
 
     def _is_open(self, square: list[int]) -> bool:
         """Return whether the disc can be anywhere in a square; between four clear middles it can."""
+        # A disc may be smaller than the square.
         clear = self._steps.clear_mask
-        return all(clear[cell] for cell in square)
+        return not len(self._discs) and all(clear[cell] for cell in square)
 
     def _around(self, place: Point) -> list[int]:
         steps, reach = self._steps, 1 + math.ceil(self._reach)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, as_float, as_floats
+from fleet_sim.arrays import Floats, as_float, as_floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import NoRoute, Route, Wanted
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.sites.grid import Grid
 from fleet_sim.sites.site import Site
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.across import Across, Way, as_array, joined
 from fleet_sim.traffic.lanes import Lanes
 from fleet_sim.traffic.points import Point
@@ -39,23 +39,19 @@ class Router:
     def __init__(self, site: Site, clearance: float = 0.0) -> None:
         self.site = site
         self.clearance = as_float(clearance, "clearance in m", low=0.0, high=LARGEST_RADIUS)
+        self._grid = site.open_grid
+        self._sight = Sight(~self._grid.free_mask)
         self._rules = Rules(site)
-        self._use(site.open_grid)
-
-    def _use(self, grid: Grid) -> None:
-        """Drive on the free cells of `grid`."""
-        self._grid = grid
-        self._sight = Sight(~grid.free_mask)
         self._across: dict[float, Across] = {}
         self._lanes: dict[float, Lanes] = {}
+        self._avoided: tuple[Router, Floats] | None = None
+        """The router that knows no robots, and the discs (K, 3) of those that stand, in cells."""
 
-    def without(self, closed_mask: Bools) -> Router:
-        """Return a router for the same site that also stays off the cells in `closed_mask` (H * W,).
-
-        Unlike walls they may be where stations are: robots stand there.
-        """
+    def avoiding(self, discs: Floats) -> Router:
+        """Return a router for the same site that also stays off `discs` (K, 3): x, y and radius in m of robots."""
         other = copy.copy(self)
-        other._use(self._grid.without(closed_mask))
+        cells = np.column_stack((self._in_cells(discs[:, :2]), discs[:, 2] / self._grid.cell))
+        other._avoided, other._across, other._lanes = (self, cells), {}, {}
         return other
 
     def plan(
@@ -88,7 +84,13 @@ class Router:
         """
         start, goal = np.asarray(start)[:2], np.asarray(goal)[:2]
         self._check_mode(mode)
-        as_float(speed, "speed in m/s", low=SLOWEST)
+        # Data, as actions of other robots ask: a robot that cannot drive now must not end their goals by an error.
+        if not SLOWEST <= speed < np.inf:
+            return NoRoute(f"a robot whose largest speed is {speed:g} m/s does not drive", ActionCause.UNREACHABLE)
+        if not 0.0 <= radius <= LARGEST_RADIUS:
+            return NoRoute(
+                f"routes are for footprints of at most {LARGEST_RADIUS:g} m, got {radius:g} m", ActionCause.UNREACHABLE
+            )
         begin, end = self._to_cells(start), self._to_cells(goal)
         room, across = self._across_for(radius)
         out = None if across.is_free(begin) or not stands else across.way_out(begin)
@@ -115,6 +117,8 @@ class Router:
 
     def nearest(self, start: Floats, radius: float, *, speed: float, wanted: Wanted) -> Route | NoRoute:
         """Return the route from `start` (2,) to the nearest of all places in the middle of cells that are `wanted`."""
+        if not 0.0 <= radius <= LARGEST_RADIUS:
+            return NoRoute(f"a footprint of {radius:g} m is too large for routes", ActionCause.UNREACHABLE)
         room, across = self._across_for(radius)
         begin, grid = self._to_cells(start), self._grid
         out = None if across.is_free(begin) else across.way_out(begin)
@@ -134,9 +138,9 @@ class Router:
                     return found
         return NoRoute("there is no such place", ActionCause.UNREACHABLE)
 
-    def regions_from(self, place: Floats, radius: float) -> set[int]:
-        """Return the numbers of the regions that a robot can drive in from `place` (2,); none where it cannot be."""
-        return self._across_for(radius)[1].regions_from(self._to_cells(place))
+    def has_ways(self, place: Floats, radius: float) -> bool:
+        """Return whether a robot can be at `place` (2,) in m, and drive on from there."""
+        return self._across_for(radius)[1].has_ways(self._to_cells(place))
 
     def sees(self, begin: Floats, end: Floats, radius: float) -> bool:
         """Return whether a robot with a footprint of `radius` m can drive straight from `begin` (2,) to `end`.
@@ -156,6 +160,9 @@ class Router:
         room = as_float(radius, "radius in m", low=0.0, high=LARGEST_RADIUS) + self.clearance
         # By room: robots of one size share clear cells and fields, which take long to make.
         across = self._across.get(room)
+        if across is None and self._avoided is not None:
+            plain, discs = self._avoided
+            across = self._across[room] = plain._across_for(radius)[1].avoiding(discs)
         if across is None:
             across = self._across[room] = Across(self._grid, self._sight, self._rules, room)
         return room, across
@@ -199,9 +206,12 @@ class Router:
         # From the widest reason to the narrowest: outside, in a wall, in a zone, too near.
         if not grid.is_free(cell)[0]:
             return "is in a wall"
-        if not self.site.open_grid.is_free(cell)[0]:
-            return "is in a no-go zone"
         if not self._grid.is_free(cell)[0]:
+            return "is in a no-go zone"
+        if (
+            self._avoided is not None
+            and (trig.hypot(*(self._avoided[1][:, :2] - point).T) < self._avoided[1][:, 2] + room / grid.cell).any()
+        ):
             return "is where another robot stands"
         return f"is too near to a wall, a no-go zone or the edge of the map for {_size(room)}"
 

@@ -44,19 +44,6 @@ def standing_discs(world: World, robot: int, lowest: float, highest: float) -> F
     return np.column_stack((world.position[rows, :2], np.array(radii).reshape(-1)))
 
 
-def around(plain: Router, discs: Floats) -> Router:
-    """Return a router that also stays off the cells that `discs` (K, 3) in m reach into."""
-    grid = plain.site.grid
-    half, own = 0.5 * grid.cell, grid.to_own(discs[:, :2])
-    closed_mask = np.zeros(grid.free_mask.shape, bool)
-    columns, ups = (np.arange(grid.width) + 0.5) * grid.cell, (np.arange(grid.height, 0, -1) - 0.5) * grid.cell
-    for (x, y), radius in zip(own.tolist(), discs[:, 2].tolist(), strict=True):
-        # From the middle of the disc to the nearest point of each cell, along the grid's own axes.
-        across, up = np.maximum(np.abs(columns - x) - half, 0.0), np.maximum(np.abs(ups - y) - half, 0.0)
-        closed_mask |= trig.hypot(across, up[:, None]) < radius
-    return plain.without(closed_mask)
-
-
 def places_around(middle: Floats, pitch: float, rings: Ints) -> Floats:
     """Return places (K * ANGLES, 2) in m around `middle` (2,): `rings` (K,), `pitch` m apart, one by one."""
     angles = np.arange(ANGLES) * (2.0 * math.pi / ANGLES)
@@ -70,25 +57,27 @@ def apart(places: Floats, x: float, y: float, radii: float) -> Bools:
 
 
 def clear_places(plain: Router, past: Router, start: Floats, discs: Floats, radius: float) -> Iterator[Floats]:
-    """Yield places (2,) straight away from all `discs` around `start` (2,), the nearest one with other ways each.
+    """Yield places (2,) straight away from all `discs` around `start` (2,), the nearest one in each direction.
 
-    Ways are those of `past`, which knows the discs; `plain` knows the walls alone.
+    From there `past`, which knows the discs, has ways; `plain` knows the walls alone.
     """
-    # Cells that others touch are closed as a whole: on large ones a robot is clear of them only some way off.
+    # On large cells a robot can reach the middle of one only some way off.
     rings = max(RINGS, math.ceil(2.0 * plain.site.grid.cell / PITCH))
     apart = trig.hypot(*(discs[:, :2] - start).T) - discs[:, 2] - radius
     touching, others = discs[apart < IN_TOUCH], discs[(apart >= IN_TOUCH) & (apart < rings * PITCH)]
     known: set[int] = set()
     # The first ring is the place itself, once is enough.
-    for place in places_around(start, PITCH, np.arange(rings + 1))[ANGLES - 1 :]:
+    for number, place in enumerate(places_around(start, PITCH, np.arange(rings + 1))[ANGLES - 1 :]):
+        if number and number % ANGLES in known:
+            continue
         # Never nearer to one that it may touch already.
         if ((touching[:, :2] - start) @ (place - start) > 1e-9).any():
             continue
         if (distances_to_lines(others[:, :2], start, place) < others[:, 2] + radius).any():
             continue
-        regions = past.regions_from(place, radius)
-        if not regions <= known and plain.sees(start, place, radius):
-            known |= regions
+        if past.has_ways(place, radius) and plain.sees(start, place, radius):
+            if number:
+                known.add(number % ANGLES)
             yield np.asarray(place)
 
 
@@ -113,7 +102,7 @@ def past_all(
 
     It is asked for each side that the robot can begin at, until it finds something; `plain` knows the walls.
     """
-    router, none = around(plain, discs), NoRoute("robots stand all around", ActionCause.UNREACHABLE)
+    router, none = plain.avoiding(discs), NoRoute("robots stand all around", ActionCause.UNREACHABLE)
     for place in clear_places(plain, router, start, discs, radius):
         line = None if np.array_equal(place, start) else Route.through(start, place)
         found = find(Passing(router, place, line))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.sites.grid import Grid
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.rules import Rules
 
 Array = TypeVar("Array", Bools, Floats)
@@ -54,6 +56,27 @@ class Steps:
             allowed_mask = self._framed(rules.allowed_mask(DIRECTIONS[number]))
             mask &= allowed_mask & np.roll(allowed_mask, offset)
         return mask
+
+    def avoiding(self, discs: Floats, reach: float) -> Steps:
+        """Return these steps without those on which a disc of `reach` touches one of `discs` (K, 3), all in cells."""
+        other = copy.copy(self)
+        other.clear_mask, other.enters = self.clear_mask.copy(), [mask.copy() for mask in self.enters]
+        height, width = self.grid.free_mask.shape
+        for x, y, radius in discs.tolist():
+            limit = radius + reach - 1e-9
+            # A step is at most a diagonal long: those that end farther away are clear.
+            far = limit + 1.5
+            columns = np.arange(max(math.floor(x - far), 0), min(math.ceil(x + far), width))
+            rows = np.arange(max(math.floor(y - far), 0), min(math.ceil(y + far), height))
+            cells = (rows[:, None] + 1) * self.width + columns + 1
+            right, down = np.broadcast_arrays(columns + 0.5 - x, (rows + 0.5 - y)[:, None])
+            other.clear_mask[cells[trig.hypot(right, down) < limit]] = False
+            for mask, (across, along), length in zip(other.enters, DIRECTIONS, LENGTHS, strict=True):
+                # From the middle that the step comes from, how far along it the disc is nearest.
+                share = np.clip(1.0 - (right * across + down * along) / (length * length), 0.0, 1.0)
+                near = trig.hypot(right - (1.0 - share) * across, down - (1.0 - share) * along) < limit
+                mask[cells[near]] = False
+        return other
 
     def costs(self, speed: float) -> Floats | None:
         """Return how much longer a robot with `speed` m/s takes in each cell, at least 1; None: 1 everywhere."""
