@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from depot import depot
 from oracle_rows import holds
 from pod_floor import scenario
 
@@ -186,6 +187,23 @@ def test_each_robot_drove_as_far_as_its_poses_say(tmp_path: Path) -> None:
             way, before = way + np.hypot(*(places(sim) - before)[0]), places(sim)
     # It ends while it drives, where speeds at the ends of steps are off by half a step.
     assert told == pytest.approx({"drives": way, "rests": 0.0}) and way > 1.0
+
+
+@pytest.mark.slow
+@holds(
+    "report:orders.throughput_per_hour.last_hour", fault="orders/figures.py: the last hour has all orders that are done"
+)
+def test_the_last_hour_is_without_those_before(tmp_path: Path) -> None:
+    orders = {"arrivals": [{"per_hour": [150]}], "service": {"pick_time": 1.3}}
+    with depot(tmp_path, orders, [[5.5, 3.5], [9.5, 5.5]], timestep=0.7) as sim:
+        ended: list[float] = []
+        sim.events.on("order_changed", lambda state, **_: ended.append(sim.sim_time) if state.value == "done" else None)
+        while sim.sim_time < 4100.0:
+            sim.step_once()
+        told = sim.get_manager("orders").figures()["throughput_per_hour"]
+        late = sum(time > sim.sim_time - 3600.0 for time in ended)
+        assert told["last_hour"] == late < len(ended)
+        assert told["mean"] == pytest.approx(len(ended) / sim.sim_time * 3600.0)
 
 
 def told_numbers() -> list[str]:
