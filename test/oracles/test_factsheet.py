@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from itertools import pairwise
 
 import pytest
 from master_control import action, line
@@ -11,6 +12,7 @@ from standard_schemas import check_message
 from vehicle_bench import VehicleBench, message_numbers, scenario
 
 from fleet_sim.vda5050.factsheet import factsheet_values
+from fleet_sim.vda5050.outbox import VehicleBody, VehicleOutbox
 from fleet_sim.vda5050.wire.versions import VERSIONS
 
 ROBOT = {
@@ -19,7 +21,8 @@ ROBOT = {
     "shape": {"shape_type": "box", "half_extents": [0.3, 0.45, 0.11]},
     "controller": {"type": "omni", "max_linear_vel": 0.9, "max_linear_accel": 0.7, "max_angular_vel": 1.1},
 }
-FLEET = {"visualization_rate": 20.0, "state_interval": 7.0}
+# Neither is a whole number of steps of 0.05 s.
+FLEET = {"visualization_rate": 7.0, "state_interval": 1.02}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -45,8 +48,18 @@ def test_the_factsheet_has_the_parameters_of_the_scenario(version: str) -> None:
     limits = sheet["protocolLimits"]
     least = "minimum" if third else "min"
     expected = {f"{least}OrderInterval": 0.05, f"{least}StateInterval": 0.05}
-    expected |= {"defaultStateInterval": 7.0, "visualizationInterval": 0.05}
+    expected |= {"defaultStateInterval": 1.0, "visualizationInterval": 0.15}
     assert limits["timing"] == pytest.approx(expected)
+    # They are sent at these times.
+    outbox, topics = VehicleOutbox(bench.desk, bench.sim.world, lambda bodies: sent.append(bodies)), []
+    for _ in range(61):
+        sent: list[list[VehicleBody]] = []
+        outbox.publish(0.05)
+        topics.append({body.topic for bodies in sent for body in bodies})
+        bench.sim.step_once()
+    for topic, steps in (("state", 20), ("visualization", 3)):
+        at = [index for index, told in enumerate(topics) if topic in told]
+        assert {after - before for before, after in pairwise(at)} == {steps}
     lengths = limits["maximumArrayLengths" if third else "maxArrayLens"]
     # Each is what is taken in, and no more: tried with actions.
     most = lengths["node.actions"]

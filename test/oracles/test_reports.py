@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from depot import depot
 from oracle_rows import holds
 from pod_floor import scenario
 
 import fleet_sim as fs
+from fleet_sim.cli.main import main
 from fleet_sim.orders import OrderRun, OrderState
 from fleet_sim.paths import data_file
 from fleet_sim.reports.figures import KNOWN
@@ -163,6 +166,44 @@ def test_pods_are_counted_by_where_they_are(tmp_path: Path) -> None:
         assert run_told["orders_refused"] == 1
         idle = told["station_idle_s"]
         assert told["station_idle_share"] == pytest.approx(sum(idle.values()) / (len(idle) * sim.sim_time))
+
+
+@holds("report:robot.distance_m", fault="cli/robot_figures.py: distances are speeds at the ends of steps times dt")
+def test_each_robot_drove_as_far_as_its_poses_say(tmp_path: Path) -> None:
+    robot = {"controller": {"type": "omni", "max_linear_vel": 0.9, "max_linear_accel": 0.7}}
+    goals = [{"type": "move_to", "target_pose": [x, y, 0.0]} for x, y in ((1.3, 0.4), (0.2, 2.1))]
+    content = {
+        "simulation": {"gui": False, "target_rtf": 0, "timestep": 0.05, "duration": 3.35},
+        "robots": [{"name": "drives", "actions": goals, **robot}, {"name": "rests", "pose": [5.0, 1.0, 0.0], **robot}],
+    }
+    file, out = tmp_path / "scenario.yaml", tmp_path / "run.json"
+    file.write_text(yaml.safe_dump(content))
+    assert main(["run", str(file), "--headless", "--json", str(out)]) == 0
+    told = {line["robot"]: line["distance_m"] for line in json.loads(out.read_text())["runs"][0]["robots"]}
+    with fs.MultiRobotSimulationCore.from_yaml(file) as sim:
+        way, before = 0.0, places(sim)
+        for _ in range(67):
+            sim.step_once()
+            way, before = way + np.hypot(*(places(sim) - before)[0]), places(sim)
+    # It ends while it drives, where speeds at the ends of steps are off by half a step.
+    assert told == pytest.approx({"drives": way, "rests": 0.0}) and way > 1.0
+
+
+@pytest.mark.slow
+@holds(
+    "report:orders.throughput_per_hour.last_hour", fault="orders/figures.py: the last hour has all orders that are done"
+)
+def test_the_last_hour_is_without_those_before(tmp_path: Path) -> None:
+    orders = {"arrivals": [{"per_hour": [150]}], "service": {"pick_time": 1.3}}
+    with depot(tmp_path, orders, [[5.5, 3.5], [9.5, 5.5]], timestep=0.7) as sim:
+        ended: list[float] = []
+        sim.events.on("order_changed", lambda state, **_: ended.append(sim.sim_time) if state.value == "done" else None)
+        while sim.sim_time < 4100.0:
+            sim.step_once()
+        told = sim.get_manager("orders").figures()["throughput_per_hour"]
+        late = sum(time > sim.sim_time - 3600.0 for time in ended)
+        assert told["last_hour"] == late < len(ended)
+        assert told["mean"] == pytest.approx(len(ended) / sim.sim_time * 3600.0)
 
 
 def told_numbers() -> list[str]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import ActionCause, ActionStatus
-from fleet_sim.core.schema import KIND_AGENT
+from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.entities import drive
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.columns import TrafficColumns
@@ -22,7 +22,8 @@ class RobotFigures:
     """Adds up what the robots of `sim` do from now on; of robots that are removed, too.
 
     A goal is the end of a path, or the place that traffic sent a robot to. A robot waits while it has a goal, or a
-    command to drive, and stands. Distances come from velocities, so a teleport is no drive.
+    command to drive, and stands. Distances are from pose to pose in steps in which it has a velocity: a ride on another
+    robot, a belt or a lift is no drive, and neither is a teleport between two steps.
     """
 
     def __init__(self, sim: MultiRobotSimulationCore) -> None:
@@ -34,6 +35,10 @@ class RobotFigures:
         self._blocked: dict[int, str] = {}
         """What the last goal of a robot failed for, by object id."""
         events = sim.events
+        self._rows: Rows = NO_ROWS
+        self._before: tuple[Ints, Floats, Bools] = np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0, bool)
+        """The object ids of the robots in these rows at the beginning of the step, places, and which had a velocity."""
+        events.on("pre_step", self._begin)
         events.on("post_step", self._step)
         events.on("arrived", lambda agent: self._count(agent, "goals"))
         events.on("traffic_arrived", lambda agent, node: self._count(agent, "goals"))
@@ -71,6 +76,14 @@ class RobotFigures:
         for agent in self._sim.agents:
             self._names[agent.object_id] = agent.name or f"robot {agent.object_id}"
 
+    def _begin(self, dt: float, sim_time: float) -> None:
+        """Note where robots are before they move; those that are carried by others do not drive."""
+        world = self._sim.world
+        self._rows = world.rows[(world.kind[world.rows] == KIND_AGENT) & (world.parent[world.rows] == NO_ROW)]
+        rows = self._rows
+        moved_mask = np.asarray(world.velocity[rows].any(axis=1))
+        self._before = world.object_id[rows], world.position[rows], moved_mask
+
     def _step(self, dt: float, sim_time: float) -> None:
         """Add up, by object id, how far robots drove in this step and whether they waited."""
         world = self._sim.world
@@ -84,13 +97,21 @@ class RobotFigures:
         if len(self._names) < len(self._sim.agents) or not set(numbers.tolist()) <= self._names.keys():
             self._meet()
         speeds = np.linalg.norm(world.velocity[rows], axis=1)
-        self._driven[numbers] += speeds * dt
+        self._add_ways()
         spins = np.linalg.norm(world.angular_velocity[rows], axis=1)
         waits_mask = drive.moving_mask(world, rows) & (speeds < STANDS) & (spins < STANDS)
         traffic = world.tables.get("traffic")
         if isinstance(traffic, TrafficColumns):
             waits_mask |= traffic.waiting[rows]
         self._waited[numbers] += waits_mask * dt
+
+    def _add_ways(self) -> None:
+        world, rows, (numbers, places, moved_mask) = self._sim.world, self._rows, self._before
+        drove_mask = moved_mask | world.velocity[rows].any(axis=1)
+        # A robot may have been removed in the step, and its row taken by another one.
+        drove_mask &= world.alive[rows] & (world.object_id[rows] == numbers)
+        ways = np.linalg.norm(world.position[rows[drove_mask]] - places[drove_mask], axis=1)
+        self._driven[numbers[drove_mask]] += ways
 
     def _count(self, agent: Any, what: str) -> None:
         self._counts[agent.object_id, what] += 1

@@ -64,7 +64,7 @@ def _physical(vehicle: Vehicle) -> dict[str, float]:
 
 def _limits(vehicle: Vehicle) -> dict[str, Any]:
     """Return the longest texts and arrays that are taken in, and the shortest times between messages, in s."""
-    settings = vehicle.settings
+    settings, dt = vehicle.settings, vehicle.world.clock.dt
     rate = settings.visualization_rate
     lengths = {
         "order.nodes": MOST_NODES,
@@ -90,11 +90,12 @@ def _limits(vehicle: Vehicle) -> dict[str, Any]:
         },
         "maxArrayLens": lengths,
         "timing": {
-            "minOrderInterval": vehicle.world.clock.dt,
-            "minStateInterval": vehicle.world.clock.dt,
-            "defaultStateInterval": settings.state_interval,
+            "minOrderInterval": dt,
+            "minStateInterval": dt,
+            # In whole steps, as they are sent.
+            "defaultStateInterval": vehicle.steps_of(settings.state_interval) * dt,
             # A rate of 0 sends none, so there is no time between two.
-            "visualizationInterval": 1.0 / rate if rate > 0.0 else None,
+            "visualizationInterval": vehicle.steps_of(1.0 / rate) * dt if rate > 0.0 else None,
         },
     }
 

@@ -55,7 +55,7 @@ class VehicleOutbox:
             if vehicle.changed or tick >= self._due.get(key, 0):
                 # First: what changes while it is written belongs to the next one.
                 vehicle.changed = False
-                self._due[key] = tick + self._ticks(vehicle.settings.state_interval)
+                self._due[key] = tick + vehicle.steps_of(vehicle.settings.state_interval)
                 found.append(self._state(vehicle))
             if vehicle.wants_factsheet:
                 vehicle.wants_factsheet = False
@@ -65,9 +65,6 @@ class VehicleOutbox:
                 self._visualize(vehicle, index, tick, found)
         if found:
             self._sink(found)
-
-    def _ticks(self, seconds: float) -> int:
-        return max(1, round(seconds / self._world.clock.dt))
 
     def _note_changes(self, vehicles: list[Vehicle]) -> None:
         """Mark vehicles that began to drive or stopped, or that need more of their order."""
@@ -92,7 +89,7 @@ class VehicleOutbox:
         return _body(vehicle, "state", shape.write(state_values(vehicle, self._desk.context)))
 
     def _visualize(self, vehicle: Vehicle, index: int, tick: int, found: list[VehicleBody]) -> None:
-        period = max(1, round(1.0 / (vehicle.settings.visualization_rate * self._world.clock.dt)))
+        period = vehicle.steps_of(1.0 / vehicle.settings.visualization_rate)
         # Not all vehicles in one step: a broker likes an even load.
         if (tick + index) % period:
             return

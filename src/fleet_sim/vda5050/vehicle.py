@@ -191,6 +191,10 @@ class Vehicle:
         enabled = [item.map_id for item in kept if item.enabled]
         return VehicleState(map_id=enabled[0] if enabled else "", maps=kept)
 
+    def steps_of(self, seconds: float) -> int:
+        """Return how many steps pass between two messages that are `seconds` apart, at least one."""
+        return max(1, round(seconds / self.world.clock.dt))
+
     # ---- where it is -------------------------------------------------------------------------------------------------
 
     @property
