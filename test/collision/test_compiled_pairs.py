@@ -50,7 +50,7 @@ def masks(seed: int, count: int) -> tuple[Bools, Bools]:
     return rng.random(count) < 0.9, rng.random(count) < rng.choice([0.0, 0.3, 0.9])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     scenes,
     st.integers(0, 10_000),

@@ -80,7 +80,7 @@ def block(
     timestep=st.sampled_from([0.01, 0.05, 0.1, 0.5]),
     modes=st.sampled_from(["omnidirectional", "differential", "both"]),
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_robots_that_block_never_overlap(seed: int, robots: int, speed: float, timestep: float, modes: str) -> None:
     rng = np.random.default_rng(seed)
     params = fs.SimulationParams(

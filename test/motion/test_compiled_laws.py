@@ -70,7 +70,7 @@ def assert_same(one: MultiRobotSimulationCore, other: MultiRobotSimulationCore) 
 def test_every_column_is_that_of_the_laws_on_arrays(motion: str) -> None:
     worlds = [fleet(use, motion) for use in ("never", "always")]
     rng = np.random.default_rng(3)
-    for step in range(240):
+    for step in range(120):
         if step % 12 == 0:
             chosen, tell = rng.choice(ROBOTS, 25), told(rng)
             for sim, agents in worlds:

@@ -57,7 +57,7 @@ def test_corners_are_turned_standing() -> None:
     assert not fleet.record.speeds()[1:-1, 0][turning_mask].any()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     goals=st.lists(
         st.tuples(st.floats(-4, 4), st.floats(-4, 4), st.floats(-3, 3), st.integers(1, 15)),

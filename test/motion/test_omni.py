@@ -54,7 +54,7 @@ def test_full_3d_orientation() -> None:
     assert fleet.world.orientation[0].tolist() == goal[0].tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(goals=st.lists(st.tuples(point, st.floats(-3.1, 3.1), st.integers(3, 12)), min_size=1, max_size=3))
 def test_axis_limits_hold_in_the_body_frame(
     goals: list[tuple[tuple[float, float, float], float, int]],

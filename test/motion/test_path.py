@@ -33,7 +33,7 @@ def test_a_circle_is_driven_round_without_stopping(count: int) -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     scale=st.sampled_from([0.005, 0.05, 0.3, 2.0]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +19,6 @@ LEVEL = fs.Pose.from_euler(0.21, 0.14, 0.33, 0.0, 0.0, 1.1)
 OVER = fs.Pose.from_euler(0.21, 0.14, 0.33, math.pi, 0.0, 1.1)
 TILTED = fs.Pose.from_euler(0.23, -0.11, 0.37, 0.3, 0.25, -0.6)
 FORMS = [("never", 0.05), ("always", 0.013)]
-
-
-def scene(
-    compiled: str, dt: float, *, kinds: tuple[str, ...] = apart.KINDS[:4], seed: int = 2, **settings: Any
-) -> tuple[Any, fs.Agent, list[apart.Solid], list[int]]:
-    """A robot among tilted and upright bodies around it, with one of its own that no sensor of it may see."""
-    params = {"gui": False, "target_rtf": 0, "timestep": dt, "compiled_code": compiled, "enable_floor": False}
-    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(**params, **settings))
-    rng = np.random.default_rng(seed)
-    hull = fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.5))
-    robot = sim.spawn(fs.AgentSpawnParams(hull, hull, CARRIER, name="eye", motion_mode="omnidirectional"))
-    solids, ids = [], []
-    for index in range(14):
-        frame = apart.random_frame(rng, 0.2, upright=index % 3 == 0)
-        angle = 2.0 * math.pi * (index + rng.uniform()) / 14
-        away = rng.uniform(1.3, 3.2)
-        frame[:3, 3] += [0.4 + away * math.cos(angle), -0.3 + away * math.sin(angle), 0.9 + 0.2 * rng.normal()]
-        solid = apart.random_solid(rng, kinds[index % len(kinds)], frame)
-        shape = apart.params(solid)
-        ids.append(sim.spawn(fs.SimObjectSpawnParams(shape, shape, apart.pose(frame))).object_id)
-        solids.append(solid)
-    sim.step_once()
-    return sim, robot, solids, ids
 
 
 def seen_along(
@@ -70,7 +46,7 @@ def bearing(angles: np.ndarray) -> np.ndarray:
     fault="sensors/fans.py: the senses of lidars upside down are left out",
 )  # fmt: skip
 def test_a_lidar_sees_what_its_rays_meet(compiled: str, dt: float, mount: fs.Pose) -> None:
-    sim, robot, solids, ids = scene(compiled, dt)
+    sim, robot, solids, ids = apart.scene(compiled, dt, CARRIER)
     settings: dict[str, Any] = {"rays": 331, "angle_min": -2.3, "angle_max": 1.9, "range_min": 1.05, "range_max": 2.9}
     plain, labelled, shiny = (
         sim.add_sensor(fs.LidarParams(pose=mount, name=f"scan{index}", **settings, **asked), robot)
@@ -108,7 +84,7 @@ def test_a_lidar_sees_what_its_rays_meet(compiled: str, dt: float, mount: fs.Pos
     fault="sensors/lidar_3d.py: rise and reach of the elevations are exchanged",
 )  # fmt: skip
 def test_layers_fans_and_cones_see_what_their_rays_meet(compiled: str, dt: float) -> None:
-    sim, robot, solids, _ = scene(compiled, dt)
+    sim, robot, solids, _ = apart.scene(compiled, dt, CARRIER)
     cloud = sim.add_sensor(
         fs.Lidar3dParams(pose=TILTED, rays=61, layers=7, angle_min=-1.2, angle_max=2.4, elevation_min=-0.35,
                          elevation_max=0.5, range_max=3.1), robot
@@ -159,7 +135,7 @@ def test_a_camera_sees_what_the_pinhole_formula_says(
         pytest.importorskip("pybullet")
     # The engine draws round bodies with few corners.
     kinds = ("box",) if renderer == "tiny" else apart.KINDS[:4]
-    sim, robot, solids, ids = scene("never", 0.05, kinds=kinds)
+    sim, robot, solids, ids = apart.scene("never", 0.05, CARRIER, kinds=kinds)
     fx, fy, cx, cy = 71.0, 93.0, 43.3, 27.2
     mount = TILTED if frame_kind == "body" else fs.Pose.from_euler(0.23, -0.11, 0.47, -1.9, 0.1, -1.1)
     camera = sim.add_sensor(
@@ -239,46 +215,3 @@ def test_meshes_are_seen_as_their_hulls_or_their_triangles(tmp_path: Path, compi
         assert 100 < np.isfinite(wanted).sum() < 590
         assert np.mean(np.isclose(found.distances, wanted, atol=1e-6)) > 0.995
         sim.remove_object(thing)
-
-
-@pytest.mark.parametrize(("dt", "rate"), [(0.05, 7.0), (0.013, 31.0), (0.05, None)])
-@holds("api:Sensor.on_reading", fault="sensors/system.py: a sensor is due when its period has passed, not at its rate")
-def test_readings_in_a_time_are_as_many_as_the_rate_says(dt: float, rate: float | None) -> None:
-    sim, robot, _, _ = scene("never", dt)
-    kinds: dict[str, Callable[..., Any]] = {"scan": fs.LidarParams, "sonar": fs.RangeParams, "imu": fs.ImuParams}
-    times: dict[str, list[float]] = {name: [] for name in kinds}
-    begin = sim.sim_time
-    for name, kind in kinds.items():
-        sensor = sim.add_sensor(kind(rate=rate, name=name, pose=LEVEL), robot)
-        sensor.on_reading(lambda _, reading, name=name: times[name].append(reading.time))
-    steps = round(3.0 / dt)
-    for _ in range(steps):
-        sim.step_once()
-    for told in times.values():
-        wanted = steps if rate is None else (sim.sim_time - begin) * rate
-        assert abs(len(told) - wanted) <= 1.0
-        assert rate is None or np.abs(np.diff(told) - 1.0 / rate).max() < dt + 1e-9
-
-
-@holds(
-    "api:LidarReading.ranges", "api:RangeReading.range", "api:CameraReading.depth", "ros:sensor_msgs/LaserScan.ranges",
-    fault="sensors/ranging.py: the relative noise is that of one metre at any distance",
-)  # fmt: skip
-def test_noise_is_as_wide_as_set_around_the_truth() -> None:
-    sim, robot, _, _ = scene("never", 0.05, seed=2)
-    settings: dict[str, Any] = {"pose": TILTED, "rays": 360, "range_max": 4.0}
-    true = sim.add_sensor(fs.LidarParams(name="true", **settings), robot).read().ranges
-    noisy = sim.add_sensor(fs.LidarParams(name="noisy", noise=0.013, relative_noise=0.021, **settings), robot)
-    found = []
-    for _ in range(60):
-        sim.step_once()
-        found.append(noisy.read().ranges)
-    hit = np.isfinite(true)
-    off = np.array(found)[:, hit] - true[hit]
-    wide = np.hypot(0.013, 0.021 * true[hit])
-    assert np.std(off / wide) == pytest.approx(1.0, abs=0.03)
-    assert abs(np.mean(off / wide)) < 0.03
-    for low, high in ((0.0, 1.5), (1.5, 4.0)):
-        part = (true[hit] >= low) & (true[hit] < high)
-        assert part.sum() < 10 or np.std((off / wide)[:, part]) == pytest.approx(1.0, abs=0.06)
-    assert np.isinf(np.array(found)[:, ~hit]).all()

@@ -72,9 +72,8 @@ def bits(met: Met) -> tuple[bytes, ...]:
     return tuple(values.tobytes() for values in (met.ranges, met.rows, met.links, met.normals))
 
 
-@pytest.mark.parametrize("turned", [0.0, 3.0])
-def test_rays_end_at_the_same_bits_in_compiled_code_and_alone(sim: Sim, tmp_path: Path, turned: float) -> None:
-    scene(sim, tmp_path, turned=turned)
+def test_rays_end_at_the_same_bits_in_compiled_code_and_alone(sim: Sim, tmp_path: Path) -> None:
+    scene(sim, tmp_path, turned=3.0)
     furnish(sim, tmp_path)
     origins, ways = awkward_rays(6000)
     own = np.random.default_rng(0).integers(-1, 46, len(origins))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -152,3 +153,26 @@ def through_triangles(corners: np.ndarray, starts: np.ndarray, ways: np.ndarray)
         t = np.einsum("tk,ntk->nt", two, turned) / volume
     hit = (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (t > 0.0) & np.isfinite(t)
     return np.asarray(np.where(hit, t, np.inf).min(axis=1))
+
+
+def scene(
+    compiled: str, dt: float, at: fs.Pose, *, kinds: tuple[str, ...] = KINDS[:4], seed: int = 2, **settings: Any
+) -> tuple[Any, fs.Agent, list[Solid], list[int]]:
+    """A robot among tilted and upright bodies around it, with one of its own that no sensor of it may see."""
+    given = {"gui": False, "target_rtf": 0, "timestep": dt, "compiled_code": compiled, "enable_floor": False}
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(**given, **settings))
+    rng = np.random.default_rng(seed)
+    hull = fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.5))
+    robot = sim.spawn(fs.AgentSpawnParams(hull, hull, at, name="eye", motion_mode="omnidirectional"))
+    solids, ids = [], []
+    for index in range(14):
+        frame = random_frame(rng, 0.2, upright=index % 3 == 0)
+        angle = 2.0 * math.pi * (index + rng.uniform()) / 14
+        away = rng.uniform(1.3, 3.2)
+        frame[:3, 3] += [0.4 + away * math.cos(angle), -0.3 + away * math.sin(angle), 0.9 + 0.2 * rng.normal()]
+        solid = random_solid(rng, kinds[index % len(kinds)], frame)
+        shape = params(solid)
+        ids.append(sim.spawn(fs.SimObjectSpawnParams(shape, shape, pose(frame))).object_id)
+        solids.append(solid)
+    sim.step_once()
+    return sim, robot, solids, ids
