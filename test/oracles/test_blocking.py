@@ -14,7 +14,7 @@ from outlines import BASE, CARGO, HEIGHT, Floats, box, build, corners, gap, load
 import fleet_sim as fs
 
 
-@holds("api:Agent.blocked_by", fault="collision/blocking.py: the skin counts twice in first_contacts")
+@holds("api:Agent.blocked_by", fault="collision/blocking.py: DEFAULT_SKIN of 2 mm")
 @pytest.mark.parametrize("step", [0.05, 0.013])
 @pytest.mark.parametrize("speed", [0.9, 23.0])
 def test_a_robot_stops_where_its_outline_first_touches_the_wall(step: float, speed: float) -> None:
