@@ -216,6 +216,7 @@ class MultiRobotSimulationCore(DocumentedNames):
             Parts(
                 actions=self.actions,
                 bodies=EngineBook(self.engine, self._queries),
+                blocking=self.blocking,
                 links=WorldLinks(self.world),
                 sensors=self.sensors,
                 laws=Laws(),

@@ -168,7 +168,7 @@ def test_nobody_leaves_its_way_for_one_that_stays() -> None:
     parked = house.sim.spawn(fs.AgentSpawnParams(shape, shape, fs.Pose((5.5, 2.0, 0.2)), motion_mode="differential"))
     with house.sim:
         house.run(20.0)
-        assert house.agents[0].blocked_by is parked and house.moves[0].progress(house.agents[0])["phase"] == "moving"
+        assert house.agents[0].blocked_by is parked and house.moves[0].progress(house.agents[0])["phase"] == "waiting"
         # When it drives off, the other one goes on.
         house.moves.append(fs.MoveTo(fs.Pose((9.0, 1.0, 0.2)), route=True))
         parked.execute_action(house.moves[-1])

@@ -28,13 +28,15 @@ from fleet_sim import (
 )
 
 
-def carried_out(make: Callable[..., Any], settings: dict[str, Any], **later: Any) -> Any:
+def carried_out(make: Callable[..., Any], settings: dict[str, Any], *, walled: bool = False, **later: Any) -> Any:
     """Return how an action goes: where the robot and two crates are after each step, and how it ends.
 
-    Parameters in `later` are set before a robot gets it.
+    Parameters in `later` are set before a robot gets it. `walled`: the robot stops before a wall around it.
     """
     sim = build({})
-    robot = sim.spawn(AgentSpawnParams(BOX, BOX, name="robot"))
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, name="robot", block_on_collision=walled))
+    for x, y in ((0.8, 0.0), (-0.8, 0.0), (0.0, 0.8), (0.0, -0.8)) if walled else ():
+        sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, y, 0.0)), collision_mode="static", pickable=False))
     for name, x, y in (("near", 2.0, 0.0), ("far", 2.0, 1.0)):
         sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((x, y, 0.3)), name=name))
     if make is Drop:
@@ -65,6 +67,9 @@ ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
                           ("route", True))),
     (MoveTo, "keep_height", True, {"target_pose": Pose((1, 1, 1))}),
     (MoveAction, "keep_height", True, {"path": Path([Pose((1, 1, 1))])}),
+    (MoveTo, "blocked_timeout", 0.5, {"target_pose": Pose((3, 0, 0))}),
+    (MoveAction, "blocked_timeout", 0.5, {"path": Path([Pose((3, 0, 0))])}),
+    (TourAction, "blocked_timeout", 0.5, {"path": Path([Pose((3, 0, 0))])}),
     (TourAction, "path", Path([Pose((0, 2, 0))]), {"path": Path(WAY)}),
     (TourAction, "route", True, {"path": Path(WAY)}),
     (TourAction, "skip_missed", True, {"path": Path([Pose((1e9, 0, 0)), *WAY])}),
@@ -89,10 +94,12 @@ ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
     (Pick, "attach_relative_pose", Pose((0, 0, 1)), PICK),
     (Pick, "keep_world_pose", True, PICK),
     (Pick, "use_approach", False, PICK),
+    (Pick, "reach", 1.5, {**PICK, "use_approach": False}),
     (Pick, "approach_pose", Pose((1, 1, 0)), PICK),
     (Pick, "approach_offset", 0.5, PICK),
     (Pick, "move_skip_threshold", 1.5, PICK),
     (Pick, "timeout", 0.2, PICK),
+    (Pick, "blocked_timeout", 0.5, {**PICK, "approach_pose": Pose((2, 0, 0))}),
     (Drop, "drop_pose", Pose((3, 1, 0)), DROP),
     (Drop, "drop_offset", 0.4, DROP),
     (Drop, "place_gently", False, DROP),
@@ -104,14 +111,16 @@ ACTIONS: list[tuple[Any, str, Any, dict[str, Any]]] = [
     (Drop, "approach_offset", 0.5, DROP),
     (Drop, "move_skip_threshold", 2.5, DROP),
     (Drop, "timeout", 0.2, DROP),
+    (Drop, "blocked_timeout", 0.5, DROP),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("cls", "name", "value", "others"), ACTIONS, ids=lambda part: getattr(part, "__name__", None))
 def test_a_parameter_of_an_action_counts(cls: Any, name: str, value: Any, others: dict[str, Any]) -> None:
-    changed = carried_out(cls, {**others, name: value})
-    assert changed != carried_out(cls, others)
-    assert changed == carried_out(cls, others, **{name: value})
+    walled = name == "blocked_timeout"
+    changed = carried_out(cls, {**others, name: value}, walled=walled)
+    assert changed != carried_out(cls, others, walled=walled)
+    assert changed == carried_out(cls, others, walled=walled, **{name: value})
 
 
 def test_a_parameter_is_checked_when_it_is_set_and_stays_once_a_robot_has_the_action() -> None:

@@ -55,6 +55,7 @@ DEFAULTS: dict[str, Any] = {
     "engine": "auto",
     "compiled_code": "auto",
     "block_on_collision": False,
+    "blocked_timeout": 10.0,
     "raise_on_fault": False,
     "max_failures": 100,
     "gravity": (0.0, 0.0, -9.81),

@@ -24,7 +24,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "execute_action": {"names": ("a",), "actions": ({"type": "wait", "duration": 0.5},), "replace": False},
     "cancel_actions": {"names": ("a",), "goal": "7"},
     "finish_actions": {"names": ("a",)},
-    "attach": {"name": "a", "object_name": "b", "attach": False, "search_radius": 0.5},
+    "attach": {"name": "a", "object_name": "b", "attach": False, "search_radius": 0.5, "reach": 0.7},
     "remove": {"names": ("a", "b")},
     "spawn": {"robots": ({"name": "a", "pose": [0, 0, 0]},), "rename": True},
     "load_world": {"scenario": {"robots": [{"name": "a"}]}, "file": "hall.yaml", "remote": True},

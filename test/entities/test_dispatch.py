@@ -172,7 +172,7 @@ def test_attaching(sim: MultiRobotSimulationCore, fleet: list[Agent]) -> None:
     assert "no free pickable" in attach("r_2", object_name="crate", search_radius=5.0)["r_2"]
     assert attach("r_3", attach=False) == {}
     assert attach("r_3", attach=False) == {"r_3": "nothing to detach"}
-    assert "farther away" in attach("r_0", object_name="crate")["r_0"]
+    assert "m away" in attach("r_0", object_name="crate", reach=0.5)["r_0"]
     assert "unknown object" in attach("r_0", object_name="crat")["r_0"]
     assert attach("r_2", search_radius=1.5) == {}
     assert crate.attached_to == fleet[2]

@@ -103,7 +103,16 @@ def falls(sim: Sim) -> list[Any]:
     return [box.get_pose().z, box.sensors[0].read().linear_acceleration]
 
 
+def goal_before_a_wall(sim: Sim) -> Any:
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, block_on_collision=True))
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((1, 0, 0)), collision_mode="static"))
+    robot.set_goal(Pose((5, 0, 0)))
+    run(sim, 60)
+    return robot.goal_pose
+
+
 ACTS: dict[str, Case] = {
+    "blocked_timeout": Case(0.1, goal_before_a_wall),
     "gravity": Case((0.0, 0.0, -1.6), lambda sim: falls(sim)[0], {"physics": True}),
     "target_rtf": Case(3.0, real_time_factor),
     "duration": Case(0.1, runs_for),

@@ -167,6 +167,15 @@ def runs_for(settings: dict[str, Any]) -> Any:
     return sim.step_count
 
 
+def goal_before_a_wall(settings: dict[str, Any]) -> Any:
+    sim = build(settings)
+    robot = sim.spawn(AgentSpawnParams(BOX, BOX, block_on_collision=True))
+    sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((1, 0, 0)), collision_mode="static"))
+    robot.set_goal(Pose((5, 0, 0)))
+    run(sim, 60)
+    return robot.goal_pose
+
+
 CONSTANT = {"spatial_hash_cell_size_mode": "constant", "spatial_hash_cell_size": 7.0}
 SIMULATION: dict[str, Case] = {
     "timestep": Case(0.1, time_of_a_step),
@@ -191,6 +200,7 @@ SIMULATION: dict[str, Case] = {
     "collision_margin": Case(0.2, two_boxes),
     "ignore_static_collision": Case(False, two_boxes, {"collision_margin": 0.7}),
     "block_on_collision": Case(True, two_boxes),
+    "blocked_timeout": Case(0.1, goal_before_a_wall),
     "spatial_hash_cell_size_mode": Case("constant", cells, {"spatial_hash_cell_size": 7.0}),
     "spatial_hash_cell_size": Case(3.0, cells, CONSTANT),
     "camera_config": Case({"camera_mode": "manual"}, window_view),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import StateError
 from fleet_sim.gate.bounds import LONGEST_TIME
+from fleet_sim.geometry import Path
+from fleet_sim.geometry.pose import pose_arrays
 from fleet_sim.saved_classes import saved
 from fleet_sim.settings.attributes import Attentive
 
@@ -48,6 +50,31 @@ class Failure(NamedTuple):
 
     message: str
     cause: ActionCause = ActionCause.FAILED
+
+
+def _started_by_hand(start: Callable[[Any, Agent], Until | None]) -> Callable[[Any, Agent], Until | None]:
+    """Return `start` for who calls it without a queue, too: the action then runs, and `stop` ends it."""
+
+    @wraps(start)
+    def begun(action: Action, agent: Agent) -> Until | None:
+        if action.status is ActionStatus.IN_PROGRESS:
+            return start(action, agent)
+        return action.begin(agent, partial(action._cancel_by_hand, agent))
+
+    return begun
+
+
+def _stopped_by_hand(stop: Callable[[Any, Agent], None]) -> Callable[[Any, Agent], None]:
+    """Return `stop` for who calls it to end the action, too: one that runs is cancelled, and then cleans up."""
+
+    @wraps(stop)
+    def stopped(action: Action, agent: Agent) -> None:
+        if action.is_complete():
+            stop(action, agent)
+        elif action.status is ActionStatus.IN_PROGRESS or action._on_cancel is not None:
+            action.cancel("stopped")
+
+    return stopped
 
 
 class Action(Attentive):
@@ -85,8 +112,17 @@ class Action(Attentive):
         self._blocked_by: str | None = None
         self._on_cancel: Canceller | None = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let `start` and `stop` of the class be called by hand as well as by the queue."""
+        super().__init_subclass__(**kwargs)
+        if "start" in vars(cls):
+            cls.start = _started_by_hand(cls.start)  # type: ignore[method-assign]
+        if "stop" in vars(cls):
+            cls.stop = _stopped_by_hand(cls.stop)  # type: ignore[method-assign]
+
     # ---- to override -------------------------------------------------------------------------------------------------
 
+    @_started_by_hand
     def start(self, agent: Agent) -> Until | None:
         """Start the action."""
         return None
@@ -95,8 +131,9 @@ class Action(Attentive):
         """Continue the action; `dt` is the time step."""
         return None
 
+    @_stopped_by_hand
     def stop(self, agent: Agent) -> None:
-        """Clean up: called once, however the action ended."""
+        """Clean up: called once, however the action ended. By hand it ends an action that runs, and stops the robot."""
 
     def finish(self) -> bool:
         """End the running action with success, by the command FinishActions; return whether it waits for that."""
@@ -155,6 +192,18 @@ class Action(Attentive):
         self._blocked_by = agent.world.label(int(agent.world.motion.blocked_by[agent.row]))
         self.fail(drive.blocked_text(agent.world, agent.row), ActionCause.BLOCKED)
         return True
+
+    def fail_inside(self, agent: Agent, path: Path, align_final: bool = True, tolerance: float = 0.0) -> bool:
+        """Fail where `path` leads into a static body and the robot would stop before it; return whether that is so."""
+        world, positions, orientations = agent.world, *pose_arrays(path)
+        rows, lengths = np.array([agent.row]), np.array([len(path)])
+        inside = drive.goals_inside(
+            world, rows, lengths, positions, orientations, align_final=align_final, tolerance=tolerance
+        )
+        for number, body in inside.values():
+            self._blocked_by = world.label(body)
+            self.fail(drive.inside_text(world, number, body, len(path)), ActionCause.BLOCKED)
+        return bool(inside)
 
     def _end(self, status: ActionStatus, message: str | None, cause: ActionCause | None) -> None:
         self.status = status

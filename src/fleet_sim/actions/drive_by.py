@@ -1,7 +1,8 @@
 """DriveBy and Turn: move by a distance or an angle, from wherever the robot is.
 
-Both command a velocity in each step: the highest from which the robot can still stop at the end. They fail where
-something is in the way, as what is relative to the robot has no way around.
+Both command a velocity in each step: the highest from which the robot can still stop at the end, within its limits.
+They end where the robot is at the end and can stop in one step, and fail where something is in the way, as what is
+relative to the robot has no way around.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def read_way(value: object) -> Floats:
     return way
 
 
-CLOSE = 1e-3
-"""Distance in m, or angle in rad, from its end at which a motion ends."""
+EXACT, CLOSE = 1e-7, 1e-3
+"""How near to its end a motion ends, in m or rad: of robots that go exactly where they are told, and with physics."""
 
 
 @dataclass(eq=False, repr=False)
@@ -58,12 +59,16 @@ class _Relative(DeclaredAction):
         """Return the way made since the beginning."""
         raise NotImplementedError
 
+    def _speed(self, agent: Agent) -> float:
+        """Return how fast the robot comes nearer to the end; below 0: farther away."""
+        raise NotImplementedError
+
     def _limits(self, agent: Agent) -> tuple[float, float]:
         """Return the largest speed and acceleration of the robot."""
         raise NotImplementedError
 
     def _command(self, agent: Agent, rows: Rows, speed: float) -> None:
-        """Drive at `speed`, at least 0."""
+        """Drive at `speed`; below 0: back, where it came too far."""
         raise NotImplementedError
 
     # ---- running -----------------------------------------------------------------------------------------------------
@@ -88,7 +93,8 @@ class _Relative(DeclaredAction):
     def update(self, agent: Agent, dt: float) -> Until | None:
         """Look how far it has come."""
         self.done = self._made(agent)
-        if self.done >= self._goal()[0] - CLOSE:
+        near = CLOSE if agent.world.dynamic[agent.row] else EXACT
+        if abs(self._goal()[0] - self.done) <= near and self._can_stop(agent):
             drive.stop(agent.world, np.array([agent.row]))
             self.complete()
         elif self.blocked_by is not None:
@@ -119,16 +125,23 @@ class _Relative(DeclaredAction):
             "distance_left": max(way - self.done, 0.0),
         }
 
+    def _can_stop(self, agent: Agent) -> bool:
+        """Return whether the robot can be at rest in the next step."""
+        # The tolerance is for rounding.
+        return abs(self._speed(agent)) <= self._limits(agent)[1] * agent.world.clock.dt * (1.0 + 1e-9)
+
     def _drive_on(self, agent: Agent) -> None:
         """Command the speed of the next step: the highest from which the robot can still stop at the end."""
         way, wanted, _ = self._goal()
-        left = way - self.done
+        left, speed, dt = way - self.done, self._speed(agent), agent.world.clock.dt
+        side = math.copysign(1.0, left)
         fastest, acceleration = self._limits(agent)
-        # As fast as it can still stop at the end, and no farther in one step than the end.
-        speed = min(wanted, fastest, left / agent.world.clock.dt)
-        if math.isfinite(acceleration):
-            speed = min(speed, math.sqrt(2.0 * acceleration * left))
-        self._command(agent, np.array([agent.row]), speed)
+        # A step that ends at the speed w goes (v + w) dt / 2, and n steps of even braking after it n w dt / 2: the end
+        # is reached where (n + 1) w = rest. Braking allows w up to n a dt, which gives the least n.
+        rest = max(2.0 * abs(left) / dt - side * speed, 0.0)
+        steps = max(math.ceil(math.sqrt(0.25 + rest / (acceleration * dt)) - 0.5 - 1e-9), 1)
+        highest = rest / (steps + 1)
+        self._command(agent, np.array([agent.row]), side * min(wanted, fastest, highest))
 
 
 @dataclass(eq=False, repr=False)
@@ -161,11 +174,16 @@ class DriveByAction(_Relative):
         # The straight distance: a robot that is pushed aside has come farther.
         return float(np.sqrt((away * away).sum()))
 
+    def _speed(self, agent: Agent) -> float:
+        velocity = agent.world.velocity[[agent.row]]
+        ahead = quaternions.rotate(quaternions.conjugate(agent.world.orientation[[agent.row]]), velocity)[0, 0]
+        return math.copysign(1.0, self.speed) * float(ahead)
+
     def _limits(self, agent: Agent) -> tuple[float, float]:
         return drive.limits_ahead(agent.world, agent.row)
 
     def _command(self, agent: Agent, rows: Rows, speed: float) -> None:
-        linear = np.array([[math.copysign(speed, self.speed), 0.0, 0.0]])
+        linear = np.array([[math.copysign(1.0, self.speed) * speed, 0.0, 0.0]])
         drive.start_velocities(agent.world, rows, linear, np.zeros((1, 3)), 0.0)
 
 
@@ -193,9 +211,12 @@ class TurnAction(_Relative):
         self._last = yaw
         return self.done + math.copysign(1.0, self.angle) * turned
 
+    def _speed(self, agent: Agent) -> float:
+        return math.copysign(1.0, self.angle) * float(agent.world.angular_velocity[agent.row, 2])
+
     def _limits(self, agent: Agent) -> tuple[float, float]:
         return drive.limits_of_turns(agent.world, agent.row)
 
     def _command(self, agent: Agent, rows: Rows, speed: float) -> None:
-        angular = np.array([[0.0, 0.0, math.copysign(speed, self.angle)]])
+        angular = np.array([[0.0, 0.0, math.copysign(1.0, self.angle) * speed]])
         drive.start_velocities(agent.world, rows, np.zeros((1, 3)), angular, 0.0)

@@ -101,8 +101,10 @@ class MoveAction(OnRoute):
             return self._ride(agent, 0)
         if self.route is not RouteMode.NONE:
             return self._depart(agent)
+        path, direction = self._path(agent), self.direction
+        if self.fail_inside(agent, path, self.final_orientation_align, self.tolerance):
+            return None
         try:
-            path, direction = self._path(agent), self.direction
             agent.begin_path(
                 path, self.final_orientation_align, direction, self.tolerance, blocked_timeout=self.blocked_timeout
             )

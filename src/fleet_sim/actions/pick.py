@@ -49,9 +49,12 @@ class PickAction(TransferAction):
     to `ee_target_position`, or, with `use_arm`, to the object. An end effector that cannot get there goes as near as it
     can. With `use_arm` the end effector takes the object where it is, unless another link or pose is given.
 
+    The object is taken from where it is when the robot, or its arm, has done that: without `use_approach` at once, from
+    any distance up to `reach`.
+
     FAILED with "Target object not found or not pickable" when there is none, when it has gone meanwhile, or when a bare
     number means two objects (see `row_of_target`); with "IK target was not reachable"; with the cause where the robot
-    has no such link or joints, or cannot drive.
+    has no such link or joints, cannot drive, or stands too far away.
     """
 
     phases = (PickPhase.INIT, PickPhase.APPROACHING, PickPhase.MOVING_TO_PICK, PickPhase.PICKING, PickPhase.RETREATING)
@@ -74,6 +77,12 @@ class PickAction(TransferAction):
         None, doc="Pose of the object in that link's frame; None: the origin, or with `use_arm` its pose."
     )
     keep_world_pose: bool = setting(False, doc="Attach the object at its present pose.")
+    reach: float | None = setting(
+        None,
+        low=0.0,
+        unit="m",
+        doc="Maximum distance of the object from the link that takes it, when it does; None: any, as of sim/attach.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,12 +142,25 @@ class PickAction(TransferAction):
         assert self._target is not None
         return before_offset(self._target.position, self._offset, self.ee_target_orientation)
 
+    def is_stopped_by(self, agent: Agent, obstacle: SimObject | None) -> bool:
+        """Return whether `obstacle`, which stands before the robot, is the object to pick."""
+        return obstacle is not None and obstacle == self._target
+
     def act(self, agent: Agent) -> Failure | None:
         """Attach the object."""
         # Asked again: others may have taken or removed the object on the way to it.
         hindrance = self.hindrance(agent)
         if hindrance is not None or self._target is None:
             return hindrance or NOT_FOUND
+        far = attachments.out_of_reach(
+            agent.world,
+            self._target.row,
+            agent.row,
+            attachments.link_index(agent.world, agent.row, self._link),
+            self.reach,
+        )
+        if far:
+            return Failure(far, ActionCause.UNREACHABLE)
         offset = None if self.keep_world_pose else self._offset
         attached = agent.attach_object(self._target, self._link, offset, keep_world_pose=self.keep_world_pose)
         return None if attached else NOT_FOUND

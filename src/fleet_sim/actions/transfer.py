@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fleet_sim.actions.arm import ArmMove, ArmTarget
 from fleet_sim.actions.base import BLOCKED_DOC, Action, Failure, Until
 from fleet_sim.actions.conveyed import immovable
 from fleet_sim.actions.declared import DeclaredAction
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.config.modes import ActionCause, ActionStatus, MovementDirection
+from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
+from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.gate.bounds import LONGEST_TIME
-from fleet_sim.geometry import Pose
+from fleet_sim.geometry import Path, Pose
 from fleet_sim.settings import setting
 from fleet_sim.tools import calculate_offset_pose
 
@@ -72,6 +76,10 @@ class TransferAction(ArmTarget, DeclaredAction):
         """Return the target (3,) of the arm with `use_arm`."""
         raise NotImplementedError
 
+    def is_stopped_by(self, agent: Agent, obstacle: SimObject | None) -> bool:
+        """Return whether `obstacle`, which stands before the robot, is what it was to come to."""
+        return False
+
     def act(self, agent: Agent) -> Failure | None:
         """Attach or detach the object; return why that is impossible, or None."""
         raise NotImplementedError
@@ -93,6 +101,9 @@ class TransferAction(ArmTarget, DeclaredAction):
         here, place = agent.get_pose(), self.place(agent)
         self._away = self.approach_pose or calculate_offset_pose(place, here, self.approach_offset)
         self.phase = self.phases[1]
+        # Only the pose to approach from: what is picked may be a static body, or stand in one.
+        if self.fail_inside(agent, Path([self._away])):
+            return None
         return self._drive(agent, self._away, None) or self._move_in(agent)
 
     def update(self, agent: Agent, dt: float) -> Until | None:
@@ -100,6 +111,10 @@ class TransferAction(ArmTarget, DeclaredAction):
         if self._arm_action is not None:
             return self._follow_arm(agent, self._arm_action, self._arm_action.proceed(agent, dt))
         if not agent.is_goal_reached():
+            # It has come as near to the object as it gets.
+            if self.phase == self.phases[2] and self.is_stopped_by(agent, agent.blocked_by):
+                drive.stop(agent.world, np.array([agent.row]))
+                return self._reach(agent)
             if self.fail_blocked(agent):
                 return None
             # Its path was taken away, as by a stop.

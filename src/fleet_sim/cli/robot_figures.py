@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats
-from fleet_sim.config.modes import ActionStatus
+from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.entities import drive
 from fleet_sim.simulation import MultiRobotSimulationCore
@@ -31,20 +31,28 @@ class RobotFigures:
         self._driven, self._waited = np.zeros(0), np.zeros(0)
         """By object id, which is not used again as rows are."""
         self._counts: Counter[tuple[int, str]] = Counter()
+        self._blocked: dict[int, str] = {}
+        """What the last goal of a robot failed for, by object id."""
         events = sim.events
         events.on("post_step", self._step)
         events.on("arrived", lambda agent: self._count(agent, "goals"))
         events.on("traffic_arrived", lambda agent, node: self._count(agent, "goals"))
         events.on("collision_started", self._collided)
         events.on("action_completed", self._ended)
+        events.on("action_started", lambda agent, action: self._blocked.pop(agent.object_id, None))
+        events.on("goal_failed", self._gave_up)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a line for each robot, by its number: its name and its figures."""
         self._meet()
         busy = {agent.object_id for agent in self._sim.agents if not agent.is_action_queue_empty()}
-        return [self._line(number, name, number in busy) for number, name in sorted(self._names.items())]
+        label = self._sim.world.label
+        stand = {agent.object_id: label(agent.blocked_by.row) for agent in self._sim.agents if agent.blocked_by}
+        blocked = {**self._blocked, **stand}
+        names = sorted(self._names.items())
+        return [self._line(number, name, number in busy, blocked.get(number, "")) for number, name in names]
 
-    def _line(self, number: int, name: str, busy: bool) -> dict[str, Any]:
+    def _line(self, number: int, name: str, busy: bool, blocked_by: str) -> dict[str, Any]:
         """Return the figures of one robot by column; `number` is its place in the fleet, in order of spawning."""
         # A robot that was spawned after the last step has not been added up.
         known = number < len(self._driven)
@@ -56,6 +64,7 @@ class RobotFigures:
             "collisions": self._counts[number, "collisions"],
             **{f"actions_{end}": self._counts[number, end] for end in ("completed", "failed", "cancelled")},
             "busy": busy,
+            "blocked_by": blocked_by,
         }
 
     def _meet(self) -> None:
@@ -92,6 +101,12 @@ class RobotFigures:
 
     def _ended(self, agent: Any, action: Any, status: ActionStatus) -> None:
         self._count(agent, status.value)
+        if action.cause is ActionCause.BLOCKED:
+            self._blocked[agent.object_id] = action.blocked_by or ""
+
+    def _gave_up(self, agent: Any, cause: ActionCause, message: str) -> None:
+        if agent.blocked_by:
+            self._blocked[agent.object_id] = self._sim.world.label(agent.blocked_by.row)
 
 
 def grown(values: Floats, size: int) -> Floats:

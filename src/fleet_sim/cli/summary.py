@@ -7,12 +7,14 @@ from typing import Any
 
 from fleet_sim.actions.base import FINAL
 from fleet_sim.collision.passages import WallPassages
-from fleet_sim.config.modes import ActionStatus
+from fleet_sim.config.modes import ActionCause, ActionStatus
 from fleet_sim.kernels.compiled import compile_seconds
 from fleet_sim.simulation import MultiRobotSimulationCore
 
 MOST_NAMED = 5
 """Robots that are named in one list; of more, only the number is given."""
+MOST_KEPT = 1000
+"""Failures that are listed in files."""
 
 
 class RunSummary:
@@ -29,8 +31,10 @@ class RunSummary:
         """Where the run begins: a saved state is gone on with later than at 0."""
         self._compiled = compile_seconds()
         self._ended: Counter[ActionStatus] = Counter()
-        self._failures: list[str] = []
+        self._failures: list[dict[str, str]] = []
+        self._given_up = 0
         sim.events.on("action_completed", self._note)
+        sim.events.on("goal_failed", self._note_goal)
         self._passages = WallPassages(sim.world)
         if sim.collisions.ignore_static:
             sim.events.on("post_step", lambda dt, sim_time: self._look(sim_time))
@@ -45,9 +49,19 @@ class RunSummary:
 
     def _note(self, agent: Any, action: Any, status: ActionStatus) -> None:
         self._ended[status] += 1
-        if status is ActionStatus.FAILED and len(self._failures) < MOST_NAMED:
-            reason = action.error_message or "no reason given"
-            self._failures.append(f"  {agent.name}: {type(action).__name__} failed: {reason}")
+        if status is ActionStatus.FAILED:
+            reason, cause = action.error_message or "no reason given", str(action.cause or ActionCause.FAILED)
+            self._keep(agent, type(action).__name__, cause, reason, action.blocked_by or "")
+
+    def _note_goal(self, agent: Any, cause: ActionCause, message: str) -> None:
+        self._given_up += 1
+        obstacle = agent.blocked_by
+        self._keep(agent, "goal", str(cause), message, agent.world.label(obstacle.row) if obstacle else "")
+
+    def _keep(self, agent: Any, what: str, cause: str, reason: str, blocked_by: str) -> None:
+        if len(self._failures) < MOST_KEPT:
+            named = {"robot": agent.name or "", "action": what, "cause": cause, "reason": reason}
+            self._failures.append({**named, "blocked_by": blocked_by})
 
     def lines(self, seconds: float) -> list[str]:
         """Return what happened, in lines; the run took `seconds` of real time."""
@@ -79,7 +93,9 @@ class RunSummary:
             "static_collisions_ignored": sim.collisions.ignore_static,
             "robots_through_walls": len(self._passages.names),
             **{f"actions_{status.value}": self._ended[status] for status in FINAL},
+            "goals_failed": self._given_up,
             "busy": len(self._busy()),
+            "failures": list(self._failures),
         }
 
     def _speed(self, seconds: float) -> str:
@@ -130,20 +146,35 @@ class RunSummary:
         lines = []
         if self._ended:
             lines.append("actions: " + ", ".join(f"{number} {status.value}" for status, number in self._by_status()))
-            lines += self._failures
-            hidden = self._ended[ActionStatus.FAILED] - len(self._failures)
-            if hidden:
-                lines.append(f"  and {hidden} more failed")
+        if self._given_up:
+            lines.append(f"goals that robots gave up: {self._given_up}")
+        named = self._failures[:MOST_NAMED]
+        lines += [f"  {one['robot']}: {one['action']} failed: {one['reason']}" for one in named]
+        hidden = self._ended[ActionStatus.FAILED] + self._given_up - len(named)
+        if hidden:
+            lines.append(f"  and {hidden} more failed")
         busy = self._busy()
         if busy:
             lines.append(f"still busy at the end: {listed(busy)}")
+        idle = [agent for agent in self._sim.agents if agent.blocked_by and agent.is_action_queue_empty()]
+        if idle:
+            lines.append(f"blocked at the end: {listed([(agent.name or '') + _obstacle(agent) for agent in idle])}")
         return lines
 
     def _busy(self) -> list[str]:
-        return [agent.name or "" for agent in self._sim.agents if not agent.is_action_queue_empty()]
+        """Return the names of robots with actions, with what keeps each from going on."""
+        agents = [agent for agent in self._sim.agents if not agent.is_action_queue_empty()]
+        return [(agent.name or "") + _obstacle(agent) for agent in agents]
 
     def _by_status(self) -> list[tuple[ActionStatus, int]]:
         return [(status, self._ended[status]) for status in ActionStatus if self._ended[status]]
+
+
+def _obstacle(agent: Any) -> str:
+    """Return what keeps a robot from going on, in brackets, or "" where nothing does."""
+    action = agent.get_current_action()
+    what = action.blocked_by if action is not None else agent.blocked_by and agent.world.label(agent.blocked_by.row)
+    return f" (blocked by {what})" if what else ""
 
 
 def counted(number: int, thing: str) -> str:

@@ -7,15 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
-from fleet_sim.collision.blocking import allowed_fractions
+from fleet_sim.collision.blocking import PairMask, allowed_fractions
 from fleet_sim.collision.bounds import active_mask, shape_arrays
-from fleet_sim.collision.sweep import PosedDistanceSolver
+from fleet_sim.collision.broad import cross_pairs
+from fleet_sim.collision.sweep import Measure, PosedDistanceSolver
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.spatial import poses, quaternions
-from fleet_sim.spatial.shapes import ShapeArrays
+from fleet_sim.spatial.aabbs import world_aabbs
+from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 # Columns of path progress. A row that is held back gets its old values again, so that its law retries the same step.
+# Comparing a column with a plain number is several times faster than with an enum member.
+_PLANE, _SPHERE = int(ShapeKind.PLANE), int(ShapeKind.SPHERE)
 _PROGRESS = ("waypoint", "phase", "turning", "reverse")
 
 
@@ -107,12 +111,41 @@ class BlockingSystem:
         overdue = held[world.clock.time - motion.blocked_since[held] >= motion.blocked_timeout[held] - 1e-9]
         return Blocked(np.setdiff1d(arrived, held, assume_unique=True), newly, overdue)
 
+    def bodies_at(
+        self, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools, slack: Floats
+    ) -> Rows:
+        """Return the static body (N,) that each of `rows`, with its base at a pose, is inside of; NO_ROW for none.
+
+        Depths up to `slack` (N,) in m do not count. Outside of `aligned_mask` any heading counts: what is free at
+        some heading is free. Planes and surfaces, as of terrain, have no inside.
+        """
+        world = self._world
+        inside = np.full(len(rows), NO_ROW)
+        bodies = np.flatnonzero(active_mask(world) & (world.shape_kind != _PLANE))
+        surface_mask = np.isin(world.shape_id[bodies], list(world.shapes.concave))
+        bodies = bodies[is_static(world, bodies) & ~surface_mask]
+        if not len(bodies):
+            return inside
+        shapes = _shapes_at(world, rows, positions, orientations, aligned_mask)
+        obstacles = shape_arrays(world, bodies)
+        pairs = cross_pairs(*world_aabbs(*shapes), *world_aabbs(*obstacles), margin=0.0)
+        of_rows = np.stack((rows[pairs[:, 0]], bodies[pairs[:, 1]]), axis=1)
+        allowed = np.flatnonzero(world.collision_rules.may_collide(of_rows))
+        pairs, of_rows = pairs[allowed], of_rows[allowed]
+        measure = Measure(self._solve, world.compiled)
+        gaps = measure(shapes.take(pairs[:, 0]), obstacles.take(pairs[:, 1]), of_rows, 0.0)
+        deep = pairs[gaps < -slack[pairs[:, 0]]]
+        # From behind, so that the first one stays.
+        inside[deep[::-1, 0]] = bodies[deep[::-1, 1]]
+        return inside
+
     def _fractions(self, start: _Start, places: Rows) -> tuple[Floats, Rows]:
         """Return, for the rows at `places` of `start`, the fraction of its motion each may make, and what stops it."""
         world = self._world
         movers = start.rows[places]
         ends = shape_arrays(world, movers)
-        positions, orientations, may_collide = ends.positions, ends.orientations, world.collision_rules.may_collide
+        positions, orientations = ends.positions, ends.orientations
+        may_collide: PairMask = world.collision_rules.may_collide
         # Between the ends of a step a robot on a curve would be beside it.
         whole_mask, groups = world.motion.whole_steps[movers], None
         loads, carriers = _loads_of(world, movers)
@@ -123,10 +156,11 @@ class BlockingSystem:
             group_of = np.full(world.capacity, NO_ROW)
             group_of[np.concatenate((movers, loads))] = groups
 
-            def may_collide(pairs: Ints) -> Bools:
+            def not_of_one_group(pairs: Ints) -> Bools:
                 first, second = group_of[pairs[:, 0]], group_of[pairs[:, 1]]
                 return world.collision_rules.may_collide(pairs) & ((first != second) | (first == NO_ROW))
 
+            may_collide = not_of_one_group
             whole_mask = whole_mask[groups]
         fractions, blockers = allowed_fractions(
             start.shapes,
@@ -168,6 +202,23 @@ class BlockingSystem:
         # The robot is not where its law left it: pass speeds and directions are computed again.
         motion.path_fresh[rows] = True
         world.rest(rows)
+
+
+def _shapes_at(world: World, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools) -> ShapeArrays:
+    """Return the shapes of `rows` with their bases at poses; outside of `aligned_mask` a ball in them."""
+    shapes, offsets = shape_arrays(world, rows), world.shape_position[rows]
+    centres = positions + quaternions.rotate(orientations, offsets)
+    turned = quaternions.multiply(orientations, world.shape_orientation[rows])
+    free = np.flatnonzero(~aligned_mask)
+    if not len(free):
+        return shapes.at(centres, turned)
+    kinds, radii = shapes.kinds.copy(), shapes.radii.copy()
+    aside = np.sqrt(offsets[free, 0] ** 2 + offsets[free, 1] ** 2)
+    centres[free, :2] = positions[free, :2]
+    kinds[free], radii[free] = _SPHERE, np.maximum(shapes.half_extents[free].min(axis=1) - aside, 0.0)
+    half = shapes.half_extents.copy()
+    half[free] = radii[free, None]
+    return ShapeArrays(kinds, centres, turned, half, radii)
 
 
 def is_static(world: World, rows: Rows) -> Bools:

@@ -121,7 +121,8 @@ class FinishActions(NamedCommand):
 class Attach(Command):
     """Attach an object to a robot, or detach it (`attach=False`; empty `object_name`: all objects it carries).
 
-    `link` is the name of the link to attach it to; empty: the base.
+    `link` is the name of the link to attach it to; empty: the base. Without a name it is the nearest free object within
+    `search_radius` m of the robot; one with a name is attached from wherever it is, unless `reach` in m limits it.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Attach(Command):
     attach: bool = True
     search_radius: float = 1.0
     link: str = ""
+    reach: float | None = None
 
 
 @command("remove")

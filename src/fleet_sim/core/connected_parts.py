@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from fleet_sim.core.ports import (
     ActionBook,
+    BlockingBook,
     BodyBook,
     ControllerBook,
     FeatureBook,
@@ -43,6 +44,8 @@ class ConnectedParts:
     """The action queues."""
     bodies = _Connected[BodyBook]("PyBullet view")
     """The PyBullet bodies."""
+    blocking = _Connected[BlockingBook]("blocking")
+    """What stops robots before obstacles."""
     links = _Connected[LinkBook]("kinematics")
     """The links of robots."""
     sensors = _Connected[SensorBook]("sensor system")

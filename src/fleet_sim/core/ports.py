@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import ActionCause
 from fleet_sim.core.contacts import Contact
 
@@ -77,6 +77,19 @@ class BodyBook(Protocol):
 
     def contacts(self, row: int) -> list[Contact]:
         """Return the contacts of the entity in the last step of physics."""
+
+
+class BlockingBook(Protocol):
+    """Stops robots before obstacles."""
+
+    def bodies_at(
+        self, rows: Rows, positions: Floats, orientations: Floats, aligned_mask: Bools, slack: Floats
+    ) -> Rows:
+        """Return the static body (N,) that each of `rows`, with its base at a pose, is inside of; NO_ROW for none.
+
+        Depths up to `slack` (N,) in m do not count.
+        Outside of `aligned_mask` (N,) any heading counts: what is free at some heading is free.
+        """
 
 
 class LinkBook(Protocol):
@@ -159,6 +172,7 @@ class Parts:
 
     actions: ActionBook | None = None
     bodies: BodyBook | None = None
+    blocking: BlockingBook | None = None
     links: LinkBook | None = None
     sensors: SensorBook | None = None
     laws: LawBook | None = None

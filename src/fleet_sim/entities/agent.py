@@ -89,12 +89,24 @@ class Agent(EndEffectorHandle, PowerHandle):
         """Follow the waypoints of `path`, starting at the robot's present pose.
 
         With `final_orientation_align` the robot turns to the last waypoint's orientation. It always drives to the first
-        waypoint first, so `auto_approach` can only be True; raises InvalidValueError for anything else.
+        waypoint first, so `auto_approach` can only be True; raises InvalidValueError for anything else, and, for a
+        robot with `block_on_collision`, for waypoints inside of static bodies.
         """
         checked_approach(auto_approach, "auto_approach: ")
         self.require_mobile()
         waypoints = checked_path(path)
         way = None if direction is None else MovementDirection(direction)
+        positions, orientations = pose_arrays(waypoints)
+        inside = drive.goals_inside(
+            self._world,
+            np.array([self.row]),
+            np.array([len(waypoints)]),
+            positions,
+            orientations,
+            align_final=final_orientation_align,
+        )
+        for number, body in inside.values():
+            raise InvalidValueError(f"path: {drive.inside_text(self._world, number, body, len(waypoints))}")
         self._world.actions.cancel_base(self.row, "a new path was set")
         self.begin_path(waypoints, final_orientation_align, way)
 

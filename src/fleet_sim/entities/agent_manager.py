@@ -17,7 +17,7 @@ from fleet_sim.entities.joint_values import JointNumbers
 from fleet_sim.entities.manager import BaseManager
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import AgentSpawnParams
-from fleet_sim.errors import unknown_name
+from fleet_sim.errors import InvalidValueError, unknown_name
 from fleet_sim.geometry import Pose
 from fleet_sim.geometry.pose import pose_arrays
 
@@ -71,12 +71,14 @@ class AgentManager(BaseManager[Agent]):
             # All are checked before the first one is commanded.
             agent.require_mobile()
         world = self.world
-        rows = np.array([agent.row for agent, _ in chosen])
+        rows, lengths = np.array([agent.row for agent, _ in chosen]), np.ones(len(chosen), np.int64)
+        positions, orientations = pose_arrays([goal for _, goal in chosen])
+        for row, (_, body) in drive.goals_inside(world, rows, lengths, positions, orientations).items():
+            raise InvalidValueError(f"agent {world.label(row)!r}: {drive.inside_text(world, 0, body)}")
         for row in world.actions.busy(rows).tolist():
             # Only of the busy ones: asking thousands of idle robots would take longer than the write.
             world.actions.cancel_base(row, "a new goal was set")
-        positions, orientations = pose_arrays([goal for _, goal in chosen])
-        drive.start_paths(world, rows, np.ones(len(rows), np.int64), positions, orientations)
+        drive.start_paths(world, rows, lengths, positions, orientations)
 
     def set_joints_targets_all(
         self, targets_factory: Callable[[Agent], JointNumbers | None], max_force: float = DEFAULT_FORCE

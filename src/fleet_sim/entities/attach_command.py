@@ -19,8 +19,6 @@ def attach(world: World, agent: Any, command: c.Attach) -> str:
         if not world.index.has_name(command.object_name):
             return f"unknown object {command.object_name!r}"
         obj = world.handles[world.index.row_named(command.object_name)]
-        if obj.get_pose().distance_to(agent.get_pose()) > command.search_radius:
-            return f"object {command.object_name!r} is farther away than {command.search_radius:g} m"
     else:
         obj = agent.find_nearest_pickable(command.search_radius)
     try:
@@ -28,6 +26,8 @@ def attach(world: World, agent: Any, command: c.Attach) -> str:
         link = attachments.link_index(world, agent.row, command.link or BASE)
     except FleetSimError as error:
         return str(error)
+    if obj is not None and (reason := attachments.out_of_reach(world, obj.row, agent.row, link, command.reach)):
+        return reason
     if obj is None or not agent.pick(obj, link=link):
         return "no free pickable object in reach"
     return ""

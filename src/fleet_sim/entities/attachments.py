@@ -83,6 +83,20 @@ def take(
     return True
 
 
+def out_of_reach(world: World, child: int, parent: int, link: int, reach: float | None) -> str:
+    """Return that `child` is farther from `link` of `parent` than `reach` m, or "" where it is not; None: no limit."""
+    if reach is None:
+        return ""
+    frame = world.link_poses(np.array([parent]), np.array([link]))[0][0]
+    x, y, z = (world.position[child] - frame).tolist()
+    distance = float(np.sqrt(x * x + y * y + z * z))
+    if distance <= reach:
+        return ""
+    return (
+        f"{world.label(child)!r} is {distance:.3f} m away from the link that is to take it, and `reach` is {reach:g} m"
+    )
+
+
 def detach(world: World, child: int, *, dynamic: bool) -> None:
     """Detach `child` at its present pose; with `dynamic` the physics engine moves it again."""
     world.parent[child] = NO_ROW

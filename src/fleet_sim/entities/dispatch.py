@@ -97,7 +97,7 @@ class FleetCommandDispatcher:
     def _(self, command: c.Navigate) -> CommandAck:
         to = Recipients(self._world, command.names)
         to.reject_immovable()
-        positions, orientations = to.poses(command.positions, command.orientations)
+        positions, orientations = to.free_poses(*to.poses(command.positions, command.orientations))
         # After all checks: a rejected command must not end what the robot is doing.
         self._pre_empt_base(to, "a new goal was commanded")
         if len(to.rows):
@@ -113,6 +113,8 @@ class FleetCommandDispatcher:
         check_extent(points, self._world.extent, "positions")
         if len(points) == 0:
             raise InvalidValueError("a path needs at least one waypoint, got none")
+        inside = drive.goals_inside(self._world, to.rows, np.full(len(to.rows), len(points)), points, orientations)
+        to.reject_for({row: drive.inside_text(self._world, *where, len(points)) for row, where in inside.items()})
         self._pre_empt_base(to, "a new path was commanded")
         if len(to.rows):
             drive.start_paths(self._world, to.rows, np.array([len(points)]), points, orientations)

@@ -17,6 +17,8 @@ from fleet_sim.gate.bounds import check_extent, check_speeds
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
+LEAST_DEPTH = 1e-3
+"""A goal less deep than this (m) in a static body is not taken to be inside of it: robots stop as much before one."""
 AT_REST = 0.01
 """A robot below this speed (m/s) stands; bodies with physics are never quite at rest."""
 
@@ -77,6 +79,49 @@ def blocked_text(world: World, row: int) -> str:
     """Return what has blocked the robot in `row` for too long."""
     blocker = world.label(int(world.motion.blocked_by[row]))
     return f"blocked by {blocker!r} for {world.motion.blocked_timeout[row]:g} s"
+
+
+def goals_inside(
+    world: World,
+    rows: Rows,
+    lengths: Ints,
+    positions: Floats,
+    orientations: Floats,
+    *,
+    align_final: bool = True,
+    tolerance: float = 0.0,
+) -> dict[int, tuple[int, int]]:
+    """Return which of `rows` stop at obstacles and are sent into a static body, by more than `tolerance` m at the end.
+
+    Waypoints are those of `start_paths`. By row: the number of the first waypoint inside of one, and the row of that.
+    """
+    if not world.block_on_collision[rows].any():
+        return {}
+    owners, ends = np.repeat(rows, lengths), np.cumsum(lengths) - 1
+    if world.motion.planar[rows].any():
+        positions, orientations = _flattened(world, rows, lengths, positions, orientations)
+    last_mask = np.zeros(len(owners), bool)
+    last_mask[ends] = True
+    slack = np.where(last_mask, max(tolerance, LEAST_DEPTH), LEAST_DEPTH)
+    stopping = np.flatnonzero(world.block_on_collision[owners])
+    found = world.blocking.bodies_at(
+        owners[stopping],
+        positions[stopping],
+        orientations[stopping],
+        last_mask[stopping] if align_final else np.zeros(len(stopping), bool),
+        slack[stopping],
+    )
+    numbers = np.arange(len(owners)) - np.repeat(ends + 1 - lengths, lengths)
+    inside: dict[int, tuple[int, int]] = {}
+    for place, body in zip(stopping[found != NO_ROW].tolist(), found[found != NO_ROW].tolist(), strict=True):
+        inside.setdefault(int(owners[place]), (int(numbers[place]), body))
+    return inside
+
+
+def inside_text(world: World, waypoint: int, body: int, count: int = 1) -> str:
+    """Return that a robot cannot get to the `waypoint` of a path of `count`, which is inside of a body."""
+    what = "the goal" if count == 1 else f"waypoint {waypoint}"
+    return f"at {what} the robot would be inside of {world.label(body)!r}, before which it stops (block_on_collision)"
 
 
 def _flattened(

@@ -11,6 +11,7 @@ from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.addresses import NamedRows
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
+from fleet_sim.entities import drive
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.gate.bounds import LARGEST_SPEED, beyond, inside_mask
 from fleet_sim.spatial import quaternions
@@ -127,6 +128,16 @@ class Recipients:
         inside = inside_mask(points, self._world.extent)
         self.keep(inside, beyond(self._world.extent))
         return points[inside], quaternions.normalized(turns[inside])
+
+    def free_poses(self, positions: Floats, orientations: Floats) -> tuple[Floats, Floats]:
+        """Reject those that stop at obstacles and are sent into a static body; return the poses of the others."""
+        ones = np.ones(len(self.rows), np.int64)
+        inside = drive.goals_inside(self._world, self.rows, ones, positions, orientations)
+        if not inside:
+            return positions, orientations
+        free_mask = ~np.isin(self.rows, list(inside))
+        self.reject_for({row: drive.inside_text(self._world, *where) for row, where in inside.items()})
+        return positions[free_mask], orientations[free_mask]
 
 
 def shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:

@@ -64,13 +64,17 @@ class SimObject(CollisionHandle):
         self.user_data.update(user_data or {})
 
     @classmethod
-    def from_params(cls, spawn_params: SimObjectSpawnParams, sim_core: Any) -> Any:
+    def from_params(cls, spawn_params: SimObjectSpawnParams, sim_core: Any = None) -> Any:
         """Spawn one entity and return its handle."""
+        if sim_core is None:
+            raise InvalidValueError("from_params needs sim_core, the simulation to spawn in")
         return sim_core.spawn(spawn_params, cls)
 
     @classmethod
-    def from_dict(cls, config: Mapping[str, Any], sim_core: Any) -> Any:
+    def from_dict(cls, config: Mapping[str, Any], sim_core: Any = None) -> Any:
         """Spawn one entity from a mapping as in a scenario file; raises ConfigError."""
+        if sim_core is None:
+            raise InvalidValueError("from_dict needs sim_core, the simulation to spawn in")
         return sim_core.spawn(read_spawn_params(cls.params_class, config), cls)
 
     @classmethod

@@ -39,7 +39,7 @@ PHASE_1_EVENTS = frozenset(
 )
 """Events whose handlers run before the poses are flushed."""
 
-log = logging.getLogger("fleet_sim.simulation")
+log = logging.getLogger("fleet_sim.motion")
 
 
 @dataclass(eq=False, repr=False)
@@ -129,10 +129,13 @@ class Update:
         for row in np.setdiff1d(idle, world.actions.busy(idle), assume_unique=True).tolist():
             message = drive.blocked_text(world, row)
             log.warning("%r gives up its goal: %s", world.label(row), message)
-            drive.stop(world, np.array([row]))
             details = {"cause": ActionCause.BLOCKED, "message": message}
+            # Before it stops: handlers still see what it stands before, and its goal.
             world.events.emit("goal_failed", agent=world.handles[row], **details)
             world.entity_events.emit(row, "goal_failed", **details)
+            # A handler may have removed it, or sent it on.
+            if world.alive[row] and drive.is_blocked_too_long(world, row):
+                drive.stop(world, np.array([row]))
 
     def _advance(self, dt: float) -> Rows:
         self._avoidance.before(dt)

@@ -103,7 +103,7 @@ class Recording:
         """Return the state of the last sample that is not after `time` in s; before the first, that one.
 
         Poses, joints and paths are as recorded, bit for bit; paths are looked at twice a second. Not recorded are
-        `blockers` (-1), velocities of objects (0) and the columns of features (none). Raises StateError after `close`.
+        velocities of objects (0) and the columns of features (none). Raises StateError after `close`.
         """
         time = as_float(time, "time in s")
         if self._closed:
@@ -151,7 +151,8 @@ class Recording:
         if shared is not None:
             reader.take_shared_joints(shared)
         reader.take_objects(self._objects_at(since, now))
-        reader.take_details(self._last(bodies.DETAILS, now, read_details) or {})
+        details, blocked = (self._last(topic, now, read_details) for topic in (bodies.DETAILS, bodies.BLOCKED))
+        reader.take_details({**(details or {}), **(blocked or {})})
         reader.take_paths({name: self._last(f"/{name}/plan", now, read_path) for name in reader.robots})
         pairs = self._last("/fleet/collisions", now, read_collisions) or []
         time = now / NS_PER_S

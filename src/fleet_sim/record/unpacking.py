@@ -36,7 +36,7 @@ def string_of(data: bytes) -> str:
 
 
 def read_details(data: bytes) -> dict[str, Any]:
-    """Return who carries what, and colors, by name."""
+    """Return who carries what, and colors, or what stands before whom, by name."""
     content = json.loads(string_of(data))
     if not isinstance(content, dict) or not all(isinstance(value, dict) for value in content.values()):
         raise InvalidValueError("expected mappings by name")
@@ -155,7 +155,10 @@ class FleetReader:
         # Checked once, here: what is drawn from it would fail somewhere else.
         if not all(np.isfinite(array).all() for array in (self._positions, self._orientations, self._joints)):
             raise InvalidValueError("a pose or a joint is not a number")
-        # -1: carried by nobody, and of no color of its own.
+        # -1: carried by nobody, blocked by nothing, and of no color of its own.
+        blockers = np.full(count, -1, np.int64)
+        for name, blocker in self._details.get("blocked_by", {}).items():
+            blockers[index[name]] = index[blocker]
         carriers, colors = np.full(count, -1, np.int64), np.full((count, 4), -1.0)
         for name, carrier in self._details.get("carried", {}).items():
             carriers[index[name]] = index[carrier]
@@ -174,8 +177,7 @@ class FleetReader:
             carriers=_frozen(carriers),
             modes=_frozen(self._modes),
             busy_mask=_frozen(self._busy),
-            # Who is blocked by whom is not recorded.
-            blockers=_frozen(np.full(count, -1, np.int64)),
+            blockers=_frozen(blockers),
             path_starts=_frozen(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])),
             path_positions=_frozen(np.concatenate([points for points, _ in self._paths] or [NO_PATH[0]])),
             path_orientations=_frozen(np.concatenate([turns for _, turns in self._paths] or [NO_PATH[1]])),

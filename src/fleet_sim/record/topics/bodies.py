@@ -1,4 +1,7 @@
-"""/fleet/entities and /fleet/details: what there is, who carries what and given colors, as JSON, for `Recording`."""
+"""/fleet/entities, /fleet/details and /fleet/blocked, as JSON for `Recording`.
+
+They hold what there is, who carries what and given colors, and what stands before whom.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from fleet_sim.record.mcap_file import LATCHED, McapFile
 from fleet_sim.record.message_types import make, serializer
 from fleet_sim.record.topic import RecordedChannel, RecordedTopic, Sample
 
-ENTITIES, DETAILS, KIND = "/fleet/entities", "/fleet/details", "std_msgs/msg/String"
+ENTITIES, DETAILS, BLOCKED, KIND = "/fleet/entities", "/fleet/details", "/fleet/blocked", "std_msgs/msg/String"
 
 
 def entities_to_json(snapshot: Snapshot) -> str:
@@ -54,6 +57,14 @@ def details_to_json(snapshot: Snapshot) -> str:
     return json.dumps(content, separators=(",", ":"))
 
 
+def blocked_to_json(snapshot: Snapshot) -> str:
+    """Return what stands before whom, by name."""
+    names = snapshot.names
+    standing = np.flatnonzero(snapshot.blockers >= 0).tolist()
+    blocked = {names[index]: names[snapshot.blockers[index]] for index in standing}
+    return json.dumps({"blocked_by": blocked}, separators=(",", ":"))
+
+
 class RecordedBodies(RecordedTopic):
     """Records the entities when some were spawned, removed or renamed, and details when they changed."""
 
@@ -61,6 +72,8 @@ class RecordedBodies(RecordedTopic):
         super().__init__(file, frames)
         self._entities = RecordedChannel(file, ENTITIES, KIND, LATCHED)
         self._details = RecordedChannel(file, DETAILS, KIND, LATCHED)
+        # On its own: in a jam it changes all the time.
+        self._blocked = RecordedChannel(file, BLOCKED, KIND, LATCHED)
         self._last: Snapshot | None = None
 
     def on_bodies_changed(self, sample: Sample) -> None:
@@ -71,12 +84,13 @@ class RecordedBodies(RecordedTopic):
         self._last = None
 
     def write(self, sample: Sample) -> None:
-        """Write the details of all entities, if those of one have changed."""
+        """Write the details of all entities, if those of one have changed, and the same for what blocks them."""
         last, now = self._last, sample.snapshot
-        if last is not None and _same_details(last, now):
-            return
+        if last is None or not _same_details(last, now):
+            self._details.send(sample.now, serializer(KIND)(make(KIND, data=details_to_json(now))))
+        if last is None or not np.array_equal(last.blockers, now.blockers):
+            self._blocked.send(sample.now, serializer(KIND)(make(KIND, data=blocked_to_json(now))))
         self._last = now
-        self._details.send(sample.now, serializer(KIND)(make(KIND, data=details_to_json(now))))
 
 
 def _same_details(one: Snapshot, other: Snapshot) -> bool:
