@@ -107,7 +107,7 @@ def test_ways_are_those_that_the_robot_came(node: HeardNode, robot: Any, kind: A
     assert len(outcome.feedback) > 20
     for told in outcome.feedback:
         assert np.abs(ways - abs(told.distance_traveled)).min() < 1e-6
-    assert ways[-1] == pytest.approx(0.53, abs=0.02)
+    assert ways[-1] == pytest.approx(0.53, abs=1e-6)
     assert seconds(outcome.result.total_elapsed_time) == pytest.approx(len(outcome.feedback) * DT, abs=2.1 * DT)
 
 

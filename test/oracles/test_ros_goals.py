@@ -171,6 +171,13 @@ def test_a_pick_searches_with_or_without_heights(node: HeardNode, cart: Any, fla
     assert node.send_goal(Pick, "/cart/pick", goal).result.object == found
 
 
+def test_a_pick_reaches_no_farther_than_asked(node: HeardNode, cart: Any) -> None:
+    away = math.dist(cart.position, CRATE)
+    for reach, cause in ((away - 0.01, Cause.UNREACHABLE), (away + 0.01, Cause.NONE)):
+        outcome = node.send_goal(Pick, "/cart/pick", Pick.Goal(object="crate", use_approach=False, reach=reach))
+        assert outcome.accepted and outcome.result.cause == cause
+
+
 def test_a_pick_goes_by_the_approach_pose(node: HeardNode, cart: Any) -> None:
     cart.detach_object(node.sim.get_object("load"), drop_pose=fs.Pose((9.0, 9.0, 0.15)))
     goal = Pick.Goal(object="crate", pick_offset=0.4)

@@ -135,7 +135,7 @@ def test_turning_and_backing_up_tell_how_far_they_came(node: HeardNode) -> None:
     robot = node.sim.get_object("robot")
     before = matrix(robot.get_pose().orientation)
     outcome = node.send_goal(Spin, "/robot/spin", Spin.Goal(target_yaw=1.23))
-    assert matrix(robot.get_pose().orientation) == pytest.approx(before @ yawed(1.23), abs=0.02)
+    assert matrix(robot.get_pose().orientation) == pytest.approx(before @ yawed(1.23), abs=1e-6)
     told = [one.angular_distance_traveled for one in outcome.feedback]
     assert told == sorted(told) and 1.1 < told[-1] < 1.25
     # At a constant rate in between, one step apart.
@@ -146,7 +146,7 @@ def test_turning_and_backing_up_tell_how_far_they_came(node: HeardNode) -> None:
     goal.target.x = -0.37
     outcome = node.send_goal(BackUp, "/robot/backup", goal)
     assert np.array(robot.position) == pytest.approx(
-        start - 0.37 * matrix(robot.get_pose().orientation)[:, 0], abs=0.011
+        start - 0.37 * matrix(robot.get_pose().orientation)[:, 0], abs=1e-6
     )
     assert abs(outcome.feedback[-1].distance_traveled) == pytest.approx(0.37, abs=0.03)
 

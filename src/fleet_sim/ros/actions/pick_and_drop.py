@@ -95,6 +95,7 @@ def _build_pick(goal: Any, reader: GoalReader) -> Action:
         target_position=reader.pose(around).position if goal.use_position else None,
         search_radius=goal.search_radius,
         use_2d_search=goal.use_2d_search,
+        reach=None if goal.reach < 0.0 else goal.reach,
         pick_offset=goal.pick_offset,
         attach_link=goal.attach_link or BASE,
         attach_relative_pose=pose_from_msg(goal.attach_pose) if _is_given(goal.attach_pose) else None,
