@@ -18,7 +18,9 @@ DISC = np.concatenate([share * np.exp(1j * np.linspace(-np.pi, np.pi, 50)) for s
 """Points of a disc of radius 1."""
 
 
-def crowd(count: int, update: str, sensors: list[dict[str, Any]], steps: int) -> tuple[RectangularWorld, np.ndarray]:
+def crowd(
+    count: int, update: str, sensors: list[dict[str, Any]], steps: int, **more: Any
+) -> tuple[RectangularWorld, np.ndarray]:
     """Return a world of agents of two sizes and teams after `steps` steps, and the radii of their discs."""
     rng, agents = np.random.default_rng(count), []
     for index in range(count):
@@ -35,7 +37,7 @@ def crowd(count: int, update: str, sensors: list[dict[str, Any]], steps: int) ->
                 "collides": False,
             }
         )
-    world = World_from_config({"size": list(SIZE), "time_step": 0.05, "update": update, "agents": agents})
+    world = World_from_config({"size": list(SIZE), "time_step": 0.05, "update": update, "agents": agents, **more})
     world.setup()
     for _ in range(steps):
         world.step()
@@ -159,3 +161,77 @@ def test_ways_of_a_levy_walk_have_the_tail_that_its_index_says() -> None:
     # Any new heading is as likely as any other.
     assert abs(np.exp(1j * np.array(corners)).mean()) < 4.0 / math.sqrt(len(corners))
     assert np.abs(corners).max() <= np.pi + 1e-9
+
+
+@holds(
+    "api:Targeter.current_state",
+    "api:RegionalSensor.current_state",
+    fault="swarm/sensors/targeter.py: the closest in place of the furthest",
+)
+@pytest.mark.parametrize("count", [6, 40])
+def test_targets_and_regions_are_those_that_brute_force_finds(count: int) -> None:
+    seen = {"type": "Targeter", "distance": 2.1, "hold": "alwaysretarget"}
+    sensors = [
+        {**seen, "target_mode": "closest"},
+        {**seen, "target_mode": "furthest", "target_team": "blue", "attribute": "distance"},
+        {**seen, "target_mode": "closest", "attribute": "velocity"},
+        {**seen, "target_mode": "closest", "attribute": "angle"},
+        {"type": "RegionalSensor", "world_object_index": 0},
+    ]
+    points = [[-1, -1], [1.4, -0.6], [0, 1.3]]
+    region = {"type": "DetectionRegion", "position": [3.1, 2.7], "angle": 0.7, "points": points}
+    world, _ = crowd(count, "together", sensors, 1, objects=[region])
+    # A row that is given to another agent has another id.
+    world.remove([world.population[1]])
+    again = world.population[0].as_config_dict() | {"position": [3.0, 2.2], "angle": 1.9, "team": "blue"}
+    world.spawn(again)
+    for _ in range(3):
+        world.step()
+    places, headings = world.everyone.positions @ [1.0, 1.0j], world.everyone.headings
+    blue = np.array([*(agent.team == "blue" for agent in world.population), False])
+    # Objects may be targets, too.
+    places, headings = np.append(places, 3.1 + 2.7j), np.append(headings, 0.7)
+    speeds = np.append(np.full(count, 0.7), 0.0)
+    gaps = np.abs(places[:, None] - places)
+    np.fill_diagonal(gaps, np.inf)
+    corners = np.array([-1 - 1j, 1.4 - 0.6j, 1.3j]) * np.exp(0.7j) + (3.1 + 2.7j)
+    for me, agent in enumerate(world.population):
+        closest, distance, velocity, angle, inside = (sensor.current_state for sensor in agent.sensors)
+        # Inside a convex outline all sides have the point on their left.
+        sides = np.roll(corners, -1) - corners
+        assert inside == bool(((np.conj(sides) * (places[me] - corners)).imag > 0.0).all())
+        near = np.where(gaps[me] <= 2.1, gaps[me], np.inf)
+        if np.isinf(near).all():
+            assert np.isnan(closest).all() and np.isnan(velocity).all() and np.isnan(angle)
+        else:
+            other = int(near.argmin())
+            assert complex(*closest) == pytest.approx(places[other])
+            assert complex(*velocity) == pytest.approx(speeds[other] * np.exp(1j * headings[other]))
+            assert np.exp(1j * (angle - headings[other])) == pytest.approx(1.0)
+        far = np.where((gaps[me] <= 2.1) & blue, gaps[me], -np.inf).max()
+        assert distance == pytest.approx(far) if far > 0.0 else np.isnan(distance)
+
+
+@holds("api:DiffDriveAgent.position", fault="swarm/agent_types.py: the right wheel turns it to the right")
+@pytest.mark.parametrize("count", [1, 30])
+def test_two_wheels_drive_exact_arcs(count: int) -> None:
+    left, right, radius, axle, dt = 7.0, 11.5, 0.037, 0.21, 0.013
+    agent = {
+        "type": "DiffDriveAgent",
+        "wheel_radius": radius,
+        "axle_length": axle,
+        "controller": {"type": "static", "output": [left, right]},
+        "collides": False,
+    }
+    agents = [{**agent, "position": [2.0 + 0.1 * index, 2.5], "angle": 0.7 + 0.1 * index} for index in range(count)]
+    world = World_from_config({"size": [9, 9], "time_step": dt, "agents": agents})
+    world.setup()
+    first, headings = world.everyone.positions @ [1.0, 1.0j], world.everyone.headings
+    for _ in range(31):
+        world.step()
+    # About a middle to the left of both wheels, each on a circle of its own.
+    turn = radius * (right - left) / axle
+    middle = 0.5 * axle * (right + left) / (right - left)
+    centers = first + 1j * middle * np.exp(1j * headings)
+    expected = centers - 1j * middle * np.exp(1j * (headings + 31 * dt * turn))
+    np.testing.assert_allclose(world.everyone.positions @ [1.0, 1.0j], expected, atol=1e-11)

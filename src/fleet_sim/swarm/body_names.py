@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, as_floats
+from fleet_sim.arrays import Floats, as_floats, as_whole
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.swarm_body import SwarmBody
 
 
 class NamedBody(SwarmBody):
-    """A body with getters, and with how far it came in a step."""
+    """A body with getters, stops, and how far it came in a step."""
 
     @property
     def pos(self) -> Floats:
@@ -54,6 +55,29 @@ class NamedBody(SwarmBody):
         """Put it where `vec` says: x and y in m, and its heading in rad."""
         x, y, angle = as_floats(vec, (3,), "x, y, angle").tolist()
         self.place((x, y), angle)
+
+    @property
+    def dead(self) -> bool:
+        """Another name of `halted`; may be set."""
+        return self.halted
+
+    @dead.setter
+    def dead(self, value: bool) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise InvalidValueError(f"dead: expected True or False, got {value!r}")
+        self.swarm.halted[self._require_alive()] = value
+
+    @property
+    def stopped_duration(self) -> int:
+        """For how many more steps it stays where it is, although it may turn; may be set.
+
+        With `catastrophic_collisions` a stop halts it. One without a controller has to be commanded again after it.
+        """
+        return int(self.swarm.stopped[self._require_alive()])
+
+    @stopped_duration.setter
+    def stopped_duration(self, steps: int) -> None:
+        self.swarm.stopped[self._require_alive()] = as_whole(steps, "stopped_duration in steps", low=0)
 
     @property
     def collision_flag(self) -> bool:

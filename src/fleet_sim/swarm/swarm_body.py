@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats, as_whole
+from fleet_sim.arrays import NO_ROWS, Floats, Rows, as_float, as_floats
 from fleet_sim.core.world import World
 from fleet_sim.entities.sim_object import SimObject
-from fleet_sim.errors import InvalidValueError, StaleHandleError, StateError
+from fleet_sim.errors import StaleHandleError, StateError
 from fleet_sim.saved_classes import saved
 from fleet_sim.settings import read
 from fleet_sim.spatial import quaternions
@@ -275,29 +275,6 @@ class SwarmBody(metaclass=BodyType):
     def halted(self) -> bool:
         """Whether it moves no more: at a goal, or disabled by a collision."""
         return bool(self.swarm.halted[self._require_alive()])
-
-    @property
-    def dead(self) -> bool:
-        """Another name of `halted`; may be set."""
-        return self.halted
-
-    @dead.setter
-    def dead(self, value: bool) -> None:
-        if not isinstance(value, (bool, np.bool_)):
-            raise InvalidValueError(f"dead: expected True or False, got {value!r}")
-        self.swarm.halted[self._require_alive()] = value
-
-    @property
-    def stopped_duration(self) -> int:
-        """For how many more steps it stays where it is, although it may turn; may be set.
-
-        With `catastrophic_collisions` a stop halts it. One without a controller has to be commanded again after it.
-        """
-        return int(self.swarm.stopped[self._require_alive()])
-
-    @stopped_duration.setter
-    def stopped_duration(self, steps: int) -> None:
-        self.swarm.stopped[self._require_alive()] = as_whole(steps, "stopped_duration in steps", low=0)
 
     @property
     def body_color(self) -> Color:
