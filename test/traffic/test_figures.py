@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from fleet_sim import ConfigError, MissingDependencyError
 from fleet_sim.sites import Grid
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
-from fleet_sim.traffic.figures.closest import Closest, discs_of
 from fleet_sim.traffic.figures.series import MOST, Series
 from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
 
@@ -86,19 +85,6 @@ def test_small_cells_are_counted_together() -> None:
     found = FigureCollector(Grid(free, 0.2))
     assert found.heat.grid.cell == pytest.approx(0.6)
     assert found.heat.free_mask.tolist() == [[True, True, True, False]] * 3
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=2, max_size=30), st.integers(0, 5))
-def test_the_closest_approach_is_that_of_all_pairs(places: list[tuple[int, int]], seed: int) -> None:
-    closest, moved = Closest(), np.array(places, float)
-    smallest = np.inf
-    for step in np.random.default_rng(seed).uniform(-3, 3, (4, *moved.shape)):
-        gaps = np.linalg.norm(moved[:, None] - moved[None], axis=2)
-        smallest = min(smallest, gaps[np.triu_indices(len(moved), 1)].min())
-        closest.look(discs_of(moved))
-        assert closest.distance == pytest.approx(smallest, abs=1e-12)
-        moved = moved + step
 
 
 def test_a_standstill_of_all_is_one_deadlock() -> None:

@@ -50,17 +50,6 @@ def steps(sim: MultiRobotSimulationCore, count: int) -> None:
         sim.step_once()
 
 
-def test_robots_work_for_ever(load: Load) -> None:
-    sim = load(None)
-    work = sim.get_manager("tasks")
-    steps(sim, 600)
-    figures = work.figures()
-    assert figures["tasks_done"] > 10
-    assert (figures["collisions"], figures["deadlocks"]) == (0, 0)
-    assert figures["simulated_s"] == pytest.approx(60.0)
-    assert not work.all_done
-
-
 def test_a_reset_begins_the_same_work_and_figures_anew(load: Load) -> None:
     sim = load({"dwell": 1.0})
     work = sim.get_manager("tasks")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from crowds import RADIUS, Crowd, robot, spawn
+from crowds import Crowd, robot, spawn
 from networks import HALL, site_of
 
 import fleet_sim as fs
@@ -17,18 +17,6 @@ from fleet_sim.errors import ConfigError, InvalidValueError, StateError
 from fleet_sim.sites import Warehouse, write_site
 from fleet_sim.spatial import quaternions
 from fleet_sim.traffic import offer_traffic
-
-
-def test_twenty_robots_drive_and_never_touch() -> None:
-    crowd = Crowd(site_of(HALL), 20, seed=3)
-    crowd.roam()
-    crowd.run(60.0)
-    assert crowd.done > 20
-    assert crowd.closest >= 2.0 * RADIUS
-    figures = crowd.traffic.figures()
-    assert figures["refusals"] == 0
-    assert figures["plans"] == 60
-    assert figures["driven_m"] > 100.0
 
 
 def test_a_robot_arrives_once_exactly_where_it_was_sent() -> None:
