@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from typing import Any
 
 from fleet_sim.errors import StateError, missing_extra
 
@@ -38,6 +39,14 @@ class _Broker(Broker):  # type: ignore[misc]
         finally:
             writer.close()
             del self._serving[task]
+
+    async def _publish_retained_messages_for_subscription(self, subscription: tuple[str, int], session: Any) -> None:
+        """Send retained messages to a client that has subscribed to them.
+
+        amqtt 0.12 sends each new client those of the subscriptions of all others, too.
+        """
+        if any(subscriber is session for subscriber, _ in self._subscriptions.get(subscription[0], ())):
+            await super()._publish_retained_messages_for_subscription(subscription, session)
 
     async def disconnect(self) -> None:
         """Close all connections, and wait until nobody is served any more."""
