@@ -61,7 +61,7 @@ DEFAULTS: dict[str, Any] = {
     "gravity": (0.0, 0.0, -9.81),
     "physics_substep": 1 / 240,
     "solver_iterations": 50,
-    "contact_erp": 0.2,
+    "contact_erp": 0.08,
     "inertia_from_file": False,
     "engine_visuals": True,
     "keep_initial_state": True,

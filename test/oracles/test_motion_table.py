@@ -253,6 +253,7 @@ def test_a_goal_is_reached_in_the_time_of_its_limits(make: Make, law: str, accur
     within_limits(run, dt, accuracy)
 
 
+@pytest.mark.parametrize("body", ["box", pytest.param("urdf", marks=pytest.mark.slow)], indirect=True)
 @holds(
     "api:MoveAction.status",
     "api:Agent.velocity",

@@ -63,7 +63,7 @@ class BulletClient:
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         window: tuple[int, int] = (1024, 768),
         solver_iterations: int = 50,
-        contact_erp: float = 0.2,
+        contact_erp: float = 0.08,
     ) -> None:
         """Configure the world: with or without a window, and a floor (plane.urdf) at z = 0; gravity in m/s2.
 

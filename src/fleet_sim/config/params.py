@@ -89,7 +89,7 @@ class SimulationParams(UsedSettings):
     solver_iterations: int = setting(
         50, low=1, high=MOST_ITERATIONS, doc="Iterations of the engine's constraint solver."
     )
-    contact_erp: float = setting(0.2, low=0, high=1, doc="Fraction of a penetration corrected per step.")
+    contact_erp: float = setting(0.08, low=0, high=1, doc="Fraction of a penetration corrected per step.")
     inertia_from_file: bool = setting(
         False, doc="Use the inertias of URDF files; false: the engine computes them from masses and collision shapes."
     )

@@ -12,7 +12,7 @@ from fleet_sim.core.joint_steering import hold_joints
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
-from fleet_sim.errors import FleetSimError
+from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import check_extent, check_speeds
 from fleet_sim.geometry import Pose
 from fleet_sim.geometry.pose import pose_arrays
@@ -156,12 +156,25 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
     """Drive the robots in `rows` with body twists: `linear` (N, 3), `angular` (N, 3).
 
     `timeout` in s: None uses each robot's own; 0 keeps the command until the next one. Raises InvalidValueError for
-    velocities beyond all bounds.
+    velocities beyond all bounds, and for those out of the plane where an engine holds the robot on its ground.
     """
     check_speeds(linear, "linear velocity in m/s")
     check_speeds(angular, "angular velocity in rad/s")
+    _check_planar(world, rows, (linear[..., 2] != 0.0) | (angular[..., :2] != 0.0).any(axis=-1))
     steering.give_velocities(world, rows, linear, angular, timeout)
     world.motion.blocked_by[rows] = NO_ROW
+
+
+def _check_planar(world: World, rows: Rows, lifted_mask: AnyArray) -> None:
+    """Raise InvalidValueError where an omnidirectional robot that the engine moves is told to rise or to tilt."""
+    if not np.count_nonzero(lifted_mask):
+        return
+    law = world.laws.index(MotionMode.OMNIDIRECTIONAL.value)
+    for row in rows[lifted_mask & world.dynamic[rows] & (world.motion.law[rows] == law)].tolist():
+        raise InvalidValueError(
+            f"{world.label(row)!r} is moved by the physics engine, which keeps its height and tilt: it drives by vx, "
+            "vy and wz, and vz, wx and wy must be 0; give it a mass of 0 to move it in space"
+        )
 
 
 def stop(world: World, rows: Rows, *, stay: bool = False) -> None:

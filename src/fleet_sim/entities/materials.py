@@ -10,6 +10,7 @@ from fleet_sim.arrays import as_float, as_floats
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.concave import check_mass
+from fleet_sim.entities.drive import is_steered
 from fleet_sim.errors import StateError, unknown_name
 from fleet_sim.gate.bounds import LARGEST_MASS
 
@@ -40,7 +41,9 @@ def set_material(world: World, row: int, values: Mapping[str, float]) -> None:
 
 
 def set_mass(world: World, row: int, mass: float) -> None:
-    """Change the mass in kg; raises StateError where joints would change between motors and kinematic motion."""
+    """Change the mass in kg; raises StateError where joints would change between motors and kinematic motion, and for
+    cars, for which engines have no law.
+    """
     kilograms = as_float(mass, "mass in kg", low=0.0, high=LARGEST_MASS)
     # Without a mass, even a concave mesh stays where it is.
     if kilograms > 0.0:
@@ -48,6 +51,10 @@ def set_mass(world: World, row: int, mass: float) -> None:
     if world.robots.joint_count[row] and bool(world.robots.motors[row]) != (world.physics and kilograms > 0.0):
         motors = "with" if world.robots.motors[row] else "without"
         raise StateError(f"{world.handles[row]!r} was spawned {motors} motors")
+    if world.physics and kilograms > 0.0 and is_steered(world, row):
+        raise StateError(
+            f"{world.handles[row]!r} is steered like a car, for which engines have no law; its mass stays 0"
+        )
     world.mass[row] = kilograms
     # What is carried follows its carrier and gets its mass back when it is put down.
     world.dynamic[row] = world.physics and kilograms > 0.0 and world.parent[row] == NO_ROW

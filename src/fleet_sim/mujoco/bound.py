@@ -8,7 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows, span_of
 from fleet_sim.core.world import World
-from fleet_sim.mujoco.compiled import Compiled
+from fleet_sim.mujoco.compiled import DAMPING, Compiled
 from fleet_sim.mujoco.module import mujoco_module
 
 
@@ -47,6 +47,8 @@ class Bound:
         """The damping (F, 2, 3) of their linear and angular velocities."""
         self.drag_rate = float((self.free_damping.reshape(-1, 6) / self.free_inertia).max(initial=0.0))
         """The largest part of a velocity, at a speed of 1, that their drag takes away in a second."""
+        self.links, self.link_damping = _links(world, compiled, rows)
+        """Bodies (L,) of the links of dynamic robots, without bases, and their linear and angular damping (L, 2)."""
         self.seats: Rows = rows[compiled.seats[:, 0]]
         self.slots: Ints = world.robots.joint_start[rows[compiled.joints[:, 0]]] + compiled.joints[:, 1]
         self.joint_q, self.joint_v = compiled.joints[:, 2], compiled.joints[:, 3]
@@ -80,6 +82,14 @@ class Bound:
         # The row may be of another entity by now.
         gone_mask = (places >= 0) & ((world.object_id[rows] != self.ids[places]) | ~world.alive[rows])
         return np.where(gone_mask, -2, rows)
+
+
+def _links(world: World, compiled: Compiled, rows: Rows) -> tuple[Ints, Floats]:
+    linked = np.flatnonzero(compiled.body_link >= 0)
+    linked = linked[world.dynamic[rows[compiled.body_place[linked]]]]
+    owners, material = rows[compiled.body_place[linked]], world.material
+    given = np.stack((material.linear_damping[owners], material.angular_damping[owners]), axis=1)
+    return linked, np.where(given >= 0.0, given, DAMPING)
 
 
 def _inertias(compiled: Compiled) -> Floats:

@@ -10,6 +10,9 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 
+DAMPING = 0.04
+"""Linear and angular damping of bodies (1/s) where a material gives none: PyBullet's."""
+
 
 @dataclass(eq=False)
 class Compiled:

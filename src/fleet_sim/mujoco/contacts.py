@@ -106,7 +106,10 @@ def pairs_in_contact(world: World, bound: Bound, resting: ContactTable, limit: f
 def contacts_of(world: World, bound: Bound, resting: ContactTable, row: int) -> list[Contact]:
     """Return the contacts of the entity in `row`, in the engine's order; those of sleeping bodies last."""
     geoms = bound.data.contact.geom
-    table = computed(bound, (_rows(world, bound, geoms) == row).any(axis=1) if len(geoms) else None)
+    # What fell asleep in the last substep is still among the computed ones.
+    trees = bound.model.body_treeid[bound.model.geom_bodyid[geoms]].reshape(-1, 2)
+    awake_mask = ((trees >= 0) & (bound.data.tree_asleep[np.maximum(trees, 0)] < 0)).any(axis=1)
+    table = computed(bound, (_rows(world, bound, geoms) == row).any(axis=1) & awake_mask)
     found: list[Contact] = []
     for part in (table, resting):
         rows = _rows(world, bound, part.geoms)

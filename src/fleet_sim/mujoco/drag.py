@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fleet_sim.arrays import Floats
 from fleet_sim.mujoco.bound import Bound
+from fleet_sim.spatial import quaternions
 
 
 def drag(bound: Bound, dt: float) -> None:
@@ -29,3 +31,31 @@ def drag(bound: Bound, dt: float) -> None:
         most = np.abs(moving) * bound.free_inertia.ravel() / dt
         force = np.minimum(np.maximum(force, -most), most)
     data.qfrc_passive[at] -= force
+
+
+def drag_links(bound: Bound, dt: float) -> None:
+    """Slow down the links of robots, each by its own velocities, as PyBullet does; after the user's forces are applied.
+
+    Their bases are free bodies, or stand still.
+    """
+    links, data, model = bound.links, bound.data, bound.model
+    if not len(links):
+        return
+    twists = data.cvel[links]
+    angular = twists[:, :3]
+    # Velocities are those at the centre of mass of the robot.
+    arms = data.xipos[links] - data.subtree_com[model.body_rootid[links]]
+    linear = twists[:, 3:] + quaternions.cross(angular, arms)
+    rates = np.stack((_lengths(linear), _lengths(angular)), axis=1)
+    # No more than what stops it within the substep.
+    rates = np.minimum(bound.link_damping * (1.0 + rates), 0.5 / dt)
+    axes = data.ximat[links].reshape(-1, 3, 3)
+    local = np.matmul(angular[:, None, :], axes)[:, 0] * model.body_inertia[links]
+    torque = np.matmul(axes, local[:, :, None])[:, :, 0]
+    force = model.body_mass[links][:, None] * linear
+    data.xfrc_applied[links] = np.concatenate((-rates[:, :1] * force, -rates[:, 1:] * torque), axis=1)
+
+
+def _lengths(vectors: Floats) -> Floats:
+    lengths: Floats = np.sqrt(vectors[:, 0] * vectors[:, 0] + vectors[:, 1] * vectors[:, 1] + vectors[:, 2] ** 2)
+    return lengths

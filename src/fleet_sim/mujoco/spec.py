@@ -13,7 +13,7 @@ from fleet_sim.core.robot_model import BASE, PRISMATIC, REVOLUTE, Inertial, Robo
 from fleet_sim.core.shapes import BodyShape, Geometry
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.mujoco.compiled import Compiled, table_of
+from fleet_sim.mujoco.compiled import DAMPING, Compiled, table_of
 from fleet_sim.mujoco.geoms import GeomMaker, inertia_of, wxyz
 from fleet_sim.mujoco.module import mujoco_module
 from fleet_sim.mujoco.plans import DRIVEN, DYNAMIC, RowPlan, WorldPlan
@@ -25,8 +25,6 @@ HEAVY = 1e7
 LEAST_MASS, LEAST_INERTIA = 1e-3, 1e-7
 """Of links that turn or slide and have none in their file: MuJoCo cannot move what weighs nothing."""
 FLOOR_BIT = 30
-DAMPING = 0.04
-"""Linear and angular damping of free bodies (1/s) where a material gives none: PyBullet's."""
 _ARENA, _ARENA_PER_BODY = 16 * 2**20, 32 * 2**10
 
 
@@ -292,7 +290,8 @@ class WorldSpec:
     def _damp(self, model: Any, body: int, dof: int, row: RowPlan) -> None:
         """Slow down a free body, by a force and a torque in proportion to its velocities; see `drag` for the rest."""
         linear, angular = (value if value >= 0.0 else DAMPING for value in row.material[3:5])
-        model.dof_damping[dof : dof + 3] = linear * model.body_subtreemass[body]
+        # Links are slowed down one by one.
+        model.dof_damping[dof : dof + 3] = linear * model.body_mass[body]
         model.dof_damping[dof + 3 : dof + 6] = angular * model.body_inertia[body]
 
 

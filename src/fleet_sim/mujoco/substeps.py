@@ -14,7 +14,7 @@ from fleet_sim.errors import StateError
 from fleet_sim.mujoco.bodies import MujocoBodies
 from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.contacts import IMPEDANCE, contact_law, keep_down, mix_surfaces
-from fleet_sim.mujoco.drag import drag
+from fleet_sim.mujoco.drag import drag, drag_links
 from fleet_sim.mujoco.forces import MujocoForces
 from fleet_sim.mujoco.module import is_lack_of_memory, mujoco_module
 from fleet_sim.mujoco.motors import MujocoMotors
@@ -112,6 +112,7 @@ class Substeps:
             drag(bound, dt)
             motors.aim(dt)
             self._forces.apply(bound)
+            drag_links(bound, dt)
             if data.ncon:
                 keep_down(bound, dt)
             mujoco.mj_step2(model, data)
