@@ -39,8 +39,10 @@ ABOVE, TRAVEL, RELEASE = 0.05, 0.16, 0.09
 ANGLES = 12
 BLOCKED = 1.0
 """Largest obstruction of the fingers, see `finger_room`; grasps with more would press on other objects."""
-FORCE, SQUEEZE = 10.0, 0.002
-"""Force of a finger in N, and how far in m its target lies inside the object; low, because objects are light."""
+GAIN = 0.05
+"""Position gain of the arm's motors; low, because the fingers hold what they carry by friction only."""
+SQUEEZE = 0.002
+"""How far in m the target of a finger lies inside the object."""
 NEAR, EXACT = 0.01, 0.003
 """Joint tolerances in rad: for motions between bins, and for moving the fingers to an object."""
 CLOSE_STEPS, FALL_STEPS = 40, 40
@@ -221,6 +223,7 @@ class Picker:
 
     def __init__(self, config: BinPickingConfig) -> None:
         self.scene = BinScene(config=config)
+        self.scene.arm_gain = GAIN
         self.watch: Callable[[str], None] = lambda moment: None
         """Called with the name of each phase of a pick."""
         # The first reset creates the scene.
@@ -229,7 +232,6 @@ class Picker:
         self.pick_bin, self.drop_bin = self.scene.pick_bin, self.scene.drop_bin
         self.camera = Camera(config.camera, self.scene.sim)
         self.arm = self.scene.arms[0]
-        self.arm.max_gripper_force = FORCE
 
     def empty_bin(self, seed: int) -> "Score":
         """Fill the bin from a seed and empty it, with at most two attempts per object."""

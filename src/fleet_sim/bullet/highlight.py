@@ -18,7 +18,7 @@ class Highlight:
     """Shows chosen rows in one color and restores the colors of the others.
 
     Only existing bodies are colored: with a window all bodies exist; without one only those that were queried. Bodies
-    loaded from a model file keep their colors.
+    loaded from a model file keep their colors, and so do bodies whose color PyBullet chose.
     """
 
     def __init__(self, mirror: BulletMirror, color: Sequence[float] | None = None) -> None:
@@ -61,6 +61,8 @@ class Highlight:
         given = world.look.rgba[row]
         if given[0] >= 0.0:
             return list(given)
+        if not self._mirror.own_shapes.has_color(int(self._mirror.bodies.table.body[row])):
+            return None
         shape_id = int(world.shape_id[row])
         visual = world.shapes[shape_id].visual if shape_id >= 0 else None
         return None if visual is None else list(visual.rgba)

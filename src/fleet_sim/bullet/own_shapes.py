@@ -56,6 +56,15 @@ class OwnShapes:
         if isinstance(body, int):
             self._made["createMultiBody"].pop(body, None)
 
+    def has_color(self, body: int) -> bool:
+        """Return whether PyBullet knows the color of `body`: of those without a visual shape it chooses one by itself.
+
+        It tells such bodies to be white, so that nothing could give the color back that the window shows.
+        """
+        self._renew()
+        made = self._made["createMultiBody"].get(body)
+        return made is None or int(made.get("baseVisualShapeIndex", -1)) >= 0
+
     def shape_of(self, body: int) -> BodyShape | None:
         """Return what `body` looks like and collides as, in its base frame; None where that is not known.
 

@@ -99,6 +99,9 @@ class Visualizer:
         structure_mask = np.isin(rows, self._structures)
         with mirror.client.quiet():
             for row, is_structure in zip(rows.tolist(), structure_mask.tolist(), strict=True):
+                body = int(mirror.bodies.table.body[row])
+                if not mirror.own_shapes.has_color(body) and not mirror.world.look.painted_mask(np.array([row]))[0]:
+                    continue
                 alpha = TRANSPARENT if is_structure and self.structures_transparent else 1.0
                 self._fade(row, alpha if self.visuals_shown else 0.0)
 

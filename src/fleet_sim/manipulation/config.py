@@ -61,7 +61,7 @@ class EngineSettings(UsedSettings):
     timestep: float = setting(1 / 120, above=0, unit="s", doc="Simulated time per step.")
     number_of_sub_steps: int = setting(2, low=1, high=MOST_SUBSTEPS, doc="Engine steps per simulation step.")
     number_of_solver_iterations: int = setting(
-        50, low=1, high=MOST_ITERATIONS, doc="Maximum number of iterations of the engine's solver."
+        400, low=1, high=MOST_ITERATIONS, doc="Maximum number of iterations of the engine's solver."
     )
     contact_erp: float = setting(0.2, low=0, high=1, doc="Fraction of a penetration that is corrected per step.")
     objects_sleep: bool = setting(True, doc="Objects at rest cost nothing until something touches them.")

@@ -36,7 +36,8 @@ class Panda:
             urdf_path="panda",
             initial_pose=pose,
             use_fixed_base=True,
-            mass=1.0,
+            # As its description says, 18 kg.
+            mass=None,
             pickable=False,
             # The fingers move apart from each other here.
             mimic_joints=False,
