@@ -37,6 +37,8 @@ from fleet_sim.sites import Grid, Site, Station, StationKind, write_site
 
 use_own_domain()
 
+pytestmark = pytest.mark.slow
+
 HOME = (3.13, 4.34, 0.15)
 DT = 0.05
 

@@ -20,7 +20,7 @@ from ros_scene import BATTERY, GOAL, KERB, NS_PER_S, TURN, VELOCITY, RosScene, r
 use_own_domain()
 
 
-@pytest.fixture(scope="module", params=[0.05, 0.013])
+@pytest.fixture(scope="module", params=[0.05, pytest.param(0.013, marks=pytest.mark.slow)])
 def scene(request: Any, tmp_path_factory: Any) -> Iterator[RosScene]:
     with ros_scene(tmp_path_factory.mktemp("scene"), request.param) as made:
         yield made

@@ -23,6 +23,8 @@ from fleet_sim_msgs.msg import Cause, OrderStatus, RobotState
 
 use_own_domain()
 
+pytestmark = pytest.mark.slow
+
 SERVED = (OrderStatus.ASSIGNED, OrderStatus.DRIVING, OrderStatus.PICKING, OrderStatus.CARRYING, OrderStatus.DROPPING)
 ORDERS = [
     {"id": "late", "pick": "shelf", "drop": "desk", "load": 12.5, "due": 9.0, "priority": 1},

@@ -25,6 +25,8 @@ from ros_domain import use_own_domain
 
 use_own_domain()
 
+pytestmark = pytest.mark.slow
+
 BUILDING = Path(__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
 DT, DOOR_TIME = 0.05, 2.3
 
