@@ -95,7 +95,7 @@ def test_an_empty_battery_is_a_fault_and_the_cause_that_a_goal_fails_for(node: H
     *(f"ros:fleet_sim_msgs/FleetState.robots.{field}" for field in ("faults", "operating_mode")),
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("stamp.sec", "stamp.nanosec", "state")),
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("released", "due", "assigned", "picked", "ended")),
-    fault="traffic/feature.py: robots that are delayed as broken; orders/feature.py: the order after the one served",
+    fault="traffic/feature.py: all that stand as broken; orders/feature.py: the order before the one served",
 )
 def test_breakdowns_and_orders_are_those_of_the_traffic_and_of_the_events(node: HeardNode) -> None:
     traffic, told = node.sim.get_manager("traffic"), node.heard["/fleet/orders"]
