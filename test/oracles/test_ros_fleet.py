@@ -14,14 +14,17 @@ from oracle_rows import holds
 
 pytest.importorskip("rclpy")
 
+from geometry_msgs.msg import Pose
 from heard_node import HeardNode, heard_node
 from ros_domain import use_own_domain
 
 from fleet_sim.sites import Grid, Site, Station, StationKind, write_site
 from fleet_sim_msgs.action import MoveTo
-from fleet_sim_msgs.msg import Cause, OrderStatus, RobotState
+from fleet_sim_msgs.msg import Cause, FleetCommand, OrderStatus, RobotState
 
 use_own_domain()
+
+pytestmark = pytest.mark.slow
 
 SERVED = (OrderStatus.ASSIGNED, OrderStatus.DRIVING, OrderStatus.PICKING, OrderStatus.CARRYING, OrderStatus.DROPPING)
 ORDERS = [
@@ -92,7 +95,7 @@ def test_an_empty_battery_is_a_fault_and_the_cause_that_a_goal_fails_for(node: H
     *(f"ros:fleet_sim_msgs/FleetState.robots.{field}" for field in ("faults", "operating_mode")),
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("stamp.sec", "stamp.nanosec", "state")),
     *(f"ros:fleet_sim_msgs/OrderStatus.{field}" for field in ("released", "due", "assigned", "picked", "ended")),
-    fault="traffic/feature.py: robots that are delayed as broken; orders/feature.py: the order after the one served",
+    fault="traffic/feature.py: all that stand as broken; orders/feature.py: the order before the one served",
 )
 def test_breakdowns_and_orders_are_those_of_the_traffic_and_of_the_events(node: HeardNode) -> None:
     traffic, told = node.sim.get_manager("traffic"), node.heard["/fleet/orders"]
@@ -139,3 +142,28 @@ def test_robots_that_have_broken_down_stand(node: HeardNode) -> None:
                 assert next_one.pose.position == one.pose.position
                 stood += 1
     assert stood > 10
+
+
+def test_navigate_sends_robots_of_the_traffic_by_routes_only(node: HeardNode) -> None:
+    """As the fleet's command to robots that the traffic drives; it says why one is rejected."""
+    publisher = node.listener.create_publisher(FleetCommand, "/fleet/command", 10)
+    node.until(publisher.get_subscription_count)
+    command = FleetCommand(kind=FleetCommand.NAVIGATE, names=["b"])
+    command.poses.append(Pose())
+    command.poses[0].position.x, command.poses[0].position.y, command.poses[0].position.z = 5.5, 2.5, 0.15
+    for route in (False, True):
+        command.route = route
+        known = len(node.heard["/fleet/command_result"])
+        publisher.publish(command)
+        while len(node.heard["/fleet/command_result"]) == known:
+            node.step()
+        answer = node.heard["/fleet/command_result"][-1]
+        assert (list(answer.accepted), list(answer.rejected)) == ((["b"], []) if route else ([], ["b"]))
+        assert route or "route" in answer.reasons[0]
+    robot = node.sim.get_object("b")
+    for _ in range(600):
+        node.step()
+        if math.dist(robot.position[:2], (5.5, 2.5)) < 1e-3:
+            break
+    assert robot.position[:2] == pytest.approx([5.5, 2.5], abs=1e-3)
+    assert states(node)["b"].last_cause == Cause.NONE

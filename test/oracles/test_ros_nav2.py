@@ -129,7 +129,7 @@ def test_poses_are_counted_down(node: HeardNode) -> None:
 @holds(
     "ros:nav2_msgs/Spin_Feedback.angular_distance_traveled",
     "ros:nav2_msgs/BackUp_Feedback.distance_traveled",
-    fault="ros/nav2/behaviors.py: the angle that is left in place of the angle that was turned",
+    fault="ros/nav2/behaviors.py: the angle is 1.02 times as large",
 )
 def test_turning_and_backing_up_tell_how_far_they_came(node: HeardNode) -> None:
     robot = node.sim.get_object("robot")
@@ -155,7 +155,7 @@ def test_turning_and_backing_up_tell_how_far_they_came(node: HeardNode) -> None:
     *(f"ros:geometry_msgs/PoseWithCovarianceStamped.pose.pose.position.{axis}" for axis in "xyz"),
     *(f"ros:geometry_msgs/PoseWithCovarianceStamped.pose.pose.orientation.{axis}" for axis in "xyzw"),
     *(f"ros:geometry_msgs/PoseWithCovarianceStamped.header.stamp.{part}" for part in ("sec", "nanosec")),
-    fault="ros/nav2/topics.py: the pose of another robot",
+    fault="ros/nav2/topics.py: height below the floor",
 )
 def test_amcl_pose_is_where_the_robot_is(node: HeardNode) -> None:
     node.step(2)
