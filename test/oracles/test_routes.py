@@ -111,7 +111,7 @@ def scenes(count: int) -> Iterator[tuple[Bools, float, np.random.Generator]]:
 # ---- lengths -------------------------------------------------------------------------------------------------------
 
 
-@holds("api:Router.plan", "api:Route.length", fault="traffic/field.py: diagonal steps cost 1 in place of sqrt(2)")
+@holds("api:Router.plan", "api:Route.length", fault="traffic/field.py: the first cost of a cell stays, nearer or not")
 def test_lengths_are_between_the_shortest_way_of_a_point_and_that_over_middles_of_cells() -> None:
     compared = 0
     for free, radius, rng in scenes(10):
@@ -220,6 +220,37 @@ def test_a_robot_that_a_wall_has_stopped_drives_on_along_a_route(mode: str, yaw:
         assert agent.position[:2] == pytest.approx(goal, abs=1e-6)
         own = [site.grid.to_own(places)[0] for places in seen]
         assert gap(site.grid.free_mask, np.array(own)).min() >= 0.31
+
+
+@holds("api:MoveTo.status", fault="traffic/router.py: a robot in a cell that a thin wall blocks has no way out")
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_robot_beside_a_thin_wall_leaves_the_cells_that_the_wall_blocks(side: int) -> None:
+    radius, half, turn, middle = 0.19, np.array([1.05, 0.03]), 0.23, np.array([4.4, 2.2])
+    ahead, aside = np.array([math.cos(turn), math.sin(turn)]), np.array([-math.sin(turn), math.cos(turn)])
+    free = hall().grid.free_mask.copy()
+    free[4, 5] = True
+    rows, columns = np.indices(free.shape)
+    off = np.stack(((columns + 0.5) * CELL, (free.shape[0] - rows - 0.5) * CELL), axis=-1) - middle
+    # All cells that the wall may touch.
+    free &= (np.abs(off @ ahead) > half[0] + 0.35) | (np.abs(off @ aside) > half[1] + 0.35)
+    grid = Grid(free, CELL, ORIGIN)
+    (place,) = grid.to_world(middle[None])
+    edges = [(4.5, 0.2, 4.5, 0.2), (4.5, 4.3, 4.5, 0.2), (0.2, 2.25, 0.2, 2.25), (8.8, 2.25, 0.2, 2.25)]
+    walls = [(*grid.to_world(np.array([edge[:2]]))[0], ORIGIN[2], *edge[2:]) for edge in edges]
+    site = Site("thin", grid, walls=np.array([(*place, ORIGIN[2] + turn, *half), *walls]))
+    start = middle + 0.31 * ahead + side * (half[1] + radius + 0.002) * aside
+    goal = middle - 0.6 * ahead - side * 1.35 * aside
+    begin, end = grid.to_world(np.array([start, goal]))
+    assert not grid.is_free(grid.cells_at(begin[None]))[0]
+    with simulation(site, 0.05) as sim:
+        agent = robot(sim, begin, radius)
+        move = fs.MoveTo(fs.Pose((*end, 0.2)), route=True)
+        agent.add_action(move)
+        seen = run(sim, [move], 40.0)
+        assert (move.status, move.error_message) == ("completed", None)
+        away = grid.to_own(np.concatenate(seen)) - middle
+        gaps = np.maximum(np.abs(np.stack((away @ ahead, away @ aside), axis=1)) - half, 0.0)
+        assert np.hypot(*gaps.T).min() >= radius
 
 
 # ---- robots that stand ---------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -97,16 +97,18 @@ class Across:
     def way_out(self, begin: Point) -> Way | None:
         """Return `line_out` to the nearest place from which there are ways; None where there is none near."""
         room = self._room_at(begin)
+        return next((way for place in self.places_out(begin) if (way := self._line(begin, place, room))), None)
+
+    def places_out(self, begin: Point) -> Iterator[Point]:
+        """Yield places around `begin` from which there are ways, the nearest first."""
         turns = [2.0 * math.pi * number / DIRECTIONS for number in range(DIRECTIONS)]
         rays = [trig.sin_cos_of(turn) for turn in turns]
         # Twice the radius leads from one wall to the next, and two cells to the middle of a clear one.
         for ring in range(1, 1 + math.ceil(2.0 * (self._reach + 1.0) / self._apart)):
             for sine, cosine in rays:
                 place = begin[0] + ring * self._apart * cosine, begin[1] + ring * self._apart * sine
-                way = self._line(begin, place, room) if self.has_ways(place) else None
-                if way is not None:
-                    return way
-        return None
+                if self.has_ways(place):
+                    yield place
 
     def _room_at(self, place: Point) -> float:
         """Return the radius in cells of the largest disc that can be at `place`, at most that of the robot."""

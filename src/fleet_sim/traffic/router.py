@@ -15,9 +15,9 @@ from fleet_sim.sites.site import Site
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.across import Across, Way, as_array, joined
 from fleet_sim.traffic.lanes import Lanes
-from fleet_sim.traffic.points import Point
+from fleet_sim.traffic.points import Point, distance
 from fleet_sim.traffic.rules import Rules
-from fleet_sim.traffic.sight import Sight
+from fleet_sim.traffic.sight import Sight, gap_to_boxes
 
 LARGEST_RADIUS = 100.0
 SLOWEST = 1e-6
@@ -93,7 +93,7 @@ class Router:
             )
         begin, end = self._to_cells(start), self._to_cells(goal)
         room, across = self._across_for(radius)
-        out = None if across.is_free(begin) or not stands else across.way_out(begin)
+        out = None if across.is_free(begin) or not stands else self._way_out(start, begin, room, across)
         if out is not None:
             begin = out.points[-1]
         # Both ends first, as a reason why a place is impossible is worth more than "no way".
@@ -121,7 +121,7 @@ class Router:
             return NoRoute(f"a footprint of {radius:g} m is too large for routes", ActionCause.UNREACHABLE)
         room, across = self._across_for(radius)
         begin, grid = self._to_cells(start), self._grid
-        out = None if across.is_free(begin) else across.way_out(begin)
+        out = None if across.is_free(begin) else self._way_out(start, begin, room, across)
         if out is not None:
             begin = out.points[-1]
         elif not across.is_free(begin):
@@ -148,6 +148,23 @@ class Router:
         Where `begin` has no room for it, it comes no nearer to anything than there.
         """
         return self._across_for(radius)[1].line_out(self._to_cells(begin), self._to_cells(end)) is not None
+
+    def _way_out(self, start: Floats, begin: Point, room: float, across: Across) -> Way | None:
+        """Return the line from `start`, which is `begin` in cells, to the nearest place with `room` m, if there is one.
+
+        On it a robot comes no nearer to walls than it stands.
+        """
+        out, walls = across.way_out(begin), self.site.walls
+        cell = self.site.grid.cells_at(start[None])
+        if out is not None or walls is None or cell[0] < 0 or self.site.grid.is_free(cell)[0]:
+            return out
+        # In a cell that a wall takes a part of; where that is only the wall knows.
+        gap = min(room, gap_to_boxes(walls, start, start))
+        for place in across.places_out(begin) if gap > 0.0 else ():
+            end = self._to_world(np.array([place]))[0]
+            if gap_to_boxes(walls, start, end) >= gap - 1e-9:
+                return Way([begin, place], [np.inf], distance(begin, place))
+        return None
 
     def _check_mode(self, mode: RouteMode) -> None:
         if mode is RouteMode.NONE:
@@ -187,10 +204,13 @@ class Router:
         ((column, row),) = self._in_cells(place[None]).tolist()
         return column, row
 
-    def _route(self, start: Floats, way: Way, goal: Floats) -> Route:
+    def _to_world(self, cells: Floats) -> Floats:
+        """Return columns and rows (N, 2) in cells as places in m."""
         grid = self._grid
-        cells = as_array(way.points)
-        points = grid.to_world(np.stack((cells[:, 0], grid.height - cells[:, 1]), axis=1) * grid.cell)
+        return grid.to_world(np.stack((cells[:, 0], grid.height - cells[:, 1]), axis=1) * grid.cell)
+
+    def _route(self, start: Floats, way: Way, goal: Floats) -> Route:
+        points = self._to_world(as_array(way.points))
         # As they were given, without the rounding of the frames.
         points[0], points[-1] = start, goal
         return Route(points, np.array(way.limits))

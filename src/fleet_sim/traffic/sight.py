@@ -8,6 +8,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.spatial.lines import distances_to_lines
 
 TOUCH = 1e-9
 """Discs and cells that share less than this (in cells) only touch, which is allowed."""
@@ -78,3 +79,35 @@ def _tops(strips: Ints, x1: float, y1: float, x2: float, y2: float, radius: floa
             off = x[mask] - at
             tops[mask] = y + np.sqrt(np.maximum(radius * radius - off * off, 0.0))
     return tops
+
+
+def gap_to_boxes(boxes: Floats, begin: Floats, end: Floats) -> float:
+    """Return the distance in m of the line from `begin` (2,) to `end` from boxes (K, 5), as a site has them; 0 within.
+
+    Boxes are x, y, yaw, and half of the length and of the width.
+    """
+    sines, cosines = trig.sin_cos(boxes[:, 2])
+    half = boxes[:, 3:]
+
+    def own(place: Floats) -> Floats:
+        x, y = place[0] - boxes[:, 0], place[1] - boxes[:, 1]
+        return np.column_stack((cosines * x + sines * y, cosines * y - sines * x))
+
+    first, last = own(begin), own(end)
+    way = last - first
+    # From which share of the line to which it is between the sides, along both axes: then it is within.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sides = np.sort(np.stack(((-half - first) / way, (half - first) / way)), axis=0)
+    between = np.abs(first) < half
+    lows = np.where(way == 0.0, np.where(between, -np.inf, np.inf), sides[0]).max(axis=1, initial=0.0)
+    highs = np.where(way == 0.0, np.where(between, np.inf, -np.inf), sides[1]).min(axis=1, initial=1.0)
+    if (lows < highs).any():
+        return 0.0
+    # Apart, two outlines are nearest at an end of the line or at a corner of the box.
+    nearest = min(
+        float(trig.hypot(*np.maximum(np.abs(place) - half, 0.0).T).min(initial=np.inf)) for place in (first, last)
+    )
+    for ahead, aside in ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)):
+        corners = half * (ahead, aside)
+        nearest = min(nearest, float(distances_to_lines(corners, first, last).min(initial=np.inf)))
+    return nearest

@@ -60,6 +60,8 @@ VERTEX_USED = {
     *(*_KINDS, "name", "spawn_robot_name", "spawn_robot_type"),
     # As they stand in the building map that is published.
     *("dock_name", "is_cleaning_zone", "is_holding_point", "mutex"),
+    # Which lift a vertex is in follows from its place.
+    "lift_cabin",
 }
 LANE_USED = {"bidirectional", "graph_idx", "mutex", "orientation", "speed_limit"}
 """Keys of files, levels, vertices and lanes that have an effect here or on a topic."""
