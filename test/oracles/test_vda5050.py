@@ -266,7 +266,7 @@ def test_a_deviation_below_zero_is_as_wide_as_one_above() -> None:
         assert bench.vehicle.heading == pytest.approx(expected, abs=0.03)
 
 
-CONSTANTS = {"vda5050:connection.headerId": "counted by the connection: test/vda5050/test_over_a_broker.py"}
+CONSTANTS = {"vda5050:connection.headerId": "counted by the connection: test_vda5050_broker.py"}
 
 
 def test_every_number_is_held() -> None:
