@@ -1,4 +1,4 @@
-"""Robots that avoid each other, and cannot move sideways, do the same wherever the scene is put, and however it is turned."""
+"""Robots that avoid each other and cannot move sideways do the same wherever a scene is and however it is turned."""
 
 from __future__ import annotations
 
