@@ -108,7 +108,7 @@ def full(name: str, values: dict[str, float]) -> dict[str, float]:
 @pytest.mark.parametrize("name", ROBOTS)
 @holds(
     "api:Agent.get_link_pose", "api:Agent.get_link_velocity", "api:Agent.get_joint_limits", "ros:tf2_msgs/TFMessage.*",
-    fault="kinematics/links.py: the arm from a joint to the link is that from the link to the joint",
+    fault="kinematics/links.py: points of links are subtracted from the place of the base, not this from them",
 )  # fmt: skip
 def test_links_are_where_pinocchio_has_them_and_move_so(name: str) -> None:
     foreign = Foreign(name)
@@ -183,7 +183,7 @@ def test_boxes_hold_all_shapes_and_wheels_do_not_change_them(name: str) -> None:
 @pytest.mark.parametrize("turned", [True, False])
 @holds(
     "api:Agent.find_reach", "api:Agent.move_end_effector", "api:Agent.get_end_effector_pose",
-    fault="kinematics/descent.py and compiled_solution.py: errors of orientation count half",
+    fault="kinematics/descent.py: errors of orientation are told as half of what they are",
 )  # fmt: skip
 def test_inverse_kinematics_end_where_pinocchio_says(name: str, link: str, compiled: str, turned: bool) -> None:
     foreign = Foreign(name)

@@ -112,7 +112,7 @@ def test_bodies_that_meet_stop_where_they_meet(tmp_path: Path, compiled: str, dt
 @pytest.mark.parametrize(("compiled", "count"), [("never", 40), ("always", 40), ("never", 9)])
 @holds(
     "api:MultiRobotSimulationCore.get_active_collision_pairs", "record:collisions",
-    fault="collision/boxes.py and compiled_pairs.py: of boxes whose gap is the margin none is looked at",
+    fault="collision/boxes.py: along x the margin is subtracted from the boxes",
 )  # fmt: skip
 def test_pairs_that_collide_are_those_within_the_margin(tmp_path: Path, compiled: str, count: int) -> None:
     pytest.importorskip("coal")
@@ -160,7 +160,7 @@ def test_pairs_that_collide_are_those_within_the_margin(tmp_path: Path, compiled
 
 @holds(
     "api:SpatialQueries.distance",
-    fault="collision/convex/placing.py: a piece of a link is placed in the frame of the base",
+    fault="collision/convex/placing.py: pieces of links are placed as if the base were at the origin",
 )
 def test_robots_are_as_far_apart_as_their_links() -> None:
     pin: Any = pytest.importorskip("pinocchio")

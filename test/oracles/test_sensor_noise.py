@@ -19,7 +19,7 @@ TILTED = fs.Pose.from_euler(0.23, -0.11, 0.37, 0.3, 0.25, -0.6)
 
 
 @pytest.mark.parametrize(("dt", "rate"), [(0.05, 7.0), (0.013, 31.0), (0.05, None)])
-@holds("api:Sensor.on_reading", fault="sensors/system.py: a sensor is due when its period has passed, not at its rate")
+@holds("api:Sensor.on_reading", fault="sensors/group.py: the period of a sensor is rounded up to whole steps")
 def test_readings_in_a_time_are_as_many_as_the_rate_says(dt: float, rate: float | None) -> None:
     sim, robot, _, _ = apart.scene("never", dt, CARRIER)
     kinds: dict[str, Callable[..., Any]] = {"scan": fs.LidarParams, "sonar": fs.RangeParams, "imu": fs.ImuParams}
