@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.saved_classes import saved
 from fleet_sim.sites.site import Site
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, DELAYED, TrafficColumns
 from fleet_sim.traffic.disturbance_settings import DelaySettings, DisturbanceSettings
 from fleet_sim.traffic.network import Network
@@ -132,8 +132,11 @@ class Disturbances:
         # Who stands already is not hit again: delays do not add up.
         free_mask = table.held[rows] & DELAYED == 0
         if delays.events == "poisson":
-            (chance,) = uniforms(self._delay_key, np.zeros(1, np.int64), draw, COUNT).tolist()
-            count = _poisson(chance, delays.probability * len(rows))
+            mean = delays.probability * len(rows)
+            # Events that come with exponential gaps, of mean 1, in so much time; more than ever come are drawn.
+            numbers = np.arange(int(mean + 12.0 * np.sqrt(mean + 1.0)) + 20)
+            gaps = -trig.log(1.0 - uniforms(self._delay_key, numbers, draw, COUNT))
+            count = int(np.count_nonzero(np.cumsum(gaps) <= mean))
             free = np.flatnonzero(free_mask)
             hit = rows[np.sort(free[np.argsort(chances[free], kind="stable")[:count]])]
         else:
@@ -176,14 +179,3 @@ class Disturbances:
         ids: Ints = self._world.object_id[rows]
         key = self._delay_key if question in (DELAY, LENGTH) else self._key
         return uniforms(key, ids, second, question)
-
-
-def _poisson(chance: float, mean: float) -> int:
-    """Return the number with the cumulative probability `chance` of a Poisson distribution."""
-    # From the logarithm, as e^-mean of many robots is 0.
-    count, log, total = 0, -mean, math.exp(-mean)
-    while total <= chance and count < mean + 40.0 * math.sqrt(mean + 1.0):
-        count += 1
-        log += math.log(mean) - math.log(count)
-        total += math.exp(log)
-    return count
