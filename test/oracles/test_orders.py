@@ -25,13 +25,10 @@ class Seen(NamedTuple):
     sim: fs.MultiRobotSimulationCore
     run: OrderRun
     times: np.ndarray
-    """When (T,) each step ended."""
+    """When (T,) each step ended; how far (T, N) each robot came in it, and turned; and which had a load at its end."""
     ways: np.ndarray
-    """How far (T, N) each robot came in the plane in each step."""
     turns: np.ndarray
-    """By how much (T, N) each robot turned in each step."""
     loaded: np.ndarray
-    """Which robots (T, N) had a load at the end of each step."""
     changes: list[tuple[float, str, str, str]]
     """When each order changed, its state from then on, and its robot."""
     looks: dict[float, dict[str, Any]]
@@ -140,7 +137,6 @@ def test_orders_are_counted_by_what_became_of_them_at_any_time(seen: Seen) -> No
     orders = seen.sim.get_manager("orders")
     for time, told in seen.looks.items():
         known = [orders.status(name) for name in orders.names]
-        # Random orders are submitted when they come.
         known = [one for one in known if one.released <= time or one.id.startswith("later")]
         states = {one.id: seen.state(one.id, time) for one in known}
         released = [one for one in known if one.released <= time]
