@@ -33,7 +33,7 @@ def raw() -> Any:
 @holds(
     "api:Agent.mass",
     "api:Agent.get_link_pose",
-    fault="bullet/models.py: masses are scaled to 1 kg; models/: the origin of an inertial is left out",
+    fault="bullet/models.py: masses are scaled to 1 kg",
 )
 @pytest.mark.parametrize("name", ROBOTS)
 def test_a_robot_is_what_its_file_says(make_sim: Make, raw: Any, name: str) -> None:
@@ -77,7 +77,7 @@ def test_a_robot_is_what_its_file_says(make_sim: Make, raw: Any, name: str) -> N
 @holds(
     "api:Agent.joint_efforts",
     "ros:sensor_msgs/JointState.effort",
-    fault="bullet/joints.py: efforts have the other sign; mujoco/: the arm is spawned with half of its mass",
+    fault="bullet/joints.py: efforts have the other sign",
 )
 @pytest.mark.parametrize("engine", ["bullet", "mujoco"])
 @pytest.mark.parametrize("name", ["arm6", "panda"])
