@@ -151,7 +151,9 @@ class Action:
 
     def hinderer(self, agent: Agent) -> int:
         """Return the row of what keeps the running action from going on, or NO_ROW."""
-        return int(agent.world.motion.blocked_by[agent.row]) if self.moves_base else NO_ROW
+        row = int(agent.world.motion.blocked_by[agent.row]) if self.moves_base else NO_ROW
+        # It may have been removed since the last step.
+        return row if agent.world.alive[row] else NO_ROW
 
     def check_unused(self) -> None:
         """Raise StateError where it was used already or is in a queue: one action serves one robot, once."""

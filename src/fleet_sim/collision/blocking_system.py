@@ -92,6 +92,10 @@ class BlockingSystem:
             return free
         moved_mask = world.moved[start.rows]
         movers = start.rows[moved_mask]
+        if len(movers) < len(moved_mask):
+            # Who does not want to move is not blocked.
+            motion.blocked_by[start.rows[~moved_mask]] = NO_ROW
+            motion.blocked_since[start.rows[~moved_mask]] = np.inf
         if not len(movers):
             return free
         fractions, blockers = self._fractions(start, np.flatnonzero(moved_mask))
