@@ -123,6 +123,8 @@ CASES: dict[str, Bad] = {
     "missing mesh": shape(shape_type="mesh", mesh_path="nowhere.obj"),
     "colour": shape(shape_type="box", rgba_color=(1, 1, 1, 2)),
     "params of an object for an agent": lambda sim: Agent.from_params(SimObjectSpawnParams(), sim),
+    "params without a simulation": lambda sim: SimObject.from_params(SimObjectSpawnParams()),
+    "params of an agent without a simulation": lambda sim: Agent.from_params(AgentSpawnParams()),
     "params that are none": lambda sim: sim.spawn({"name": "a"}),
     "dict without a name": lambda sim: SimObject.from_dict({}, sim),
     "dict with an unknown key": lambda sim: Agent.from_dict({"name": "a", "speed": 1}, sim),

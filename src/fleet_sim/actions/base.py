@@ -192,6 +192,8 @@ class Action:
             return False
         self._blocked_by = agent.world.label(int(agent.world.motion.blocked_by[agent.row]))
         self.fail(drive.blocked_text(agent.world, agent.row), ActionCause.BLOCKED)
+        # Here, as a part of another action ends without that one.
+        drive.stop(agent.world, np.array([agent.row]))
         return True
 
     def fail_inside(self, agent: Agent, path: Path, align_final: bool = True, tolerance: float = 0.0) -> bool:

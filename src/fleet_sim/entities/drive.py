@@ -14,8 +14,6 @@ from fleet_sim.core.steering import POSE
 from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError, InvalidValueError
 from fleet_sim.gate.bounds import check_extent, check_speeds
-from fleet_sim.geometry import Pose
-from fleet_sim.geometry.pose import pose_arrays
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
@@ -118,12 +116,6 @@ def goals_inside(
     for place, body in zip(stopping[found != NO_ROW].tolist(), found[found != NO_ROW].tolist(), strict=True):
         inside.setdefault(int(owners[place]), (int(numbers[place]), body))
     return inside
-
-
-def is_inside(world: World, row: int, goal: Pose) -> bool:
-    """Return whether a robot that stops at obstacles would be inside of a static body at `goal`."""
-    positions, orientations = pose_arrays([goal])
-    return bool(goals_inside(world, np.array([row]), np.array([1]), positions, orientations))
 
 
 def inside_text(world: World, waypoint: int, body: int, count: int = 1) -> str:

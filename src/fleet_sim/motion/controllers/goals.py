@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 
 from fleet_sim.core.steering import IDLE
+from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
-from fleet_sim.errors import StateError
+from fleet_sim.errors import InvalidValueError, StateError
 from fleet_sim.geometry import Pose
 from fleet_sim.motion.controller import AgentController
+
+log = logging.getLogger("fleet_sim.motion")
 
 
 class GoalController(AgentController):
     """Sends its agent to the next goal when it has arrived at one and waited.
 
     It holds back while the agent works on actions, follows somebody else's goal or velocity, or is carried, and goes
-    on afterwards. Where a static body has ended the way to a goal, it sets out for the next one. An agent that was
-    stopped on the way stays where it is until `resume()`. One controller steers one agent.
+    on afterwards. A goal inside of a static body, or one that the agent gives up as such a body blocks it, is left out.
+    An agent that was stopped on the way stays where it is until `resume()`. One controller steers one agent.
     """
 
     def __init__(self) -> None:
         self._agent: Agent | None = None
         self._underway = False
         self._suspended = False
-        self._wait_until: float | None = None
         self._gives_up = False
+        self._wait_until: float | None = None
 
     @abstractmethod
     def next_goal(self, agent: Agent) -> Pose | None:
@@ -49,9 +53,8 @@ class GoalController(AgentController):
             self._underway = False
             return
         if world.motion.control[row] != IDLE or not agent.can_move:
-            # In this step the goal ends if nothing changes.
-            stood = world.clock.time + dt - world.motion.blocked_since[row]
-            self._gives_up = bool(stood >= world.motion.blocked_timeout[row] - 0.5 * dt)
+            # Asked while it still drives: in the motion of this step it gives its goal up.
+            self._gives_up = drive.is_blocked_too_long(world, row)
             return
         if self._underway and not self._arrived(agent):
             return
@@ -59,10 +62,12 @@ class GoalController(AgentController):
             self._set_off(agent)
 
     def _arrived(self, agent: Agent) -> bool:
-        """Note an arrival, or that the agent was stopped; returns whether its way to the goal has ended by itself."""
+        """Note an arrival, or that the agent was stopped; returns whether it arrived."""
         self._underway = False
-        if agent.is_goal_reached() or self._gives_up:
+        if agent.is_goal_reached():
             self._wait_until = agent.world.clock.time + self.wait_after(agent)
+            return True
+        if self._gives_up:
             return True
         # It neither drives nor has arrived: somebody has stopped it.
         self._suspended = True
@@ -75,6 +80,12 @@ class GoalController(AgentController):
     def _set_off(self, agent: Agent) -> None:
         self._wait_until = None
         goal = self.next_goal(agent)
-        if goal is not None:
+        if goal is None:
+            return
+        try:
             agent.set_goal_pose(goal)
-            self._underway = True
+        except InvalidValueError as error:
+            # The next one in the next step, so that goals without end cannot keep this one from ending.
+            log.info("%r leaves a goal out: %s", agent.world.label(agent.row), error)
+            return
+        self._underway, self._gives_up = True, False

@@ -8,15 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import as_float, as_floats
-from fleet_sim.entities import drive
 from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.motion.controllers.goals import GoalController
 from fleet_sim.spatial import trigonometry as trig
-
-MOST_DRAWS = 10
-"""Places drawn in one step."""
 
 
 class RandomWalk(GoalController):
@@ -38,16 +34,9 @@ class RandomWalk(GoalController):
         self._home: Pose | None = None
 
     def next_goal(self, agent: Agent) -> Pose | None:
-        """Return a random place, facing away from here; one inside of a body before which it stops is drawn again."""
+        """Return a random place, facing away from here."""
         here = agent.get_pose()
-        self._home = self._home or here
-        for _ in range(MOST_DRAWS):
-            goal = self._draw(agent, self._home, here)
-            if not drive.is_inside(agent.world, agent.row, goal):
-                return goal
-        return None
-
-    def _draw(self, agent: Agent, home: Pose, here: Pose) -> Pose:
+        home = self._home = self._home or here
         reach, angle = _stream(agent).random(2).tolist()
         # The area within a radius grows with its square, so the root spreads places evenly.
         distance = self.radius * math.sqrt(reach)
