@@ -34,9 +34,11 @@ class LoopWorld:
         dt = self.dt
         for agent in self.agents:
             speed, turn = self.actions[agent.seen]
-            middle = agent.angle + 0.5 * turn * dt
-            agent.x += speed * dt * math.cos(middle)
-            agent.y += speed * dt * math.sin(middle)
+            half = 0.5 * turn * dt
+            # The chord of the arc.
+            way = speed * dt * (math.sin(half) / half if half else 1.0)
+            agent.x += way * math.cos(agent.angle + half)
+            agent.y += way * math.sin(agent.angle + half)
             agent.angle += turn * dt
         for agent in self.agents:
             agent.seen = self.sees(agent)

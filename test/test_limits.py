@@ -26,7 +26,6 @@ WIDE: dict[str, str] = {
     "Agent": "its methods are documented; each hands over to the part that does the work",
     "SimObject": "its methods are documented; each hands over to the part that does the work",
     "DocumentedNames": "the documented methods of a simulation, one line each",
-    "SwarmBody": "the names of RobotSwarmSimulator for its agents",
     "WorldNames": "the documented methods of a simulation that are about its world, one line each",
 }
 

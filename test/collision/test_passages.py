@@ -74,7 +74,7 @@ def test_floors_touching_permission_and_blocking_are_no_passage(
     wall(sim, ShapeParams("sphere", radius=0.3), 2.26, 4.0, 0.15)
     robot(sim, 0.0, 6.0, 4.0, collision_mask=1)
     wall(sim, thin, 2.0, 6.0, 0.5, collision_group=2)
-    robot(sim, 0.0, 8.0, 4.0, block_on_collision=True)
+    robot(sim, 0.0, 8.0, None, block_on_collision=True).set_velocity(0.7)
     wall(sim, thin, 2.0, 8.0, 0.5)
     assert found(sim) == []
 

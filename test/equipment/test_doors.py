@@ -11,7 +11,7 @@ from fleet_sim.equipment import DoorHandle, DoorKind, DoorMode, Doors, DoorSetti
 
 Sim = fs.MultiRobotSimulationCore
 HALL = """\
-type: octile
+type octile
 height 7
 width 16
 map

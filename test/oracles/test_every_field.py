@@ -60,7 +60,6 @@ ROS_UNHELD: Mapping[str, str] = {
     ),
     "ros:sensor_msgs/BatteryState.temperature": "not simulated: NaN",
     "ros:sensor_msgs/BatteryState.present": "true: others have no topic",
-    "ros:sensor_msgs/JointState.effort": "empty without motors; with motors what engines report",
     "ros:sensor_msgs/PointCloud2.fields.count": "1: what lies behind it is held as data",
     "ros:visualization_msgs/MarkerArray.markers.mesh_use_embedded_materials": "a choice of looks",
     "ros:visualization_msgs/MarkerArray.markers.action": "0, and 3 once before each layout",

@@ -66,10 +66,7 @@ def test_a_scan_is_what_rays_meet(scene: RosScene) -> None:
                 assert message.ranges[index] == math.inf
                 continue
             assert message.ranges[index] == pytest.approx(distance, rel=1e-5)
-            # In the plane of the lidar, which cuts bodies.
-            across = normal - (normal @ turn[:, 2]) * turn[:, 2]
-            cosine = -float(across @ along) / float(np.linalg.norm(across))
-            assert message.intensities[index] == pytest.approx(cosine, abs=1e-4)
+            assert message.intensities[index] == pytest.approx(-float(normal @ along), abs=1e-4)
             seen += 1
     assert seen > 100
 

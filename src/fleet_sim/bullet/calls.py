@@ -98,7 +98,7 @@ _INSTEAD = {
 """Calls that write a body, and what changes a kinematic entity: its state is in the columns."""
 
 
-class Call:
+class BulletCall:
     """A call of a function with a rule, its arguments by name and whole numbers of any type as `int`."""
 
     def __init__(self, mirror: BulletMirror, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -139,7 +139,7 @@ class Call:
         return FLOOR if self.is_floor() else own(self.body())
 
     def run(self, **changed: Any) -> Any:
-        """Call PyBullet, with some arguments changed."""
+        """BulletCall PyBullet, with some arguments changed."""
         return getattr(self.mirror.client, self.name)(**{**self.given, **changed})
 
     def refusal(self, reason: str) -> StateError:
@@ -166,7 +166,7 @@ def _numbers(value: Any) -> Iterator[float]:
 # ---- what writes a body ----------------------------------------------------------------------------------------------
 
 
-def _check_written(call: Call) -> int:
+def _check_written(call: BulletCall) -> int:
     """Return the row of the body that a call writes; raise StateError where that would be undone without a word.
 
     Raises InvalidValueError for numbers that are not finite. The body is then as the columns say.
@@ -192,7 +192,7 @@ def _check_written(call: Call) -> int:
     return row
 
 
-def _remove(call: Call) -> Any:
+def _remove(call: BulletCall) -> Any:
     _check_written(call)
     call.mirror.own_shapes.forget(call.body())
     call.mirror.detached.forget(call.body())
@@ -200,7 +200,7 @@ def _remove(call: Call) -> Any:
     return call.run()
 
 
-def _write(call: Call) -> Any:
+def _write(call: BulletCall) -> Any:
     """Write a body, and read what the engine moves back into the columns."""
     row, world = _check_written(call), call.world
     if row == NO_ROW:
@@ -223,7 +223,7 @@ def _write(call: Call) -> Any:
     return result
 
 
-def _push(call: Call) -> Any:
+def _push(call: BulletCall) -> Any:
     """Push a body until the end of the next step."""
     _check_written(call)
     forces = call.mirror.forces
@@ -242,7 +242,7 @@ def _push(call: Call) -> Any:
 # ---- what is kept with an entity -------------------------------------------------------------------------------------
 
 
-def _set_motor(call: Call) -> Any:
+def _set_motor(call: BulletCall) -> Any:
     """Give motors a command, which is kept; a force lasts as others do."""
     world, dynamics = call.world, call.mirror.bodies.dynamics
     if call.given.get("controlMode") == call.mirror.client.TORQUE_CONTROL:
@@ -273,13 +273,13 @@ def _set_motor(call: Call) -> Any:
     return result
 
 
-def _joints(call: Call) -> list[int]:
+def _joints(call: BulletCall) -> list[int]:
     if "jointIndices" in call.given:
         return [int(joint) for joint in call.given["jointIndices"]]
     return [int(call.given["jointIndex"])] if "jointIndex" in call.given else []
 
 
-def _single_motors(call: Call) -> Iterator[tuple[int, str, dict[str, Any]]]:
+def _single_motors(call: BulletCall) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Yield each joint of a motor command, with a function and its arguments for that joint alone."""
     values = {key: value for key, value in call.given.items() if key not in ("bodyUniqueId", "jointIndex")}
     if "jointIndices" not in call.given:
@@ -302,7 +302,7 @@ def _slots_of_joints(world: World, row: int) -> dict[int, int]:
     return {} if model is None else dict(zip(model.movable.tolist(), range(span.start, span.stop), strict=True))
 
 
-def _enable_sensor(call: Call) -> Any:
+def _enable_sensor(call: BulletCall) -> Any:
     """Measure forces in a joint, also in a body that is made anew; not to measure is refused where a sensor does."""
     row, joint = call.row(), int(call.given.get("jointIndex", NO_BODY))
     on = bool(call.given.get("enableSensor", True))
@@ -313,7 +313,7 @@ def _enable_sensor(call: Call) -> Any:
     return result
 
 
-def _set_look(call: Call) -> Any:
+def _set_look(call: BulletCall) -> Any:
     """Give a link of an entity the color of the call, for all cameras; the rest is PyBullet's alone.
 
     Raises StateError for the color of one of several shapes of a link.
@@ -346,7 +346,7 @@ def _set_look(call: Call) -> Any:
     return None
 
 
-def _say_once(call: Call, names: set[str]) -> None:
+def _say_once(call: BulletCall, names: set[str]) -> None:
     """Warn, once for each object, that what `names` say about its look is not kept in columns."""
     subject, said = call.subject(), call.mirror.bodies.colors.said
     if subject not in said:
@@ -360,7 +360,7 @@ def _say_once(call: Call, names: set[str]) -> None:
         )
 
 
-def _set_dynamics(call: Call) -> Any:
+def _set_dynamics(call: BulletCall) -> Any:
     """Change the dynamics of a link of an entity, or of the floor, for good: also of a body that is made anew.
 
     Its mass and material are set in the columns where the entity has no links besides its base. Raises StateError for
@@ -418,7 +418,7 @@ def _set_mass(mirror: BulletMirror, row: int, mass: float) -> None:
 # ---- constraints -----------------------------------------------------------------------------------------------------
 
 
-def _create_constraint(call: Call) -> Any:
+def _create_constraint(call: BulletCall) -> Any:
     """Constrain two bodies. Raises StateError where the engine moves neither, as it would hold nothing."""
     sides = ("parentBodyUniqueId", "childBodyUniqueId")
     ours = [side for side in sides if call.row(side) != NO_ROW or call.is_floor(side)]
@@ -432,7 +432,7 @@ def _create_constraint(call: Call) -> Any:
     return call.run()
 
 
-def _is_moved(call: Call, side: str) -> bool:
+def _is_moved(call: BulletCall, side: str) -> bool:
     """Return whether the engine moves the body on a side of a constraint."""
     row, body, client = call.row(side), call.body(side), call.mirror.client
     if row != NO_ROW:
@@ -443,7 +443,7 @@ def _is_moved(call: Call, side: str) -> bool:
     return any(client.getDynamicsInfo(body, link)[0] > 0.0 for link in range(-1, client.getNumJoints(body)))
 
 
-def _own_constraint(call: Call) -> Any:
+def _own_constraint(call: BulletCall) -> Any:
     """Change or remove a constraint; raises StateError for one that holds a mimic joint to its leader."""
     mirror, number = call.mirror, call.given.get("userConstraintUniqueId")
     if isinstance(number, int) and number in mirror.bodies.joints.gears:
@@ -456,7 +456,7 @@ def _own_constraint(call: Call) -> Any:
 # ---- who collides ----------------------------------------------------------------------------------------------------
 
 
-def _set_pair(call: Call) -> Any:
+def _set_pair(call: BulletCall) -> Any:
     """Of two entities it is what `sim.set_collision_pair` sets."""
     first, second = call.row("bodyUniqueIdA"), call.row("bodyUniqueIdB")
     rows = {first, second} - {NO_ROW}
@@ -475,7 +475,7 @@ def _set_pair(call: Call) -> Any:
     return None
 
 
-def _set_group_mask(call: Call) -> Any:
+def _set_group_mask(call: BulletCall) -> Any:
     """Of an entity it is what `set_collision_filter` sets."""
     row, world = call.row(), call.world
     if call.is_floor():
@@ -492,7 +492,7 @@ def _set_group_mask(call: Call) -> Any:
     return None
 
 
-def _require_whole(call: Call, row: int, link: str, instead: str) -> None:
+def _require_whole(call: BulletCall, row: int, link: str, instead: str) -> None:
     """Raise StateError unless the link in a parameter is all that the entity in `row` has."""
     body = int(call.mirror.bodies.table.body[row])
     if call.given.get(link) != -1 or call.mirror.client.getNumJoints(body):
@@ -507,20 +507,20 @@ def _require_whole(call: Call, row: int, link: str, instead: str) -> None:
 _STEPS = "the simulation steps the engine by params.physics_substep, or less; set that, or timestep, before it is built"
 
 
-def _set_gravity(call: Call) -> None:
+def _set_gravity(call: BulletCall) -> None:
     """Set the gravity of the simulation, also for sensors and for an engine that is built anew."""
     x, y, z = as_floats([call.given.get(name) for name in PARAMETERS["setGravity"]], (3,), "setGravity").tolist()
     call.mirror.set_gravity((x, y, z))
 
 
-def _set_time_step(call: Call) -> None:
+def _set_time_step(call: BulletCall) -> None:
     """Set the step of an engine that the user steps. Raises StateError where the simulation steps it."""
     if call.world.physics:
         raise call.refusal(_STEPS)
     call.mirror.client.set_timestep(call.given["timeStep"])
 
 
-def _set_engine_parameter(call: Call) -> None:
+def _set_engine_parameter(call: BulletCall) -> None:
     """Set parameters of the engine, also for one that is built anew.
 
     Raises StateError for another time step where the simulation steps the engine.
@@ -530,12 +530,12 @@ def _set_engine_parameter(call: Call) -> None:
     call.mirror.client.set_engine_parameters(call.given)
 
 
-def _set_contact_erp(call: Call) -> None:
+def _set_contact_erp(call: BulletCall) -> None:
     """As the parameter of the engine of that name."""
     call.mirror.client.set_engine_parameters({"contactERP": call.given["defaultContactERP"]})
 
 
-def _step(call: Call) -> Any:
+def _step(call: BulletCall) -> Any:
     """Make a step of the engine alone. Raises StateError where it would move entities, unseen by fleet_sim."""
     world = call.world
     rows = world.rows[world.dynamic[world.rows]]
@@ -547,7 +547,7 @@ def _step(call: Call) -> Any:
     return call.run()
 
 
-def _restore(call: Call) -> Any:
+def _restore(call: BulletCall) -> Any:
     """Restore a state. Raises StateError where bodies of entities would go back without the simulation seeing it."""
     rows = call.world.rows
     told = rows[call.mirror.bodies.table.body[rows] != NO_BODY]
@@ -559,7 +559,7 @@ def _restore(call: Call) -> Any:
     return call.run()
 
 
-RULES: dict[str, Callable[[Call], Any]] = {
+RULES: dict[str, Callable[[BulletCall], Any]] = {
     "removeBody": _remove,
     "resetBasePositionAndOrientation": _write,
     "resetBaseVelocity": _write,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fleet_sim.bullet.calls import RULES, Call
+from fleet_sim.bullet.calls import RULES, BulletCall
 from fleet_sim.bullet.mirror import BulletMirror
 from fleet_sim.bullet.own_shapes import PARAMETERS as OWN_SHAPES
 from fleet_sim.errors import StateError
@@ -98,7 +98,7 @@ class _Function:
         if "physicsClientId" in kwargs and kwargs.pop("physicsClientId") != mirror.client.id:
             raise StateError(f"sim.bullet.{name}: it acts on the simulation's own PyBullet; leave physicsClientId out")
         if self._rule is not None:
-            call = Call(mirror, name, args, kwargs)
+            call = BulletCall(mirror, name, args, kwargs)
             mirror.ensure()
             return self._rule(call)
         mirror.ensure()

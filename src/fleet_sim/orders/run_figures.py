@@ -23,7 +23,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.figures import FigureCollector, Role, Run, RunSource, StateKind, run_of
-from fleet_sim.traffic.figures.closest import Outlines, outlines_of
+from fleet_sim.traffic.figures.closest import RobotOutlines, outlines_of
 from fleet_sim.traffic.figures.states import STATES as OF_TRAFFIC
 from fleet_sim.traffic.figures.summary import percentiles, planning_of, summary_of
 from fleet_sim.traffic.traffic import Traffic
@@ -159,7 +159,7 @@ class OrderRun:
         self._last[self._robots] = poses
         self.collector.observe(dt, self._robots, points, codes, levels, self._outlines())
 
-    def _outlines(self) -> Outlines:
+    def _outlines(self) -> RobotOutlines:
         # In the world, as the chart has storeys side by side.
         return outlines_of(self._sim.world, self._rows, self._table.radius[self._rows])
 

@@ -54,9 +54,7 @@ class LidarParams(SensorParams):
     range_max: float = range_max_setting(10.0)
     noise: float = noise_setting()
     relative_noise: float = relative_noise_setting()
-    intensities: bool = setting(
-        False, doc="Read intensities: the cosine of the angle between ray and surface normal, in the plane of the rays."
-    )
+    intensities: bool = setting(False, doc="Read intensities: the cosine of the angle between ray and surface normal.")
     labels: bool = setting(False, doc="Read labels: the object id that each ray hits.")
 
     def __post_init__(self) -> None:

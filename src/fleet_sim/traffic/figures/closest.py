@@ -20,7 +20,7 @@ FLAT = 1e-3
 """Half the height in m of what has no shape, and still is on its floor."""
 
 
-class Outlines(NamedTuple):
+class RobotOutlines(NamedTuple):
     """Where robots are, seen from above, and how high: `places` (K, 2) in m, and the range of heights (K, 2).
 
     An outline is a rectangle about its place with half its sides in `halves` (K, 2), turned by the angle with the
@@ -34,7 +34,7 @@ class Outlines(NamedTuple):
     rims: Floats
 
 
-def outlines_of(world: World, rows: Rows, radii: Floats) -> Outlines:
+def outlines_of(world: World, rows: Rows, radii: Floats) -> RobotOutlines:
     """Return the outlines of robots in `rows` (K,): of upright boxes that carry nothing these, of others their discs.
 
     `radii` (K,) in m are those of the discs around all of each.
@@ -57,14 +57,16 @@ def outlines_of(world: World, rows: Rows, radii: Floats) -> Outlines:
         halves[boxes], rims[boxes] = world.half_extents[rows[boxes], :2], 0.0
         sines, cosines = trig.sin_cos(quaternions.yaws(world.orientation[rows[boxes]]))
         turns[boxes, 0], turns[boxes, 1] = cosines, sines
-    return Outlines(places, np.column_stack((middles - half, middles + half)), halves, turns, rims)
+    return RobotOutlines(places, np.column_stack((middles - half, middles + half)), halves, turns, rims)
 
 
-def discs_of(points: Floats) -> Outlines:
+def discs_of(points: Floats) -> RobotOutlines:
     """Return outlines without extent at `points` (K, 2) m, all at one height."""
     count = len(points)
     zeros = np.zeros((count, 2))
-    return Outlines(points, np.tile((0.0, 1.0), (count, 1)), zeros, np.tile((1.0, 0.0), (count, 1)), np.zeros(count))
+    return RobotOutlines(
+        points, np.tile((0.0, 1.0), (count, 1)), zeros, np.tile((1.0, 0.0), (count, 1)), np.zeros(count)
+    )
 
 
 @saved
@@ -78,7 +80,7 @@ class Closest:
         """From rim to rim, in m; below 0 where outlines overlap by as much."""
         self._order: Ints = np.empty(0, np.int64)
 
-    def look(self, outlines: Outlines) -> None:
+    def look(self, outlines: RobotOutlines) -> None:
         """Take the distances of robots from each other into account."""
         places = outlines.places
         if len(places) < 2:
@@ -94,7 +96,7 @@ class Closest:
 
 
 @compiled
-def nearest(outlines: Outlines, order: Ints, distance: float, gap: float) -> tuple[float, float]:
+def nearest(outlines: RobotOutlines, order: Ints, distance: float, gap: float) -> tuple[float, float]:
     """Return the smallest distance and gap of two of the outlines, or `distance` and `gap` where these are smaller.
 
     `order` (N,) is a permutation, in which the places are nearly sorted along x; it is sorted in place.

@@ -9,7 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import MissingDependencyError
 from fleet_sim.sites.grid import Grid
-from fleet_sim.traffic.figures.closest import Closest, Outlines, discs_of
+from fleet_sim.traffic.figures.closest import Closest, RobotOutlines, discs_of
 from fleet_sim.traffic.figures.heat import HeatMap
 from fleet_sim.traffic.figures.series import Series
 from fleet_sim.traffic.figures.standstill import Standstill
@@ -55,7 +55,7 @@ class FigureCollector:
 
     # ---- while it runs -----------------------------------------------------------------------------------------------
 
-    def begin(self, robots: Ints, points: Floats, outlines: Outlines | None = None) -> None:
+    def begin(self, robots: Ints, points: Floats, outlines: RobotOutlines | None = None) -> None:
         """Say where robots (K,), ascending, are before the first step: they drive from these `points` (K, 2).
 
         `outlines` are theirs in the world; without them they have no extent.
@@ -77,7 +77,7 @@ class FigureCollector:
         points: Floats,
         codes: Ints,
         levels: Sequence[float] = (),
-        outlines: Outlines | None = None,
+        outlines: RobotOutlines | None = None,
     ) -> None:
         """Look at `robots` (K,), ascending, at `points` (K, 2), in the states `codes` (K,) for the last `dt` s.
 

@@ -9,7 +9,7 @@ from fleet_sim.kernels import compiled_step
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.traffic.figures import FigureCollector
-from fleet_sim.traffic.figures.closest import Outlines, outlines_of
+from fleet_sim.traffic.figures.closest import RobotOutlines, outlines_of
 from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
 from fleet_sim.traffic.figures.summary import planning_of, summary_of
 from fleet_sim.traffic.runs.crew import Crew
@@ -69,7 +69,7 @@ class Watch:
         self.speed_max = max(self.speed_max, fastest)
         self.collector.observe(dt, self._crew.robots, points, codes, outlines=self._outlines())
 
-    def _outlines(self) -> Outlines:
+    def _outlines(self) -> RobotOutlines:
         rows = self._crew.rows
         return outlines_of(self._sim.world, rows, self._crew.table.radius[rows])
 
