@@ -46,8 +46,8 @@ class EngineState:
         self.forces = list(mirror.forces.waiting)
         self.bodies = int(client.getNumBodies())
         self.number = int(client.saveState())
-        # Without `self` among the arguments, which would keep it alive for ever.
-        weakref.finalize(self, _forget, client, client.epoch, self.number)
+        # Neither `self` nor the client, which knows the world that keeps states: both would be kept alive for ever.
+        weakref.finalize(self, _forget, weakref.ref(client), client.epoch, self.number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,9 @@ class StoredEngine:
     kept: Kept
 
 
-def _forget(client: BulletClient, epoch: int, number: int) -> None:
-    if client.connected and client.epoch == epoch:
+def _forget(owner: weakref.ref[BulletClient], epoch: int, number: int) -> None:
+    client = owner()
+    if client is not None and client.connected and client.epoch == epoch:
         client.removeState(number)
 
 
