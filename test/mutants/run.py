@@ -158,11 +158,7 @@ def _calls(node: ast.Call) -> Iterator[tuple[str, str]]:
     if name == "clip" and node.args:
         yield ast.unparse(node.args[0]), "clip"
     plain = [arg for arg in node.args if not isinstance(arg, ast.Starred | ast.Constant)]
-    if (
-        len(node.args) >= 2
-        and len(plain) == len(node.args)
-        and name not in ("isinstance", "getattr", "hasattr", "cast")
-    ):
+    if len(node.args) >= 2 and len(plain) == len(node.args) and name not in SYMMETRIC:
         swapped = ast.Call(node.func, [node.args[1], node.args[0], *node.args[2:]], node.keywords)
         yield ast.unparse(swapped), "swapped"
 
