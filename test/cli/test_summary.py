@@ -58,6 +58,8 @@ def test_compiling_does_not_count_as_stepping(tmp_path: Path, monkeypatch: pytes
     source = "from fleet_sim.kernels.compiled import compiled\n\n\n@compiled\ndef plus(a, b):\n    return a + b\n"
     (tmp_path / "kernel_of_a_user.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
+    # Nothing is kept of an earlier run.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     plus = importlib.import_module("kernel_of_a_user").plus
     with fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, timestep=0.5, target_rtf=0)) as sim:
         sim.spawn(fs.AgentSpawnParams())
