@@ -21,15 +21,20 @@ def cache_folder(name: str) -> Path:
     """Return the folder `name` of what the package generates: in XDG_CACHE_HOME, else in the user's .cache.
 
     It is created if needed; whoever deletes it loses time only. Without a home that can be written to, as in some
-    containers, it is a new folder for temporary files.
+    containers, it is a folder for temporary files, one for each process.
     """
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "fleet_sim" / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        folder = Path(tempfile.mkdtemp(prefix=f"fleet_sim-{name}-"))
+        folder = _temporary_folder(name)
     return folder
+
+
+@lru_cache
+def _temporary_folder(name: str) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f"fleet_sim-{name}-"))
 
 
 def data_roots() -> list[Path]:
