@@ -1,13 +1,179 @@
-"""A hall in which everything happens that a state file has to hold."""
+"""Halls in which everything happens that a state file has to hold."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from typing import Any
 
 import fleet_sim as fs
 
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
-SETTINGS = {"simulation": {"gui": False, "timestep": 0.1}}
+SIMULATION = {"gui": False, "monitor": False, "target_rtf": 0, "timestep": 0.1}
+CUBE = {"shape_type": "box", "half_extents": [0.2, 0.2, 0.1]}
+
+CAR = {"wheelbase": 0.7, "min_turning_radius": 1.3}
+ARC = [[2.0 * math.sin(0.1 * i), 2.0 - 2.0 * math.cos(0.1 * i), 0.0, 0.1 * i] for i in range(16)]
+ACTIONS: dict[str, dict[str, Any]] = {
+    "wait": {"duration": 0.7},
+    "turn": {"angle": 1.5},
+    "drive_by": {"target": [2.0, 0.0, 0.0], "speed": 0.6},
+    "teleop": {"timeout": 2.0},
+    "move_to": {"target_pose": [2.0, 0.7, 0.0]},
+    "move": {"path": [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]},
+    "tour": {"path": [[1.0, 0.2, 0.0], [0.3, 1.0, 0.0]]},
+    "follow": {"path": ARC},
+    "pick": {"target_object_id": "load of pick", "pick_offset": 0.1},
+    "drop": {"drop_pose": [2.0, 0.5, 0.0]},
+    "joint": {"target_joint_positions": [0.5, -0.3, 0.4, 0.2, 0.3, -0.2, 0.01, 0.01]},
+    "joint_trajectory": {"joint_names": ["joint_1"], "times": [0.9, 2.0], "positions": [[0.7], [-0.4]]},
+    "pose": {"target_position": [0.4, 0.3, 0.5]},
+}
+"""Parameters of every action, in the frame of a robot that begins at the origin of its lane."""
+SENSORS: dict[str, dict[str, Any]] = {
+    **{kind: {} for kind in ("contact", "lidar", "lidar_3d", "range")},
+    "camera": {"width": 16, "height": 12},
+    "imu": {"gyro_noise": 0.01},
+    "odometry": {"linear_noise": 0.05},
+}
+"""Sensors of a robot that drives; `force_torque` is on the arm with motors."""
+
+
+def shifted(parameters: dict[str, Any], y: float) -> dict[str, Any]:
+    """Parameters of an action for the lane at `y`."""
+
+    def place(key: str, value: Any) -> Any:
+        if key == "path":
+            return [place("pose", one) for one in value]
+        is_place = key in ("pose", "target_pose", "target_position", "drop_pose")
+        return [value[0], value[1] + y, *value[2:]] if is_place else value
+
+    return {key: place(key, value) for key, value in parameters.items()}
+
+
+def lanes() -> dict[str, Any]:
+    """A scenario with a robot for each action, one with all sensors, and one for each feature, law and controller."""
+    robots: list[dict[str, Any]] = []
+    things: list[dict[str, Any]] = []
+    for lane, (kind, parameters) in enumerate(ACTIONS.items()):
+        y = 4.0 * lane
+        entry: dict[str, Any] = {"name": f"does {kind}", "pose": [0.0, y, 0.0], "shape": CUBE}
+        action = {"type": kind, **shifted(parameters, y)}
+        before: list[dict[str, Any]] = [{"type": "wait", "duration": 0.2}]
+        if kind in ("joint", "joint_trajectory", "pose"):
+            entry |= {"urdf_path": "arm6", "use_fixed_base": True}
+            del entry["shape"]
+        elif kind == "pick":
+            things.append({"name": "load of pick", "pose": [2.0, y, 0.0], "shape": CUBE})
+        elif kind == "drop":
+            things.append({"name": "load of drop", "pose": [0.5, y, 0.0], "shape": CUBE})
+            before.append({"type": "pick", "target_object_id": f"load of {kind}", "use_approach": False})
+        robots.append({**entry, "actions": [*before, action, {"type": "wait", "duration": 9.0}]})
+    at = -4.0
+    for more in (
+        {"name": "senses", "sensors": [{"type": kind, **given} for kind, given in SENSORS.items()]},
+        {"name": "drains", "battery": {"capacity_wh": 20.0}},
+        {"name": "patrols", "controller": {"type": "patrol", "waypoints": [[1.0, -9.0, 0.0], [0.0, -9.5, 0.0]]}},
+        {"name": "walks", "controller": {"type": "random_walk", "radius": 2.0, "wait_range": [0.0, 0.3]}},
+        {"name": "rolls", "urdf_path": "diff_base", "wheels": {"turn": True}},
+        {
+            "name": "steers",
+            "urdf_path": "car",
+            "motion_mode": "ackermann",
+            "ackermann": {"wheelbase": 0.7, "min_turning_radius": 1.3},
+        },
+        {"name": "slides", "motion_mode": "omnidirectional"},
+        {"name": "slotcar", "motion_mode": "differential", "slotcar": {"speed": 0.7}},
+        {"name": "charged", "motion_mode": "differential", "vda5050": {"enabled": True}},
+    ):
+        entry = {"pose": [0.0, at, 0.0], **more}
+        if "urdf_path" not in entry:
+            entry["shape"] = CUBE
+        if not {"controller", "slotcar", "vda5050"} & entry.keys():
+            entry["actions"] = [{"type": "move_to", "target_pose": [5.0, at - 0.5, 0.0, 0.4]}]
+        robots.append(entry)
+        at -= 3.0
+    belt = {"shape_type": "box", "half_extents": [2.0, 0.3, 0.2]}
+    things += [
+        {"name": "belt", "pose": [10.0, 0.0, 0.2], "shape": belt, "conveyor": {"speed": 0.3}},
+        {"name": "parcel", "pose": [10.0, 0.0, 0.5], "shape": CUBE},
+        {"name": "lamp", "pose": [10.0, 3.0, 0.5], "shape": CUBE, "light": {"color": [1.0, 0.0, 0.0], "blink": 1.3}},
+        {"name": "giver", "pose": [10.0, 6.0, 0.0], "shape": CUBE, "workcell": {"kind": "dispenser"}},
+        {"name": "given", "pose": [10.3, 6.0, 0.0], "shape": CUBE},
+    ]
+    floors = [{"name": "L1", "height": 0.0}, {"name": "L2", "height": 3.0}]
+    lift = {"name": "lift", "position": [15.0, 0.0], "floors": floors, "doors": [{"name": "front", "x": -1.0}]}
+    door = {"name": "gate", "begin": [10.0, 8.0], "end": [10.0, 10.0], "kind": "double_sliding", "time": 2.0}
+    sections = {"robots": robots, "objects": things, "lifts": {"list": [lift]}, "doors": {"list": [door]}}
+    return {"simulation": {**SIMULATION, "timestep": 0.1}, **sections}
+
+
+def command_lanes(sim: fs.MultiRobotSimulationCore) -> None:
+    """Let happen what no scenario says: what others command, and readings that somebody wants."""
+    from fleet_sim.equipment import CallLift, MoveDoors, ServeRobot
+    from fleet_sim.rmf import FollowWaypoints, Waypoint
+
+    y = sim.get_object("slotcar").get_pose().y
+    way = (Waypoint(0.0, y), Waypoint(1.0, y + 0.3), Waypoint(2.0, y, 1.5))
+    for command in (
+        FollowWaypoints(robot="slotcar", task="t", path=way),
+        CallLift(lift="lift", floor="L2"),
+        MoveDoors(names=("gate",)),
+        ServeRobot(cell="giver", robots=("does wait",), request="a"),
+        fs.SetVelocity(names=("does teleop",), linear=[[0.4, 0.0, 0.0]], angular=[[0.0, 0.0, 0.2]]),
+    ):
+        sim.inbox.put(command)
+
+
+PILE: dict[str, Any] = {
+    "simulation": {**SIMULATION, "physics": True, "timestep": 0.05},
+    "robots": [
+        {
+            "name": "arm",
+            "urdf_path": "arm6",
+            "use_fixed_base": True,
+            "mass": 10.0,
+            "motors": {"position_gain": 0.05},
+            "sensors": [{"type": "force_torque", "link": "wrist_1_link"}],
+            "actions": [{"type": "joint", **ACTIONS["joint"]}],
+        },
+        {
+            "name": "drives",
+            "urdf_path": "diff_base",
+            "pose": [3.0, 0.0, 0.0],
+            "mass": 20.0,
+            "actions": [{"type": "move_to", "target_pose": [5.0, 0.3, 0.0]}],
+        },
+    ],
+    "objects": [
+        {"name": f"box {z}", "pose": [2.0 + 0.05 * z, 2.0, 0.3 * z + 0.2], "shape": CUBE, "mass": 1.0} for z in range(4)
+    ],
+}
+"""With physics: an arm with motors and a sensor of forces, a robot with wheels, and what falls on each other."""
+
+HALLS: dict[str, dict[str, Any]] = {
+    "code": {"simulation": SIMULATION},
+    "lanes": lanes(),
+    **{engine: {**PILE, "simulation": {**PILE["simulation"], "engine": engine}} for engine in ("bullet", "mujoco")},
+}
+
+
+def readings(sim: fs.MultiRobotSimulationCore) -> dict[str, str]:
+    """A hash of the last reading of each sensor."""
+    latest = {sensor.label: repr(sensor.latest) for sensor in sim.sensors.all}
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in latest.items()}
+
+
+def observed(sim: fs.MultiRobotSimulationCore, steps: int) -> list[Any]:
+    """Make steps; return all hashes, readings before and after, entities, and what a plugin counted."""
+    seen: list[Any] = [readings(sim)]
+    for sensor in sim.sensors.all:
+        sensor.subscribe()
+    for _ in range(steps):
+        sim.step_once()
+        seen.append(sim.state_hash())
+    entities = {obj.name: type(obj).__name__ for obj in sim.sim_objects}
+    return [*seen, readings(sim), entities, [plugin.counted for plugin in sim.plugins]]
 
 
 class SteadyPlugin(fs.SimPlugin):

@@ -1,44 +1,40 @@
 """The other process of tests of saved states: goes on from files and prints what it did, as JSON.
 
-Arguments: a JSON list of [scenario or "", file, first step, steps]. "" is the hall of `state_hall.py`.
+Arguments: a JSON list of [scenario, file, steps]; the hall of `state_hall.py`, or a scenario that is shipped.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from typing import Any
 
-from state_hall import SteadyPlugin
+from state_hall import HALLS, SteadyPlugin, observed
 
 from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.settings import load_mapping
 from fleet_sim.verification import table
-from fleet_sim.verification.trace import quiet, trace
+from fleet_sim.verification.trace import quiet
 
 
-def went_on(name: str, file: str, first: int, steps: int) -> Any:
-    """Go on from a file in a simulation of the scenario `name`, and return its trace; "" is the hall."""
-    if not name:
-        return hall_went_on(file, steps)
-    source = table.shipped()[name]
-    with MultiRobotSimulationCore.from_dict(quiet(load_mapping(source)), source=str(source)) as sim:
+def scenario(name: str) -> dict[str, Any]:
+    """A hall by its name, or a shipped scenario."""
+    return HALLS[name] if name in HALLS else quiet(load_mapping(table.shipped()[name]))
+
+
+def opened(name: str) -> MultiRobotSimulationCore:
+    """A simulation of a scenario."""
+    source = "" if name in HALLS else str(table.shipped()[name])
+    return MultiRobotSimulationCore.from_dict(scenario(name), source=source)
+
+
+def went_on(name: str, file: str, steps: int) -> list[Any]:
+    """Go on from a file, and return what is observed after each step."""
+    with opened(name) as sim:
+        if name == "code":
+            sim.register_plugin(SteadyPlugin)
         sim.load_state(file)
-        return asdict(trace(sim, steps, first))
-
-
-def hall_went_on(file: str, steps: int) -> Any:
-    """Go on from a file of the hall, and return its hashes and what the plugin counted."""
-    with MultiRobotSimulationCore.from_dict({"simulation": {"gui": False, "timestep": 0.1}}) as sim:
-        plugin = sim.register_plugin(SteadyPlugin)
-        sim.load_state(file)
-        hashes = []
-        for _ in range(steps):
-            sim.step_once()
-            hashes.append(sim.state_hash())
-        entities = {obj.name: type(obj).__name__ for obj in sim.sim_objects}
-        return {"hashes": hashes, "counted": plugin.counted, "entities": entities}
+        return observed(sim, steps)
 
 
 if __name__ == "__main__":

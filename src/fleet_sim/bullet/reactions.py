@@ -10,12 +10,14 @@ from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.bullet.bodies import BulletBodies
 from fleet_sim.bullet.client import NO_BODY
 from fleet_sim.core.robot_model import PRISMATIC, REVOLUTE
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 
 NOT_MEASURED = (np.nan,) * 6
 
 
-class _Joint(NamedTuple):
+@saved
+class MeasuredJoint(NamedTuple):
     """A joint of an entity: its row and generation, and the index of the joint, which is that of its link."""
 
     row: int
@@ -32,9 +34,9 @@ class JointReactions:
 
     def __init__(self, bodies: BulletBodies) -> None:
         self._bodies = bodies
-        self._enabled: dict[_Joint, int] = {}
+        self._enabled: dict[MeasuredJoint, int] = {}
         """When the body was made whose sensor is enabled, by joint; -1: not yet."""
-        self._wrenches: dict[_Joint, tuple[float, ...]] = {}
+        self._wrenches: dict[MeasuredJoint, tuple[float, ...]] = {}
 
     def want(self, rows: Rows, joints: Ints) -> None:
         """Measure `joints` (N,) of `rows` (N,) from the next step on."""
@@ -43,7 +45,7 @@ class JointReactions:
 
     def wants(self, row: int, joint: int) -> bool:
         """Return whether a joint of `row` is measured."""
-        return _Joint(row, int(self._bodies.world.generation[row]), joint) in self._enabled
+        return MeasuredJoint(row, int(self._bodies.world.generation[row]), joint) in self._enabled
 
     def wrenches(self, rows: Rows, joints: Ints) -> Floats:
         """Return the wrenches (N, 6) in the last step; NaN where there was none, or the engine did not move the row."""
@@ -70,7 +72,7 @@ class JointReactions:
             keys = [key for key, made in self._enabled.items() if made >= 0 and world.dynamic[key.row]]
             self._wrenches = {key: tuple(self._read(key)) for key in keys}
 
-    def _read(self, key: _Joint) -> list[float]:
+    def _read(self, key: MeasuredJoint) -> list[float]:
         """Return force (N) and torque (N m) between a joint's links, six numbers in the frame of the joint.
 
         PyBullet tells the reaction at the center of mass, without what the motor does; both are put right here.
@@ -89,9 +91,9 @@ class JointReactions:
         torque = torque + np.cross(centre, force)
         return [*force.tolist(), *torque.tolist()]
 
-    def _keys(self, rows: Rows, joints: Ints) -> list[_Joint]:
+    def _keys(self, rows: Rows, joints: Ints) -> list[MeasuredJoint]:
         generations = self._bodies.world.generation[rows]
-        return [_Joint(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
+        return [MeasuredJoint(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 

@@ -11,12 +11,14 @@ from fleet_sim.core.world import World
 from fleet_sim.mujoco.bound import Bound
 from fleet_sim.mujoco.geoms import xyzw
 from fleet_sim.mujoco.module import mujoco_module
+from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import quaternions
 
 _NONE = (np.nan,) * 6
 
 
-class _Place(NamedTuple):
+@saved
+class MeasuredPlace(NamedTuple):
     """A joint of an entity: its row and generation, and the index of the joint, which is that of its link."""
 
     row: int
@@ -33,8 +35,8 @@ class MujocoReactions:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._wanted: dict[_Place, None] = {}
-        self._wrenches: dict[_Place, tuple[float, ...]] = {}
+        self._wanted: dict[MeasuredPlace, None] = {}
+        self._wrenches: dict[MeasuredPlace, tuple[float, ...]] = {}
 
     def want(self, rows: Rows, joints: Ints) -> None:
         """Measure `joints` (N,) of `rows` (N,) from the next step on."""
@@ -55,7 +57,7 @@ class MujocoReactions:
         found = {place: self._read(bound, place) for place in self._wanted if world.dynamic[place.row]}
         self._wrenches = {place: wrench for place, wrench in found.items() if wrench is not None}
 
-    def _read(self, bound: Bound, place: _Place) -> tuple[float, ...] | None:
+    def _read(self, bound: Bound, place: MeasuredPlace) -> tuple[float, ...] | None:
         """Return force (N) and torque (N m) in a joint, in the frame of its child; None without the engine."""
         compiled, data = bound.compiled, bound.data
         at = np.flatnonzero(bound.rows == place.row)
@@ -70,9 +72,9 @@ class MujocoReactions:
         back = quaternions.conjugate(np.array([xyzw(data.xquat[body])]))
         return tuple(np.concatenate([quaternions.rotate(back, part[None])[0] for part in (force, torque)]).tolist())
 
-    def _places(self, rows: Rows, joints: Ints) -> list[_Place]:
+    def _places(self, rows: Rows, joints: Ints) -> list[MeasuredPlace]:
         generations = self._world.generation[rows]
-        return [_Place(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
+        return [MeasuredPlace(*key) for key in zip(rows.tolist(), generations.tolist(), joints.tolist(), strict=True)]
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -82,4 +84,4 @@ class MujocoReactions:
 
     def restore(self, saved: Any) -> None:
         """Restore what `save` returned."""
-        self._wrenches = {_Place(*place): wrench for place, wrench in saved.items()}
+        self._wrenches = {MeasuredPlace(*place): wrench for place, wrench in saved.items()}
