@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help audit sbom constraints venv install lint format types test test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-whole-fleet_sim test-whole-pocket_ros test-constraints test-constrained test-pythons bench bench-parts bench-ros faults fuzz mutants soak pictures demo docs run fresh clean
+.PHONY: help audit sbom constraints venv install lint format types test quick test-fleet_sim test-pocket_ros test-slow test-slow-fleet_sim test-slow-pocket_ros test-whole-fleet_sim test-whole-pocket_ros test-constraints test-constrained test-pythons bench bench-parts bench-ros faults fuzz mutants soak pictures demo docs run fresh clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ test-fleet_sim: $(READY)
 
 test-pocket_ros: $(READY)
 	$(POCKET) test
+
+quick: $(READY)  ## Test what a change touches, the nearest first, in less than a minute (ARGS="--since main --list")
+	$(RUN)python test/quick.py -n $(JOBS) $(ARGS)
 
 # Both halves of a suite in one run, for CI: two processes wait for each other at one end, not at two.
 test-whole-fleet_sim: $(READY)

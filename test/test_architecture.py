@@ -275,7 +275,7 @@ def test_foreign_modules_stay_in_their_part() -> None:
 
 
 def test_importing_fleet_sim_loads_nothing_heavy() -> None:
-    code = f"import sys, fleet_sim; print(*set({sorted(RESERVED)}) & sys.modules.keys())"
+    code = f"import sys, fleet_sim; print(*set({sorted([*RESERVED, 'numpy', 'yaml'])}) & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
@@ -291,7 +291,9 @@ def test_no_import_of_ours_is_taken_for_a_package_that_is_missing() -> None:
     missing = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
     wrong = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        # Most files handle none of them, and parsing all takes long.
+        for node in ast.walk(ast.parse(text)) if re.search("|".join(missing), text) else ():
             caught: list[ast.expr | None] = []
             if isinstance(node, ast.Try):
                 caught = [handler.type for handler in node.handlers]

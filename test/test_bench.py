@@ -38,6 +38,7 @@ def test_bench_measures_fleet_sim_alone_where_there_is_no_peer(tmp_path: Path) -
     assert sum(first["systems"].values()) > 0.0
 
 
+@pytest.mark.slow
 def test_bench_says_which_measurement_failed() -> None:
     options = ["--quick", "--robots", "5", "--steps", "1", "--rounds", "1", "--peer", sys.executable]
     done = subprocess.run([sys.executable, str(RUN), *options], capture_output=True, text=True, check=False)
@@ -59,6 +60,7 @@ def test_the_benchmark_of_the_node_measures_both_interfaces(monkeypatch: pytest.
     assert fleet.split()[:2] == ["3", "fleet"] and per_robot.split()[:3] == ["3", "per", "robot"]
 
 
+@pytest.mark.slow
 def test_bench_of_swarm_worlds_compares_programs_that_do_the_same() -> None:
     options = ["--agents", "40", "--distances", "1", "--rounds", "1", "--large", "50", "--memory", "20"]
     script = RUN.with_name("swarm.py")
@@ -68,6 +70,7 @@ def test_bench_of_swarm_worlds_compares_programs_that_do_the_same() -> None:
         assert name in done.stdout
 
 
+@pytest.mark.slow
 def test_bench_of_squares_compares_worlds_together_with_one_alone() -> None:
     command = [sys.executable, str(RUN.with_name("squares.py")), "--worlds", "2", "--agents", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -76,6 +79,7 @@ def test_bench_of_squares_compares_worlds_together_with_one_alone() -> None:
     assert [line[:3] for line in lines] == [["2", "1", "static"], ["2", "1", "fov"]]
 
 
+@pytest.mark.slow
 def test_bench_of_distances_finds_those_of_pybullet() -> None:
     pytest.importorskip("pybullet")
     program = RUN.with_name("exact.py")
@@ -86,3 +90,17 @@ def test_bench_of_distances_finds_those_of_pybullet() -> None:
     assert len(lines) == 3
     # So many differ by more than 0.1 mm, and so many contacts are missed.
     assert all(line[4:6] == ["0", "0"] for line in lines), done.stdout
+
+
+@pytest.mark.slow
+def test_every_solver_is_measured_on_the_same_targets() -> None:
+    pytest.importorskip("pybullet")
+    command = [sys.executable, str(RUN.with_name("kinematics.py")), "--targets", "5", "--models", "kuka_iiwa"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("kuka_iiwa, 7 axes")]
+    assert [line.split("  ")[0] for line in lines] == ["kuka_iiwa, 7 axes"] * 6
+    ours = [line for line in lines if "in one call" in line]
+    assert len(ours) == 2
+    assert all(float(line.split()[-2]) == 100.0 for line in ours)
+    assert "fleet_sim, 1000 arms" in done.stdout

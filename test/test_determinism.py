@@ -141,28 +141,6 @@ def test_readers_in_other_threads_change_nothing(make_sim: MakeSim, expected: li
         read[-1].positions[0] = 0
 
 
-def test_a_scenario_repeats(tmp_path: Any) -> None:
-    path = tmp_path / "fleet.yaml"
-    path.write_text(
-        "simulation: {gui: false, timestep: 0.05, target_rtf: 0, seed: 9}\n"
-        "robots:\n"
-        "  - {name: amr, motion_mode: differential, grid: {count: 20, spacing: [2, 2, 0]}}\n"
-        "  - {name: lift, pose: [1, -5, 0], yaw: 1.0, shape: {shape_type: box}}\n"
-        "objects:\n"
-        "  - {name: pallet, pose: [3, -5, 0], shape: {shape_type: box, half_extents: [0.5, 0.5, 0.1]}}\n"
-    )
-
-    def run() -> list[str]:
-        with Sim.from_yaml(path) as sim:
-            assert (len(sim.agents), len(sim.sim_objects)) == (21, 22)
-            assert sim.get_object("lift").get_pose().yaw == pytest.approx(1.0)
-            for agent in sim.agents:
-                agent.set_goal(fs.Pose.from_xyz(0, 0, 0))
-            return hashes(sim, 20)
-
-    assert run() == run()
-
-
 LAWS = """
 import sys
 import fleet_sim as fs

