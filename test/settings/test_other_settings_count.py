@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import importlib
-import pkgutil
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from small_bins import small_bin
 
-import fleet_sim
 from fleet_sim.manipulation import BinScene
 from fleet_sim.manipulation.loading import load_bin_picking
 from fleet_sim.manipulation.scenes import picking_params
-from fleet_sim.settings import Checked
 from fleet_sim.settings.fields import fields_of
 from fleet_sim.sites.generate import SortationFloor, Warehouse
 from fleet_sim.swarm import RectangularWorld
@@ -114,31 +106,3 @@ def test_the_workspace_of_an_arm_counts() -> None:
         ends.append(scene.arms[0].get_gripper_state()[0].tolist())
         scene.sim.close()
     assert abs(ends[0][1] - ends[1][1]) > 0.02
-
-
-UNSEEN = {
-    "ensure_grab_is_stable": "needs a grab that a shake undoes, which no test brings about",
-    "terminate_on_collision_with_bin": "read by check_termination; needs an arm that hits the bin",
-    "sigma": "the first step of a search by CMA-ES, an extra that tests do without",
-    **dict.fromkeys(("at_once", "consider"), "read by orders; a sweep of their settings is to be written"),
-    **dict.fromkeys(("turn_speed", "turn_acceleration"), "become limits of robots in runs of traffic; no sweep yet"),
-    **dict.fromkeys(("cross_aisle", "shelf_depth"), "swept above, as all fields of its class are"),
-}
-"""Settings that no test of this folder and its neighbours names, and why."""
-
-
-def test_every_setting_is_in_a_test_or_says_why_not() -> None:
-    """A name in a test proves little; that one is in none at all proves that nobody looked."""
-    for module in pkgutil.walk_packages(fleet_sim.__path__, "fleet_sim."):
-        # What needs an extra, or ROS, has no settings of its own.
-        with contextlib.suppress(ImportError):
-            importlib.import_module(module.name)
-    texts = [path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("*.py")]
-    names = {name for cls in classes_below(Checked) if dataclasses.is_dataclass(cls) for name in fields_of(cls)}
-    words = {name: re.compile(rf"(?<![a-z_]){name.replace('_', '[-_]')}(?![a-z_])") for name in names}
-    assert {name for name in names if not any(words[name].search(text) for text in texts)} <= UNSEEN.keys()
-
-
-def classes_below(cls: type[Any]) -> list[type[Any]]:
-    found = [one for one in cls.__subclasses__() if one.__module__.startswith("fleet_sim.")]
-    return found + [below for one in found for below in classes_below(one)]

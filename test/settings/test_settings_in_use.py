@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
 import pytest
+from small_bins import small_bin
+from small_world import BOX
 
+import fleet_sim as fs
 from fleet_sim import ConfigError, envs
 from fleet_sim.config.ros_params import RosParams
+from fleet_sim.envs import FleetNavigation
 from fleet_sim.envs.milling import MillingEnv
+from fleet_sim.envs.navigation import NavigationParams
 from fleet_sim.manipulation import BinPickingConfig, BinScene
 from fleet_sim.manipulation.config import SceneSettings
 from fleet_sim.swarm import MazeAgent, MazeAgentConfig, RectangularWorld, RectangularWorldConfig
@@ -63,3 +69,39 @@ def test_settings_given_stay_free_and_as_they_were() -> None:
     Own(config)
     config.time_step = 0.2
     assert RectangularWorld(config).config.time_step == 0.2
+
+
+@pytest.mark.parametrize("make", [lambda: gym.make("FleetSim/Navigation-v0").unwrapped, FleetNavigation])
+def test_the_settings_of_an_environment_stay(make: Any) -> None:
+    env = make()
+    with pytest.raises(AttributeError, match="params is read when the environment is made, and stays"):
+        env.params = NavigationParams(num_robots=3)
+
+
+def test_what_the_spaces_of_an_environment_are_made_of_stays() -> None:
+    env: Any = gym.make("FleetSim/FrankaDelta-v0", config_file=small_bin(objects=(1, 1))).unwrapped
+    for name in ("da", "dv", "downsample_height", "downsample_width"):
+        with pytest.raises(AttributeError, match=f"{name} counts when the environment is made"):
+            setattr(env, name, 1)
+
+
+def test_what_is_set_of_a_robot_counts_at_once() -> None:
+    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, ignore_static_collision=False))
+    sim.spawn(fs.SimObjectSpawnParams(BOX, BOX, fs.Pose((1, 0, 0))))
+    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX, motion_mode="omnidirectional"))
+    robot.set_velocity(1.0)
+    robot.block_on_collision = True
+    for _ in range(200):
+        sim.step_once()
+    assert 0.0 < robot.get_pose().x < 1.0
+    robot.block_on_collision = False
+    for _ in range(200):
+        sim.step_once()
+    assert robot.get_pose().x > 1.0
+
+    arm = fs.Agent.from_urdf("arm6", sim_core=sim, use_fixed_base=True)
+    x, y, z = arm.get_end_effector_pose().position
+    target = (x - 0.1, y + 0.1, z - 0.2)
+    before = arm.find_reach(target)
+    arm.ik_params = fs.IKParams(max_outer_iterations=1, max_inner_iterations=1, seed_quartiles=())
+    assert str(arm.find_reach(target)) != str(before)
