@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -127,14 +126,19 @@ def test_numbers_out_of_range_are_wrong_usage(
         ("--plot=a.png", "matplotlib.figure", "plot"),
     ],
 )
-def test_what_is_not_installed_is_said_before_the_run(world: str, option: str, module: str, extra: str) -> None:
-    # In a process of its own, where the module is kept from being found.
-    code = f"import sys; sys.modules[{module!r}] = None; from fleet_sim.cli.main import main; "
-    code += f"sys.exit(main(['swarm', {world!r}, '--steps', '1', {option!r}]))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert f"pip install 'fleet_sim[{extra}]'" in done.stderr and done.stderr.count("\n") == 1
-    assert done.stdout == ""
+def test_what_is_not_installed_is_said_before_the_run(
+    world: str,
+    option: str,
+    module: str,
+    extra: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert main(["swarm", world, "--steps", "1", option]) == 1
+    said = capsys.readouterr()
+    assert f"pip install 'fleet_sim[{extra}]'" in said.err and said.err.count("\n") == 1
+    assert said.out == ""
 
 
 def test_a_missing_file_is_said(world: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fleet_sim.core.checkpoint import Checkpoint
 from fleet_sim.core.entity_index import EntityIndex
-from fleet_sim.core.moments import MOST, Moments
 from fleet_sim.core.schema import NO_ROW, BodyColumns
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, UnknownNameError
 
@@ -132,40 +130,3 @@ def test_a_wrong_name_gets_a_suggestion() -> None:
     made.add(["forklift"])
     with pytest.raises(UnknownNameError, match="Did you mean 'forklift'"):
         made.index.row_named("forklit")
-
-
-# ---- saved states by name --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def checkpoints() -> list[Checkpoint]:
-    """Return checkpoints that are told apart by what they are."""
-    return [object.__new__(Checkpoint) for _ in range(3)]
-
-
-def test_moments_are_kept_by_name_and_the_newest_is_last(checkpoints: list[Checkpoint]) -> None:
-    moments = Moments()
-    for name, checkpoint in zip(("a", "b", "a"), checkpoints, strict=True):
-        moments.keep(name, checkpoint)
-    assert moments.names == ["b", "a"]
-    assert moments.named("a") is checkpoints[2]
-    with pytest.raises(UnknownNameError, match="saved moment"):
-        moments.named("c")
-
-
-@pytest.mark.parametrize("name", ["", "a b", "a/b", "ü", "x" * 65, None, 3])
-def test_names_of_moments_are_short_and_plain(name: object, checkpoints: list[Checkpoint]) -> None:
-    moments = Moments()
-    with pytest.raises(InvalidValueError, match="1 to 64 letters"):
-        moments.keep(name, checkpoints[0])  # type: ignore[arg-type]
-    assert moments.names == []
-
-
-def test_there_are_so_many_moments_and_one_may_be_replaced(checkpoints: list[Checkpoint]) -> None:
-    moments = Moments()
-    for number in range(MOST):
-        moments.keep(f"m{number}", checkpoints[0])
-    with pytest.raises(InvalidValueError, match="replace"):
-        moments.keep("one_more", checkpoints[0])
-    moments.keep("m0", checkpoints[1])
-    assert (len(moments.names), moments.names[-1]) == (MOST, "m0")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, Pose, SimObject
+from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, SimObject
 from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.moments import MOST, Moments
 from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, UnknownNameError
@@ -25,17 +25,6 @@ def test_a_state_is_restored_only_where_it_was_saved(
     for wrong in (None, "state", sim):
         with pytest.raises(InvalidValueError, match=r"expected what save_state\(\) returned, got"):
             sim.restore_state(wrong)  # type: ignore[arg-type]
-
-
-def test_a_refused_state_changes_nothing(
-    make_sim: Callable[..., MultiRobotSimulationCore], sim: MultiRobotSimulationCore, robot: Agent
-) -> None:
-    robot.set_pose(Pose((3, 4, 0)))
-    before = sim.state_hash()
-    with pytest.raises(InvalidValueError):
-        sim.restore_state(make_sim().save_state())
-    assert sim.state_hash() == before
-    assert robot.get_pose().position == (3.0, 4.0, 0.0)
 
 
 @pytest.fixture
@@ -113,13 +102,6 @@ def test_an_entity_does_not_collide_with_itself(
             sim.set_collision_pair(robot, wrong, False)
     with pytest.raises(UnknownNameError, match="Did you mean 'crate'"):
         sim.set_collision_pair("robot", "crates", False)
-
-
-def test_what_is_carried_is_carried_by_one(sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject) -> None:
-    assert robot.attach_object(crate)
-    with pytest.raises(StateError, match="'crate' is attached and follows its carrier; detach it first"):
-        sim.set_poses([crate.object_id], [[0, 0, 0]], [[0, 0, 0, 1]])
-    assert [load.name for load in robot.get_attached_objects()] == ["crate"]
 
 
 def test_sensors_are_added_to_entities_and_removed_once(sim: MultiRobotSimulationCore, robot: Agent) -> None:

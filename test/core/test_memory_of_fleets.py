@@ -68,19 +68,6 @@ def test_a_material_of_spawn_params_is_kept_beside_robots_without_one() -> None:
         assert (friction[sim.world.rows] == -1.0).sum() == FLEET
 
 
-def test_names_of_fleets_are_found_whenever_they_came() -> None:
-    with fleet() as sim:
-        rows = {name: sim.get_object(name).row for name in ("robot_0", f"robot_{FLEET - 1}")}
-        disc = fs.ShapeParams("cylinder", radius=0.1, height=0.2)
-        grid = fs.GridSpawnParams.from_count(FLEET + 5, spacing=(1.0, 1.0, 0.0), offset=(0.0, 100.0, 0.0))
-        more = fs.AgentManager(sim).spawn_agents_grid(FLEET + 5, grid, fs.AgentSpawnParams(disc, disc), name_prefix="x")
-        assert {name: sim.get_object(name).row for name in rows} == rows
-        assert sim.get_object("x_3") is more[3]
-        assert not sim.world.index.has_name(f"x_{FLEET + 5}")
-        sim.remove_object(more[3])
-        assert not sim.world.index.has_name("x_3")
-
-
 def test_how_loads_are_carried_takes_memory_from_the_first_one_on(tmp_path: Path) -> None:
     with fleet() as sim, fleet() as other:
         world, robot, load = sim.world, sim.get_object("robot_7"), sim.get_object("robot_8")
