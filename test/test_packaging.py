@@ -11,7 +11,7 @@ import venv
 from email.parser import Parser
 from importlib.metadata import distribution
 from pathlib import Path
-from shutil import copytree, ignore_patterns
+from shutil import copytree, ignore_patterns, which
 from xml.etree import ElementTree
 
 import pytest
@@ -115,6 +115,30 @@ def test_colcon_runs_the_tests_by_pytest() -> None:
     told = {node.text for node in ElementTree.parse(ROOT / "package.xml").iter("test_depend")}
     # pytest-xdist shares the tests out among processes, which colcon does not ask for.
     assert {f"python3-{name}" for name in wanted if name != "pytest-xdist"} <= told
+
+
+@pytest.mark.skipif(which("colcon") is None, reason="colcon is not on the PATH (pip install colcon-common-extensions)")
+def test_colcon_finds_both_packages_where_the_page_on_installation_looks(tmp_path: Path) -> None:
+    page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    searches = {tuple(search.split()) for search in re.findall(r"colcon \w+.*?(--base-paths(?: [\w./]+)+)", page)}
+    assert searches == {("--base-paths", "src", "src/fleet_sim/src")}
+    workspace = tmp_path / "workspace"
+    (workspace / "src").mkdir(parents=True)
+    (workspace / "src" / "fleet_sim").symlink_to(ROOT)
+    without = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "COLCON_DEFAULTS_FILE")}
+
+    def listed(folder: Path, *search: str, **more: str) -> list[list[str]]:
+        command = ["colcon", "--log-base", str(tmp_path / "log"), "list", "--topological-order", *search]
+        environment = {**without, **more}
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    # Messages first, as the node needs them; pocket_ros is for where there is no ROS, and is none of them.
+    expected = [("fleet_sim_msgs", "(ros.ament_cmake)"), ("fleet_sim", "(ros.ament_python)")]
+    for search in searches:
+        assert [(name, kind) for name, _, kind in listed(workspace, *search)] == expected
+    defaults = listed(ROOT, COLCON_DEFAULTS_FILE=str(ROOT / "colcon_defaults.yaml"))
+    assert [(name, kind) for name, _, kind in defaults] == expected
 
 
 def test_extras_have_names_that_every_pip_understands() -> None:

@@ -53,12 +53,6 @@ def test_a_goal_ends_after_the_timeout_where_that_is_asked_for(tmp_path: Path) -
         assert not kept.future.done(), "whose client lives goes on"
 
 
-def test_a_wrong_timeout_is_refused(tmp_path: Path) -> None:
-    with running(tmp_path / "node.log", "-p", "client_timeout:=-1.0") as (process, _):
-        assert process.wait() == 1
-        assert "client_timeout: must be 0 to" in process.output()
-
-
 @pytest.mark.slow
 def test_a_second_node_of_the_name_is_told_once(tmp_path: Path) -> None:
     with running(tmp_path / "one.log", "-p", "robots:=1") as (one, client):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from node_program import PATIENCE, Client, NodeProcess, running
 
+from fleet_sim.ros import main
 from fleet_sim_msgs.msg import FleetState
 
 
@@ -85,15 +86,22 @@ def test_it_ends_by_itself_after_the_duration(tmp_path: Path) -> None:
         (["-p", "rates.tf:=fast"], "rates.tf: must be a number"),
         (["-p", "robots:=-1"], "robots: must be at least 0"),
         (["-p", "config:=CONFIG"], "ros.per_robots: unknown key. Did you mean 'per_robot'"),
+        (["-p", "client_timeout:=-1.0"], "client_timeout: must be 0 to"),
     ],
 )
-def test_a_wrong_start_is_refused_with_a_reason(tmp_path: Path, arguments: list[str], reason: str) -> None:
+def test_a_wrong_start_is_refused_with_a_reason(
+    tmp_path: Path, arguments: list[str], reason: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     config = tmp_path / "wrong.yaml"
     config.write_text("ros: {per_robots: all}\n")
-    process = NodeProcess(tmp_path / "node.log", *(text.replace("CONFIG", str(config)) for text in arguments))
-    assert process.wait() == 1
-    assert reason in process.output()
-    assert "Traceback" not in process.output()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        # In this process: it ends before there is anything that needs one of its own.
+        assert main.main(["--ros-args", *(text.replace("CONFIG", str(config)) for text in arguments)]) == 1
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert reason in capfd.readouterr().err
 
 
 def test_a_fault_in_the_simulation_ends_it_with_its_traceback(tmp_path: Path) -> None:
@@ -127,13 +135,12 @@ def test_a_client_finds_the_node_again_after_a_restart(tmp_path: Path) -> None:
         client.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_it_is_made_ends_it_at_once(tmp_path: Path, number: int) -> None:
+def test_a_signal_while_it_is_made_ends_it_at_once(tmp_path: Path) -> None:
     # As where a scenario compiles code: half a minute on a busy machine, and launch waits ten seconds.
-    body = f"""
+    body = """
     def __init__(self):
         super().__init__()
-        os.kill(os.getpid(), {number:d})
+        os.kill(os.getpid(), signal.SIGTERM)
         while True:
             pass
     """
@@ -162,51 +169,36 @@ def test_a_first_step_that_takes_long_is_broken_off_and_what_is_recorded_is_whol
 @pytest.mark.slow
 def test_a_signal_in_a_long_first_step_ends_it_well(tmp_path: Path) -> None:
     # As where compiled code is loaded on a busy machine.
-    program = tmp_path / "long.py"
-    program.write_text(
-        "import os, signal, sys, time\n"
-        "from fleet_sim.core.pipeline import Phase, System\n"
-        "from fleet_sim.ros import main, node\n"
-        "class Long(node.FleetSimNode):\n"
-        "    def __init__(self):\n"
-        "        super().__init__()\n"
-        "        self.simulation.pipeline.add(System('long', Phase.UPDATE, self.take_long))\n"
-        "    def take_long(self, dt):\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "        time.sleep(main.LONGEST_STEP + main.MARGIN + 0.5)\n"
-        "main.FleetSimNode = Long\n"
-        "sys.exit(main.main())\n"
-    )
-    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.simulation.pipeline.add(System('long', Phase.UPDATE, self.take_long))
+    def take_long(self, dt):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(main.LONGEST_STEP + main.MARGIN + 0.5)
+    """
+    process = node_of(tmp_path, "Long", body)
     assert process.wait() == 0
     assert "broken off" not in process.output()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_also_in_a_step_that_never_does(tmp_path: Path, number: int) -> None:
-    program = tmp_path / "endless.py"
-    program.write_text(
-        "import sys\n"
-        "from fleet_sim.core.pipeline import Phase, System\n"
-        "from fleet_sim.ros import main, node\n"
-        "class Endless(node.FleetSimNode):\n"
-        "    def __init__(self):\n"
-        "        super().__init__()\n"
-        "        self.simulation.pipeline.add(System('endless', Phase.UPDATE, self.never_return))\n"
-        "    def never_return(self, dt):\n"
-        "        if self.simulation.step_count == 0:\n"
-        "            return\n"
-        "        print('in the step', file=sys.stderr, flush=True)\n"
-        "        while True:\n"
-        "            pass\n"
-        "main.FleetSimNode = Endless\n"
-        "sys.exit(main.main())\n"
-    )
-    process = NodeProcess(tmp_path / "node.log", program=[str(program)])
+def test_a_signal_ends_it_also_in_a_step_that_never_does(tmp_path: Path) -> None:
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.simulation.pipeline.add(System('endless', Phase.UPDATE, self.never_return))
+    def never_return(self, dt):
+        if self.simulation.step_count == 0:
+            return
+        print('in the step', file=sys.stderr, flush=True)
+        while True:
+            pass
+    """
+    process = node_of(tmp_path, "Endless", body)
     deadline = time.monotonic() + 3 * PATIENCE
     while "in the step" not in process.output() and time.monotonic() < deadline:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.process.wait(0.05)
-    code, _ = process.end(number)
+    code, _ = process.end()
     assert code == 1
     assert "never_return" in process.output(), "it says where the step was"
