@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import without_dds
+from command_line import fleet_sim_command
 from pages import code_blocks
 
 TUTORIALS = sorted((Path(__file__).parents[1] / "docs/tutorials").glob("*.md"))
@@ -29,9 +30,11 @@ def run(command: list[str], folder: Path) -> str:
 @pytest.mark.parametrize("text", [text for _, text in code_blocks(SCENARIOS)], ids=lambda text: text.split()[1])
 def test_scenarios_of_the_page_are_whole(text: str, tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text(text, encoding="utf-8")
-    run(["fleet-sim", "check", "it.yaml"], tmp_path)
-    done = run(["fleet-sim", "run", "it.yaml"], tmp_path)
-    assert "simulated in" in done and "failed" not in done
+    checked = fleet_sim_command("check", "it.yaml", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stderr
+    done = fleet_sim_command("run", "it.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "simulated in" in done.stdout and "failed" not in done.stdout
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)

@@ -19,6 +19,7 @@ from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from fleet_sim_msgs.msg import FleetCommand
@@ -50,6 +51,7 @@ class NodeProcess:
 
     def __init__(self, log: Path, *arguments: str, program: Sequence[str] = ("-m", "fleet_sim.ros.main")) -> None:
         self.log = log
+        self._begin = 0
         command = [sys.executable, *program, "--ros-args", *arguments]
         with log.open("w") as output:
             self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=os.environ)
@@ -81,8 +83,12 @@ class NodeProcess:
                 self.process.wait()
 
     def output(self) -> str:
-        """What it has printed so far."""
-        return self.log.read_text()
+        """What it has printed so far, since `forget_output`."""
+        return self.log.read_text()[self._begin :]
+
+    def forget_output(self) -> None:
+        """Leave out what it has printed until now."""
+        self._begin = len(self.log.read_text())
 
 
 class Client:
@@ -207,6 +213,54 @@ def running_scenario(folder: Path, scenario: str, *arguments: str) -> Iterator[R
     file.write_text(scenario)
     with running(folder / "node.log", "-p", f"config:={file}", *arguments) as both:
         yield both
+
+
+class SharedNode:
+    """A node that the tests of a module share: starting one takes longer than most of them.
+
+    Each test has a client of its own and begins where the scenario begins, with a time that goes on. A node that a test
+    has ended is started anew.
+    """
+
+    def __init__(self, log: Path, *arguments: str, scenario: str = "") -> None:
+        if scenario:
+            file = log.with_name("scenario.yaml")
+            file.write_text(scenario)
+            arguments = ("-p", f"config:={file}", *arguments)
+        self._log, self._arguments = log, arguments
+        self._process: NodeProcess | None = None
+
+    @contextmanager
+    def visited(self) -> Iterator[Running]:
+        """The node as at its beginning, and a client of it."""
+        client = Client()
+        try:
+            if self._process is None or self._process.process.poll() is not None:
+                self._process = NodeProcess(self._log, *self._arguments)
+            else:
+                for service in ("/sim/resume", "/sim/reset"):
+                    client.call(Trigger, service)
+                self._process.forget_output()
+            yield self._process, client
+        finally:
+            client.close()
+            if self._process is not None:
+                print(self._process.output())
+
+    def close(self) -> None:
+        """End it, so that a test may have another node in its place; the next visit starts it anew."""
+        if self._process is not None and self._process.process.poll() is None:
+            self._process.end()
+
+
+@contextmanager
+def shared_node(folder: Path, *arguments: str, scenario: str = "") -> Iterator[SharedNode]:
+    """A node for all tests of a module, with ROS arguments and a scenario, which is written to `folder`."""
+    node = SharedNode(folder / "node.log", *arguments, scenario=scenario)
+    try:
+        yield node
+    finally:
+        node.close()
 
 
 def drive(client: Client, name: str, x: float = 0.5, yaw_rate: float = 0.0, timeout: float = 0.0) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import tempfile
-from pathlib import Path
-from typing import IO
+import socket
 
 _DOMAINS = range(30, 50)
+_PORT = 28400
+"""Whoever holds this port and the number of a domain more holds the domain: files would lie in folders of temporary
+files, of which several test runs may each have their own."""
 _OURS = "FLEET_SIM_TEST_DOMAIN"
 """Tells the processes that a worker starts that the domain is its own."""
-_held: list[IO[str]] = []
+_held: list[socket.socket] = []
 
 
 def use_own_domain() -> None:
@@ -24,21 +24,13 @@ def use_own_domain() -> None:
     if _held or (given is not None and (not worker or os.environ.get(_OURS) == f"{given} {worker}")):
         return
     for domain in _DOMAINS:
-        lock = _opened(Path(tempfile.gettempdir()) / f"fleet_sim_test_domain_{domain}")
+        holder = socket.socket()
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            holder.bind(("127.0.0.1", _PORT + domain))
         except OSError:
-            lock.close()
+            holder.close()
             continue
-        _held.append(lock)
+        _held.append(holder)
         os.environ["ROS_DOMAIN_ID"], os.environ[_OURS] = str(domain), f"{domain} {worker}"
         return
     raise RuntimeError(f"all ROS domains for tests ({_DOMAINS.start} to {_DOMAINS.stop - 1}) are in use")
-
-
-def _opened(path: Path) -> IO[str]:
-    """Open a file to lock, which may be another user's: then it can be read only, and that is enough for a lock."""
-    try:
-        return path.open("a")
-    except PermissionError:
-        return path.open()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from node_program import Client, Running, running_scenario, static_frames
+from node_program import Client, Running, SharedNode, shared_node, static_frames
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import CameraInfo, Image, PointCloud2
 
@@ -33,9 +32,15 @@ objects:
 """
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), "-p", "target_rtf:=2.0", scenario=SCENARIO) as node:
+        yield node
+
+
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, SCENARIO, "-p", "target_rtf:=2.0") as both:
+def hall(node: SharedNode) -> Iterator[Running]:
+    with node.visited() as both:
         yield both
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
 from arms import ARM_AND_CART
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist
-from node_program import Running, running_scenario
+from node_program import Running, SharedNode, shared_node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -23,9 +22,15 @@ ACTION = "/arm/follow_joint_trajectory"
 Result = FollowJointTrajectory.Result
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), scenario=ARM_AND_CART % "arm") as node:
+        yield node
+
+
 @pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, ARM_AND_CART % "arm") as both:
+def fleet(node: SharedNode) -> Iterator[Running]:
+    with node.visited() as both:
         yield both
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from node_program import THREE_ROBOTS, Running, drive, running, running_scenario
+from node_program import THREE_ROBOTS, Running, SharedNode, drive, running, shared_node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -15,9 +15,21 @@ import fleet_sim
 from fleet_sim import MultiRobotSimulationCore
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), scenario=THREE_ROBOTS) as node:
+        yield node
+
+
 @pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, THREE_ROBOTS) as both:
+def alone(node: SharedNode) -> None:
+    """For tests that start a node of their own: two would be heard together."""
+    node.close()
+
+
+@pytest.fixture
+def fleet(node: SharedNode) -> Iterator[Running]:
+    with node.visited() as both:
         yield both
 
 
@@ -60,7 +72,7 @@ def test_markers_show_robots_and_objects(fleet: Running) -> None:
     assert shown == [*[("robots", Marker.CUBE, 0.6)] * 3, ("objects", Marker.SPHERE, 0.5)]
 
 
-def test_markers_show_each_shape_in_its_color(tmp_path: Path) -> None:
+def test_markers_show_each_shape_in_its_color(tmp_path: Path, alone: None) -> None:
     scenario = """
 simulation: {timestep: 0.05, target_rtf: 5.0}
 objects:
@@ -78,7 +90,7 @@ objects:
         assert [marker.color.r for marker in arrays[-1].markers] == [1.0, 0.0]
 
 
-def test_markers_of_a_robot_with_joints_are_its_links_where_they_are(tmp_path: Path) -> None:
+def test_markers_of_a_robot_with_joints_are_its_links_where_they_are(tmp_path: Path, alone: None) -> None:
     # Its links are meshes.
     pytest.importorskip("pybullet_data")
     scenario = """

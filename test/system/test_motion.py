@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path as FilePath
 
 import pytest
 from geometry_msgs.msg import Point, PoseStamped, TransformStamped, Twist, Vector3
 from nav_msgs.msg import Odometry, Path
-from node_program import Running, running
+from node_program import Running, SharedNode, shared_node
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
@@ -19,9 +18,15 @@ from fleet_sim_msgs.msg import FleetCommand
 ARGUMENTS = ["-p", "robots:=3", "-p", "target_rtf:=5.0"]
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), *ARGUMENTS) as node:
+        yield node
+
+
 @pytest.fixture
-def fleet(tmp_path: FilePath) -> Iterator[Running]:
-    with running(tmp_path / "node.log", *ARGUMENTS) as both:
+def fleet(node: SharedNode) -> Iterator[Running]:
+    with node.visited() as both:
         yield both
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import OccupancyGrid, Odometry
-from node_program import LATCHED, Client, Running, running_scenario, static_frames
+from node_program import LATCHED, Client, Running, SharedNode, shared_node, static_frames
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
 
@@ -39,9 +38,15 @@ objects:
 """
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), "-p", "target_rtf:=5.0", scenario=SCENARIO) as node:
+        yield node
+
+
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, SCENARIO, "-p", "target_rtf:=5.0") as both:
+def hall(node: SharedNode) -> Iterator[Running]:
+    with node.visited() as both:
         yield both
 
 

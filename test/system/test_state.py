@@ -11,7 +11,7 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped, Twist
 from nav_msgs.msg import Odometry
-from node_program import LATCHED, THREE_ROBOTS, Running, drive, running, running_scenario
+from node_program import LATCHED, THREE_ROBOTS, Running, SharedNode, drive, running, shared_node
 from rosgraph_msgs.msg import Clock
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
@@ -21,9 +21,21 @@ from fleet_sim_msgs.msg import Collisions, FleetCommand, FleetState, RobotState
 from fleet_sim_msgs.srv import Load, Save, SendFleetCommand, Spawn
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), scenario=THREE_ROBOTS) as node:
+        yield node
+
+
 @pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, THREE_ROBOTS) as both:
+def alone(node: SharedNode) -> None:
+    """For tests that start a node of their own: two would be heard together."""
+    node.close()
+
+
+@pytest.fixture
+def fleet(node: SharedNode) -> Iterator[Running]:
+    with node.visited() as both:
         yield both
 
 
@@ -64,7 +76,7 @@ def test_twists_are_in_the_frame_of_the_robot(fleet: Running) -> None:
     assert (twist.linear.x, twist.linear.y, twist.angular.z) == pytest.approx((0.5, 0.0, 1.0))
 
 
-def test_time_is_monotonic_and_rate_limited(tmp_path: Path) -> None:
+def test_time_is_monotonic_and_rate_limited(tmp_path: Path, alone: None) -> None:
     arguments = ["-p", "robots:=1", "-p", "target_rtf:=2.0", "-p", "rates.clock:=10"]
     with running(tmp_path / "node.log", *arguments) as (_, client):
         clocks = client.listen(Clock, "/clock")
@@ -137,7 +149,7 @@ def test_diagnostics_say_how_it_keeps_up(fleet: Running) -> None:
     assert int(values["late_steps"]) >= 0
 
 
-def test_diagnostics_count_the_steps_that_begin_late(tmp_path: Path) -> None:
+def test_diagnostics_count_the_steps_that_begin_late(tmp_path: Path, alone: None) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=1", "-p", "target_rtf:=1e9") as (_, client):
         arrays = client.listen(DiagnosticArray, "/diagnostics", 1)
         client.until(lambda: len(arrays) >= 3, "diagnostics")
@@ -149,7 +161,7 @@ def test_diagnostics_count_the_steps_that_begin_late(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_robots_commanded_at_once_all_move(tmp_path: Path) -> None:
+def test_a_hundred_robots_commanded_at_once_all_move(tmp_path: Path, alone: None) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=100") as (_, client):
         states = client.listen(FleetState, "/fleet/states")
         publishers = [client.node.create_publisher(Twist, f"/robot_{index}/cmd_vel", 1) for index in range(100)]
@@ -162,7 +174,7 @@ def test_a_hundred_robots_commanded_at_once_all_move(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path) -> None:
+def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path, alone: None) -> None:
     with running(tmp_path / "node.log", "-p", "robots:=1", "-r", "__ns:=/left") as (_, client):
         odoms = client.listen(Odometry, "/left/robot_0/odom")
         client.until(lambda: odoms, "odometry")
@@ -177,7 +189,7 @@ def test_a_namespace_keeps_two_simulations_apart(tmp_path: Path) -> None:
             assert client.node.count_publishers("/clock") == 0
 
 
-def test_an_empty_world_has_a_fleet_of_none_until_robots_come(tmp_path: Path) -> None:
+def test_an_empty_world_has_a_fleet_of_none_until_robots_come(tmp_path: Path, alone: None) -> None:
     (tmp_path / "empty.yaml").write_text("ros: {per_robot: [late]}\nsimulation: {timestep: 0.05}\n")
     with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'empty.yaml'}") as (process, client):
         states = client.listen(FleetState, "/fleet/states")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from geometry_msgs.msg import Twist, Vector3
 from nav_msgs.msg import Odometry
-from node_program import Running, running_scenario
+from node_program import Running, SharedNode, shared_node
 from std_srvs.srv import Trigger
 
 from fleet_sim_msgs.msg import FleetState
@@ -37,9 +36,15 @@ metrics: [circliness]
 """
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), "-p", "target_rtf:=10.0", scenario=WORLD) as node:
+        yield node
+
+
 @pytest.fixture
-def swarm(tmp_path: Path) -> Iterator[Running]:
-    with running_scenario(tmp_path, WORLD, "-p", "target_rtf:=10.0") as both:
+def swarm(node: SharedNode) -> Iterator[Running]:
+    with node.visited() as both:
         yield both
 
 

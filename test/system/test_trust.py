@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from geometry_msgs.msg import PoseStamped
-from node_program import Client, running
+from node_program import Client, SharedNode, shared_node
 from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from shape_msgs.msg import SolidPrimitive
@@ -29,9 +28,15 @@ OPTIONS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedNode]:
+    with shared_node(tmp_path_factory.mktemp("node"), "-p", "robots:=2") as node:
+        yield node
+
+
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
-    with running(tmp_path / "node.log", "-p", "robots:=2") as (_, client):
+def client(node: SharedNode) -> Iterator[Client]:
+    with node.visited() as (_, client):
         yield client
 
 
