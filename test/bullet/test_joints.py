@@ -12,7 +12,6 @@ from small_world import MakeSim
 from fleet_sim import (
     ActionStatus,
     Agent,
-    AgentSpawnParams,
     InvalidValueError,
     JointAction,
     MultiRobotSimulationCore,
@@ -167,56 +166,3 @@ def test_a_mass_given_is_that_of_the_whole_robot(make_sim: MakeSim) -> None:
 
 
 # ---- going back ------------------------------------------------------------------------------------------------------
-
-
-def _disturbed_stack(make_sim: MakeSim) -> tuple[MultiRobotSimulationCore, Agent, Agent]:
-    """An arm about to hit a stack, and a kinematic robot about to hit it from the other side."""
-    sim = make_sim(physics=True, timestep=0.02)
-    arm = spawn(sim, mass=None)
-    for level in range(4):
-        at = Pose.from_xyz(0.55, 0.25, 0.051 + 0.1 * level)
-        sim.spawn(SimObjectSpawnParams(CUBE, CUBE, at, mass=0.5, name=f"cube_{level}"))
-    pusher = sim.spawn(
-        AgentSpawnParams(CUBE, CUBE, Pose.from_xyz(0.0, 0.25, 0.051), name="pusher", motion_mode="omnidirectional")
-    )
-    return sim, arm, pusher
-
-
-def _run(sim: MultiRobotSimulationCore, arm: Agent, pusher: Agent, begin: int, end: int) -> list[str]:
-    hashes = []
-    for tick in range(begin, end):
-        if tick == 5:
-            arm.set_joints_targets({"panda_joint1": 1.0, "panda_joint2": 0.6})
-        if tick == 10:
-            pusher.set_velocity(0.8)
-        if tick == 40:
-            arm.set_joint_velocity("panda_joint1", -1.0)
-        sim.step_once()
-        hashes.append(sim.state_hash())
-    return hashes
-
-
-def test_restoring_goes_on_bit_by_bit_with_physics(make_sim: MakeSim) -> None:
-    sim, arm, pusher = _disturbed_stack(make_sim)
-    _run(sim, arm, pusher, 0, 25)
-    saved = sim.save_state()
-    first = _run(sim, arm, pusher, 25, 80)
-    sim.restore_state(saved)
-    assert _run(sim, arm, pusher, 25, 80) == first
-    sim.restore_state(saved)
-    assert _run(sim, arm, pusher, 25, 80) == first
-    other = _disturbed_stack(make_sim)
-    assert _run(*other, 0, 80)[25:] == first, "a run in which nothing was saved is the same"
-
-
-def test_reset_repeats_the_run_with_physics(make_sim: MakeSim) -> None:
-    sim, arm, pusher = _disturbed_stack(make_sim)
-    first = _run(sim, arm, pusher, 0, 60)
-    sim.reset()
-    assert _run(sim, arm, pusher, 0, 60) == first
-    # Bodies that came and went since leave the engine with nothing to go back to.
-    extra = sim.spawn(SimObjectSpawnParams(CUBE, CUBE, Pose.from_xyz(2.0, 0.0, 1.0), mass=1.0))
-    sim.step_once()
-    sim.remove_object(extra)
-    sim.reset()
-    assert _run(sim, arm, pusher, 0, 60) == first

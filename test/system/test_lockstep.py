@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from command_line import fleet_sim_command
 from node_program import Client, NodeProcess
 from rosgraph_msgs.msg import Clock
 
@@ -40,7 +41,7 @@ def node(folder: Path, name: str, timestep: float, *arguments: str, paused: bool
 
 def lockstep_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `fleet-sim lockstep`."""
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True)
+    return fleet_sim_command("lockstep", *arguments)
 
 
 @pytest.mark.slow
