@@ -9,9 +9,11 @@ are nearer. Other files touch the tests that name them. What is not reached with
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -25,7 +27,9 @@ from mutants.run import PACKAGES
 ROOT = Path(__file__).parents[1]
 SECONDS = 40.0
 """Time after which no other test begins; starting and the tests that run then take some more."""
-MOST = 80
+GRACE = 12.0
+"""After that time more, in s, tests that still run are left alone."""
+MOST = 50
 """So many files of tests are read at most: reading more takes longer than is left."""
 
 
@@ -159,20 +163,38 @@ def touched_tests(changed: list[str]) -> list[str]:
 class Deadline:
     """Ends a run of tests in time, without an error."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, count: int) -> None:
         self.end = time.monotonic() + seconds
-        self.is_over = False
+        self.is_over = self.has_failed = False
         self.files: set[str] = set()
+        self._count = count
+        timer = threading.Timer(seconds + GRACE, self._leave)
+        timer.daemon = True
+        timer.start()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what has run, and end where no time is left."""
         self.files.add(report.nodeid.partition("::")[0])
+        self.has_failed = self.has_failed or report.failed
         if not self.is_over and time.monotonic() > self.end:
             self.is_over = True
             self.session.shouldstop = "no time is left"
             processes = self.session.config.pluginmanager.getplugin("dsession")
             if processes is not None:
                 processes.shouldstop = "no time is left"
+
+    def tell(self) -> None:
+        """Say how much was run."""
+        if self.is_over or len(self.files) < self._count:
+            print(f"make quick: {len(self.files)} files of tests, the nearest of {self._count}; `make test` runs all")
+
+    def _leave(self) -> None:
+        """End where tests do not."""
+        print()
+        self.is_over = True
+        self.tell()
+        sys.stdout.flush()
+        os._exit(int(self.has_failed))
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Keep the session, which is what ends."""
@@ -194,12 +216,10 @@ def main(arguments: list[str]) -> int:
     if not files:
         print(f"make quick: no test names or imports one of {len(changed)} changed files")
         return 0
-    deadline = Deadline(options.seconds)
+    deadline = Deadline(options.seconds, len(files))
     order = ["--dist", "loadfile", "--no-loadscope-reorder"]
     code = pytest.main(["-q", "-m", "not slow", *order, *more, *files[:MOST]], plugins=[deadline])
-    left = len(set(files) - deadline.files)
-    if deadline.is_over or left:
-        print(f"make quick: {len(files) - left} files of tests, the nearest of {len(files)}; `make test` runs all")
+    deadline.tell()
     return 0 if deadline.is_over and code == pytest.ExitCode.INTERRUPTED else int(code)
 
 

@@ -1,0 +1,37 @@
+"""`make quick` runs what a change touches, the nearest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+
+@pytest.fixture
+def touched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """The files of tests that changes of files touch."""
+    monkeypatch.syspath_prepend(str(TESTS))
+    from quick import touched_tests
+
+    return lambda *files: touched_tests(list(files))
+
+
+def test_oracles_of_a_part_come_first_then_its_folder_then_who_imports_it(touched: Callable[..., list[str]]) -> None:
+    files = touched("src/fleet_sim/motion/turn.py")
+    folders = [Path(file).parts[1] for file in files]
+    own = folders.index("motion")
+    assert own > 3 and set(folders[:own]) == {"oracles"}
+    after = own + folders.count("motion")
+    assert set(folders[own:after]) == {"motion"}
+    assert "test/test_determinism.py" in files[after:], "by the names that fleet_sim passes on"
+    assert "test/meshes/test_formats.py" not in files
+
+
+def test_what_changed_is_run_itself_and_other_files_touch_who_names_them(touched: Callable[..., list[str]]) -> None:
+    assert touched("test/test_paths.py", "src/fleet_sim/errors.py")[0] == "test/test_paths.py"
+    assert "test/system/test_process.py" in touched("test/support/node_program.py")
+    assert {"test/test_docs.py", "test/test_own_code.py"} <= set(touched("docs/own_code.md"))
+    assert touched("rviz/none.bin") == []
