@@ -89,32 +89,3 @@ def test_every_name_is_where_the_text_says() -> None:
         else:
             module = importlib.import_module(f"fleet_sim.{path.replace('/', '.').removesuffix('.__init__')}")
             assert hasattr(module, name), f"{path}.py has no {name}"
-
-
-def sources() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
-
-
-def groups() -> set[str]:
-    """The groups of entry points that registries and environments read."""
-    found = set(re.findall(r'(?:group|ENTRY_POINTS) ?= ?"(fleet_sim\.[\w.]+)"', sources()))
-    kinds = ("agent", "controller", "sensor", "spawner", "metric", "goal", "subscriber", "world")
-    return found | {f"fleet_sim.swarm.{kind}" for kind in kinds}
-
-
-@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "docs/guide.md"])
-def test_groups_of_entry_points_are_read_by_somebody(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    ours = {path.name for path in PACKAGE.iterdir()} | {path.stem for path in PACKAGE.iterdir()}
-    named = {mark for mark in re.findall(r"`(fleet_sim\.[\w.]+)`", text) if mark.split(".")[1] not in ours}
-    assert named <= groups()
-
-
-def test_the_guide_lists_every_group_of_entry_points() -> None:
-    text = (ROOT / "docs/guide.md").read_text(encoding="utf-8")
-    table = text.split("## Parts from other packages")[1].split("\n## ")[0]
-    told: set[str] = set()
-    for line in table.splitlines():
-        if match := re.match(r"\| `(fleet_sim\.[\w.]+)`((?:, `\.\w+`)*)", line):
-            told |= {match[1]} | {match[1].rpartition(".")[0] + more for more in re.findall(r"`(\.\w+)`", match[2])}
-    assert told == groups()

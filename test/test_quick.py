@@ -34,4 +34,3 @@ def test_what_changed_is_run_itself_and_other_files_touch_who_names_them(touched
     assert touched("test/test_paths.py", "src/fleet_sim/errors.py")[0] == "test/test_paths.py"
     assert "test/system/test_process.py" in touched("test/support/node_program.py")
     assert {"test/test_docs.py", "test/test_own_code.py"} <= set(touched("docs/own_code.md"))
-    assert touched("rviz/none.bin") == []

@@ -131,6 +131,7 @@ def test_entries_that_fail_spawn_nothing(load: Load) -> None:
     assert (sim.state_hash(), len(sim.sim_objects)) == (before, 1)
 
 
+@pytest.mark.slow
 def test_the_demo_is_a_busy_warehouse() -> None:
     config = yaml.safe_load(DEMO.read_text())
     config["simulation"] |= {"gui": False, "timestep": 0.1, "ignore_static_collision": False}

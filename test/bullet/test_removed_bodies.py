@@ -33,6 +33,7 @@ def falling(sim: fs.MultiRobotSimulationCore) -> str:
     return sim.state_hash()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [100, MOST_REMOVED + 100])
 def test_a_reset_is_the_same_however_many_bodies_were_removed(make_sim: MakeSim, before: int) -> None:
     fresh, used = make_sim(physics=True), make_sim(physics=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import re
@@ -10,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet_sim.cli.main import build_parser, main
+from fleet_sim.cli.main import main
 from fleet_sim.sites import Warehouse, write_site
-from fleet_sim.sites.generate import SortationFloor
-
-TESTS = Path(__file__).parents[1]
 
 RUN = "run s.yaml --hash --headless --duration 2"
 SWARM = "swarm w.yaml --steps 6"
@@ -106,87 +102,6 @@ BEFORE = {
 }
 """What has to be done first, and the file that says that it was."""
 
-PAGES = "viewer/test_view_command.py"
-ELSEWHERE = {
-    **{f"run --{name}": "cli/test_run_files.py" for name in ("json", "metrics")},
-    **{f"{command} --no-progress": "cli/test_progress.py" for command in ("run", "swarm", "bench")},
-    "run --rtf": "config/test_scenario.py",
-    "run --engine": "engines/test_contract.py",
-    "run --headless": "cli/test_cli.py",
-    "run --gui": "cli/test_cli.py",
-    "run --figures": "orders/test_run_figures.py",
-    "run --record-inputs": "record/test_inputs.py",
-    "run --vda5050": "vda5050/test_over_a_broker.py",
-    "run --vda5050-ca": "vda5050/test_brokers.py",
-    "run --replay-inputs": "record/test_inputs.py",
-    "run --save-state": "test_state_files.py",
-    "run --from-state": "test_state_files.py",
-    **{f"lockstep --{name}": "system/test_lockstep.py" for name in ("period", "duration", "rtf", "patience")},
-    "replay --publish": "record/test_node_recording.py",
-    "replay --repair": "record/test_recordings.py",
-    "traffic run --out": "traffic/test_league_file.py",
-    "traffic execute --out": "traffic/test_league_file.py",
-    **{
-        f"film --{name}": "record/test_films.py"
-        for name in ("camera", "fps", "out", "paths", "seconds", "size", "speed", "start")
-    },
-    **{f"run --{name}": PAGES for name in ("view", "host", "port", "read-only", "no-browser")},
-    **{f"view --{name}": PAGES for name in ("host", "port", "read-only", "no-browser", "paused", "rtf", "seed", "set")},
-    "swarm --record": "cli/test_swarm_commands.py",
-    "swarm --metrics": "cli/test_swarm_commands.py",
-    "swarm --plot": "cli/test_swarm_commands.py",
-    "swarm --picture": "cli/test_swarm_commands.py",
-    "evolve --processes": "swarm/test_evolution.py",
-    "sweep --address": "sweeps/test_sweep.py",
-    "sweep --dry-run": "sweeps/test_sweep.py",
-    "sweep --out": "sweeps/test_sweep.py",
-    "sweep --processes": "sweeps/test_sweep.py",
-    "sweep --resume": "sweeps/test_sweep.py",
-    "bench --steps": "cli/test_cli.py",
-    "verify --update": "verification/test_verification.py",
-    "models render --size": "cli/test_models.py",
-    "traffic execute --map": "traffic/test_traffic_command.py",
-    "traffic execute --scen": "traffic/test_traffic_command.py",
-    "traffic execute --paths": "traffic/test_traffic_command.py",
-    "traffic execute --json": "traffic/test_traffic_command.py",
-}
-"""Options that another test shows, in its file."""
-
-
-def named_by_hand() -> dict[str, str]:
-    """Return the options of which no program can say that they act, with the reason."""
-    window = "what it does is seen in a window, and drawn there by parts that have tests of their own"
-    print_only = "it leaves out a line that only a terminal gets"
-    made = {"run --monitor": window, "swarm --show": window, "swarm --live": window}
-    made["replay --info"] = "what it asks for is what comes without an option, too"
-    return made | {"traffic run --quiet": print_only, "traffic execute --quiet": print_only}
-
-
-def options_of(parser: argparse.ArgumentParser, name: str = "") -> list[str]:
-    """Return every option of `parser` and of its subcommands, as in "site show --picture"."""
-    fill = getattr(parser, "fill", None)
-    if fill is not None:
-        parser.fill = None  # type: ignore[attr-defined]  # as the parser itself does when it is used
-        fill(parser)
-    found = []
-    for action in parser._actions:
-        if isinstance(action.choices, dict):  # of subcommands
-            for command, below in action.choices.items():
-                found += options_of(below, f"{name} {command}".strip())
-        elif action.option_strings and action.dest not in ("help", "version"):
-            found.append(f"{name} {action.option_strings[-1]}")
-    return found
-
-
-def of_settings() -> set[str]:
-    """Return the options that are made from declared settings, whose tests go through all of them."""
-    from fleet_sim.cli.traffic import FLEET
-
-    fleet = {f"traffic {action} --{name.replace('_', '-')}" for action in ("run", "execute") for name in FLEET}
-    kinds = {"warehouse": Warehouse, "sortation": SortationFloor}
-    made = {f"site generate {kind} --{n.replace('_', '-')}" for kind, cls in kinds.items() for n in vars(cls())}
-    return fleet | made
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -253,16 +168,3 @@ def test_a_model_is_drawn_from_where_it_is_said(tmp_path: Path) -> None:
         assert main(["models", "render", "simple_cube", str(tmp_path / "a.png"), "--size", "40", "30", *given]) == 0
         pictures.add((tmp_path / "a.png").read_bytes())
     assert len(pictures) == 3
-
-
-def test_no_option_is_left_out() -> None:
-    drawn = {"models render --yaw", "models render --pitch"}
-    known = {*SHOWN, *REFUSED, *ELSEWHERE, *named_by_hand(), *of_settings(), *drawn}
-    options = options_of(build_parser([]))
-    assert sorted(set(options) - known) == []
-    assert sorted(known - set(options)) == []
-
-
-@pytest.mark.parametrize("option", ELSEWHERE)
-def test_another_test_shows_it(option: str) -> None:
-    assert option.split()[-1] in (TESTS / ELSEWHERE[option]).read_text(encoding="utf-8")

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from fleet_sim import Agent, AgentSpawnParams, MultiRobotSimulationCore, SimObject
-from fleet_sim.core.log_level import LogLevelManager
 from fleet_sim.core.moments import MOST, Moments
-from fleet_sim.errors import DuplicateNameError, InvalidValueError, StateError, UnknownNameError
-
-
-def test_a_state_is_restored_only_where_it_was_saved(
-    make_sim: Callable[..., MultiRobotSimulationCore], sim: MultiRobotSimulationCore
-) -> None:
-    other = make_sim()
-    with pytest.raises(
-        InvalidValueError, match="the checkpoint was taken in another simulation; it is valid only there"
-    ):
-        sim.restore_state(other.save_state())
-    for wrong in (None, "state", sim):
-        with pytest.raises(InvalidValueError, match=r"expected what save_state\(\) returned, got"):
-            sim.restore_state(wrong)  # type: ignore[arg-type]
+from fleet_sim.errors import InvalidValueError, StateError, UnknownNameError
 
 
 @pytest.fixture
@@ -58,35 +43,6 @@ def test_there_are_so_many_moments_at_most(sim: MultiRobotSimulationCore, moment
         moments.keep("another", state)
     moments.keep("first", state)
     assert len(moments.names) == MOST
-
-
-@pytest.fixture
-def level() -> Iterator[logging.Logger]:
-    logger = logging.getLogger("fleet_sim")
-    before = logger.level
-    yield logger
-    logger.setLevel(before)
-
-
-def test_log_levels_are_known_by_name(level: logging.Logger) -> None:
-    for name, number in (("debug", 10), ("info", 20), ("warn", 30), ("error", 40), ("critical", 50)):
-        LogLevelManager.set_log_level(name)
-        assert level.level == number
-    with pytest.raises(InvalidValueError, match=r"log level: unknown level 'inof'\. Did you mean 'info'"):
-        LogLevelManager.set_log_level("inof")
-    assert level.level == logging.CRITICAL
-
-
-def test_managers_have_a_name_each(sim: MultiRobotSimulationCore) -> None:
-    one, other = object(), object()
-    assert sim.register_manager(one, "mine") == "mine"
-    assert sim.register_manager(one, "mine") == "mine"
-    with pytest.raises(DuplicateNameError, match="a manager named 'mine' is registered already"):
-        sim.register_manager(other, "mine")
-    assert sim.get_manager("mine") is one
-    free = sim.register_manager(other)
-    assert sim.get_manager(free) is other
-    assert free not in ("mine", "")
 
 
 def test_an_entity_does_not_collide_with_itself(

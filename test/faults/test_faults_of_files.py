@@ -93,6 +93,7 @@ def test_a_log_that_is_killed_while_it_is_written_is_whole(tmp_path: Path) -> No
         assert len(fs.CommandLog.load(path)) == 400
 
 
+@pytest.mark.slow
 def test_a_film_that_is_killed_leaves_the_one_before(tmp_path: Path) -> None:
     film = tmp_path / "film.gif"
     film.write_bytes(b"the one before")
@@ -131,6 +132,7 @@ def test_a_signal_while_files_are_written_leaves_whole_ones(table: str, number: 
     assert abs(rows_of(folder / table) - pictures_of(film)) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("table", ["table.csv", "table.parquet"])
 def test_a_signal_before_the_first_step_leaves_no_file(table: str, number: signal.Signals, tmp_path: Path) -> None:
@@ -175,6 +177,7 @@ def rows_of(table: Path) -> int:
     return int(pyarrow.parquet.read_table(table).num_rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_file_that_may_not_grow_is_one_error_and_no_file(name: str, tmp_path: Path) -> None:
     done = fleet_sim([*OUTPUTS[name], str(tmp_path / name)], limited(resource.RLIMIT_FSIZE, 200))
@@ -225,6 +228,7 @@ def test_a_read_only_disk_is_one_error_before_the_run(name: str, tmp_path: Path)
         assert "agents" not in done.stdout
 
 
+@pytest.mark.slow
 def test_few_open_files_are_enough() -> None:
     done = fleet_sim(
         ["run", "demo.yaml", "--headless", "--duration", "0.5", "--rtf", "0"], limited(resource.RLIMIT_NOFILE, 24)
@@ -232,6 +236,7 @@ def test_few_open_files_are_enough() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_too_little_memory_ends_a_run_and_says_so(tmp_path: Path) -> None:
     scenario = tmp_path / "huge.yaml"
     grid = "{count: 90000, columns: 300, spacing: [2, 2, 0]}"

@@ -127,6 +127,7 @@ def test_datagrams_that_are_lost_and_swapped(faulty: tuple[Faulty, Client]) -> N
     assert world[LOST] > 20 and world[SWAPPED] > 20
 
 
+@pytest.mark.slow
 def test_a_network_that_is_gone_for_a_while(faulty: tuple[Faulty, Client]) -> None:
     world, client = faulty
     clocks = client.listen(Clock, "/clock", 100)

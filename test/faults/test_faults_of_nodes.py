@@ -173,6 +173,7 @@ def test_resets_in_the_middle_of_goals(fleet: Running) -> None:
     assert_serves(client)
 
 
+@pytest.mark.slow
 def test_too_few_open_files_are_one_error() -> None:
     command = [sys.executable, "-m", "fleet_sim.ros.main", "--ros-args", *ARGUMENTS]
     limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))  # noqa: E731

@@ -135,6 +135,7 @@ def test_bins_are_made_from_mappings(scene: BinScene) -> None:
         scene.sim.remove_object(thing)
 
 
+@pytest.mark.slow
 def test_fewer_things_than_asked_for_are_told_of_and_an_empty_bin_is_an_error(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def test_the_example_serves_the_keys_of_a_window(tmp_path: Path) -> None:
         press("Escape")
 
 
+@pytest.mark.slow
 def test_the_example_says_that_it_needs_a_display() -> None:
     pytest.importorskip("pybullet")
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}

@@ -64,32 +64,6 @@ def test_markers_are_sent_of_what_moves_and_all_to_who_comes_later(fleet: Runnin
     assert [marker.pose.position.x > 0.5 for marker in viewed(arrays)] == [False, True, False, True]
 
 
-def test_markers_show_robots_and_objects(fleet: Running) -> None:
-    _, client = fleet
-    arrays = client.listen(MarkerArray, "/fleet/markers")
-    client.until(lambda: arrays and len(arrays[-1].markers) == 4, "markers")
-    shown = [(marker.ns, marker.type, marker.scale.x) for marker in arrays[-1].markers]
-    assert shown == [*[("robots", Marker.CUBE, 0.6)] * 3, ("objects", Marker.SPHERE, 0.5)]
-
-
-def test_markers_show_each_shape_in_its_color(tmp_path: Path, alone: None) -> None:
-    scenario = """
-simulation: {timestep: 0.05, target_rtf: 5.0}
-objects:
-  - name: gate
-    shape:
-      - {shape_type: box, half_extents: [0.1, 0.1, 0.5], frame_pose: [0, -1, 0.5], rgba_color: [1, 0, 0, 1]}
-      - {shape_type: cylinder, radius: 0.1, height: 1.0, frame_pose: [0, 1, 0.5], rgba_color: [0, 0, 1, 1]}
-"""
-    (tmp_path / "gate.yaml").write_text(scenario)
-    with running(tmp_path / "node.log", "-p", f"config:={tmp_path / 'gate.yaml'}") as (_, client):
-        arrays = client.listen(MarkerArray, "/fleet/markers")
-        client.until(lambda: arrays and len(arrays[-1].markers) == 2, "markers")
-        shown = [(marker.ns, marker.type, marker.pose.position.y) for marker in arrays[-1].markers]
-        assert shown == [("objects", Marker.CUBE, -1.0), ("objects/1", Marker.CYLINDER, 1.0)]
-        assert [marker.color.r for marker in arrays[-1].markers] == [1.0, 0.0]
-
-
 def test_markers_of_a_robot_with_joints_are_its_links_where_they_are(tmp_path: Path, alone: None) -> None:
     # Its links are meshes.
     pytest.importorskip("pybullet_data")

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Twist
 from nav_msgs.msg import OccupancyGrid, Odometry
-from node_program import LATCHED, Client, Running, SharedNode, shared_node, static_frames
+from node_program import LATCHED, Client, Running, SharedNode, shared_node
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
-from sensor_msgs.msg import Imu, LaserScan, PointCloud2, Range
-
-from fleet_sim_msgs.msg import Contacts
+from sensor_msgs.msg import LaserScan
 
 SCENARIO = """
 simulation: {timestep: 0.05, seed: 1}
@@ -76,22 +74,6 @@ def test_a_scan(hall: Running) -> None:
     assert np.diff(times) == pytest.approx(np.full(len(times) - 1, 0.1))
 
 
-def test_an_imu(hall: Running) -> None:
-    imu = first(hall[1], Imu, "/bot/imu")
-    assert imu.header.frame_id == "bot/imu"
-    assert imu.linear_acceleration.z == pytest.approx(9.81, abs=0.5)
-    assert imu.linear_acceleration.z != 9.81
-    assert imu.orientation.z == pytest.approx(math.sqrt(0.5))
-    assert imu.linear_acceleration_covariance[0] == pytest.approx(0.02**2 * 20)
-
-
-def test_a_range(hall: Running) -> None:
-    message = first(hall[1], Range, "/bot/range")
-    assert (message.header.frame_id, message.radiation_type) == ("bot/range", Range.INFRARED)
-    assert message.range == pytest.approx(4.0 - 2.2, abs=1e-6)
-    assert message.field_of_view == pytest.approx(0.2)
-
-
 def test_odometry_that_drifts(hall: Running) -> None:
     client = hall[1]
     beliefs = client.listen(Odometry, "/bot/odometry", qos_profile_sensor_data)
@@ -109,30 +91,6 @@ def test_odometry_that_drifts(hall: Running) -> None:
     expected = 2.0 + 1.5 * (truths[-1].pose.pose.position.y - 2.0)
     client.until(lambda: abs(beliefs[-1].pose.pose.position.y - expected) < 1e-6, "the end of the drift")
     assert max(belief.twist.twist.linear.x for belief in beliefs) > 0.5
-
-
-def test_contacts(hall: Running) -> None:
-    message = first(hall[1], Contacts, "/bot/contacts")
-    assert (message.header.frame_id, list(message.others)) == ("bot/contacts", ["crate"])
-    point = message.points[0]
-    assert (point.x, point.y, point.z) == pytest.approx((0.0, -0.15, 0.0), abs=1e-6)
-
-
-def test_points(hall: Running) -> None:
-    cloud = first(hall[1], PointCloud2, "/bot/points")
-    assert (cloud.header.frame_id, cloud.height, cloud.width) == ("bot/points", 3, 8)
-    points = np.frombuffer(bytes(cloud.data), "<f4").reshape(3, 8, 3)
-    assert points[1, 4] == pytest.approx([2.0, 0.0, 0.0], abs=1e-5)
-    assert np.isnan(points[2]).any()
-
-
-def test_sensors_have_frames(hall: Running) -> None:
-    client = hall[1]
-    known = static_frames(client, "bot/scan", "bot/imu", "gate")
-    scan, gate = known["bot/scan"], known["gate"]
-    assert (scan.header.frame_id, gate.header.frame_id) == ("bot/base_link", "map")
-    assert (scan.transform.translation.x, scan.transform.translation.z) == pytest.approx((0.1, 0.1))
-    assert gate.transform.translation.z == pytest.approx(0.25)
 
 
 def test_the_map_is_what_lidars_see(hall: Running) -> None:

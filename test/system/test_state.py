@@ -67,15 +67,6 @@ def test_the_tf_tree_is_complete_and_agrees_with_odometry(fleet: Running) -> Non
     assert compared > 10
 
 
-def test_twists_are_in_the_frame_of_the_robot(fleet: Running) -> None:
-    _, client = fleet
-    odoms = client.listen(Odometry, "/amr_0/odom")
-    drive(client, "amr_0", yaw_rate=1.0)
-    client.until(lambda: odoms and odoms[-1].pose.pose.orientation.z > 0.9, "half a turn")
-    twist = odoms[-1].twist.twist
-    assert (twist.linear.x, twist.linear.y, twist.angular.z) == pytest.approx((0.5, 0.0, 1.0))
-
-
 def test_time_is_monotonic_and_rate_limited(tmp_path: Path, alone: None) -> None:
     arguments = ["-p", "robots:=1", "-p", "target_rtf:=2.0", "-p", "rates.clock:=10"]
     with running(tmp_path / "node.log", *arguments) as (_, client):

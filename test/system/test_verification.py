@@ -10,6 +10,7 @@ from fleet_sim.verification import table
 from fleet_sim.verification.trace import trace
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sensors.yaml", "mobile_manipulator.yaml"])
 def test_a_run_with_a_node_is_that_of_the_table(name: str) -> None:
     rclpy.init(args=["--ros-args", "-p", f"config:={table.shipped()[name]}"])
