@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from fuzz_draws import NUMBERS, ODD, TURNS
 from fuzz_target import Target
 from fuzz_worlds import check_columns, new_simulation
 from hypothesis import HealthCheck, settings
@@ -22,6 +21,17 @@ from hypothesis.stateful import RuleBasedStateMachine, get_state_machine_test, i
 import fleet_sim as fs
 from fleet_sim.errors import FleetSimError
 
+NUMBERS = (0.0, 1.0, -1.0, 0.3, 2, 1e-12, 5e-324, 1e3, 1e6, -1e9, 1e12, 1e155, -1e308, float("inf"), float("nan"))
+ODD = (None, "", "x", True, [], {}, object, (1, 2), b"a", 10**400, np.array([1.0]), np.nan, "robot", -1, 2**63)
+TURNS = (
+    (0, 0, 0, 1),
+    (0, 0, 1, 0),
+    (0, 0, 0, 0),
+    (1e-170, 0, 0, 0),
+    (1e155, 0, 0, 0),
+    (0.5, 0.5, 0.5, 0.5),
+    (0, 0, 0.1),
+)
 STEPS = 60
 """Operations of a run at most."""
 

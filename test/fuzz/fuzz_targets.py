@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import fuzz_api
 import fuzz_engines
 import fuzz_files
 import fuzz_machine
@@ -31,7 +30,6 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "recording": fuzz_recordings.recording_target,
     "log": fuzz_worlds.log_target,
     "options": fuzz_worlds.options_target,
-    "api": fuzz_api.api_target,
     "machine": fuzz_machine.machine_target,
     "scenario": fuzz_scenarios.scenario_target,
     "state": fuzz_states.states_target,
