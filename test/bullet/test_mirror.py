@@ -55,29 +55,6 @@ def test_phase_1_sees_the_last_step_and_phase_2_this_one(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_outside_a_step_queries_see_what_was_just_written(make_scene: Callable[..., Scene], policy: str) -> None:
-    scene = make_scene(policy)
-    row = scene.spawn([0.0, 0.0, 0.0])
-    for x in (1.0, 2.0):
-        scene.put(row, [x, 0.0, 0.0])
-        assert _x(scene, row[0]) == x
-    scene.step()
-    scene.put(row, [3.0, 0.0, 0.0])
-    assert _x(scene, row[0]) == 3.0
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_what_was_written_between_steps_is_seen_in_phase_1(make_scene: Callable[..., Scene], policy: str) -> None:
-    scene = make_scene(policy)
-    row = scene.spawn([0.0, 0.0, 0.0])
-    scene.step()
-    scene.put(row, [7.0, 0.0, 0.0])
-    seen: list[float] = []
-    scene.step(lambda: seen.append(_x(scene, row[0])))
-    assert seen == [7.0]
-
-
-@pytest.mark.parametrize("policy", POLICIES)
 def test_entities_spawned_in_phase_1_can_be_queried_there(make_scene: Callable[..., Scene], policy: str) -> None:
     scene = make_scene(policy)
     scene.spawn(np.zeros((3, 3)))
