@@ -12,11 +12,9 @@ import configparser
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-
-from import_circles import circles
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "fleet_sim"
@@ -249,6 +247,23 @@ def test_every_module_is_imported_declared_or_public() -> None:
     packages = {name_of(module) for module in MODULES if module.name == "__init__.py"}
     unused = graph.keys() - packages - set[str]().union(*graph.values())
     assert unused - entry_points() == PUBLIC.keys()
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
+    """The largest sets of nodes in which each can be reached from each."""
+
+    @cache
+    def reached(start: str) -> frozenset[str]:
+        seen, waiting = set(), [start]
+        while waiting:
+            for name in graph[waiting.pop()]:
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+        return frozenset(seen)
+
+    found = {frozenset(other for other in reached(name) if name in reached(other)) for name in graph}
+    return [set(circle) for circle in found if circle]
 
 
 def test_circles_are_found() -> None:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from fleet_sim import MultiRobotSimulationCore
 from fleet_sim.bullet.client import BulletClient, data_path
 from fleet_sim.errors import MissingDependencyError, StateError
 
@@ -83,3 +84,10 @@ def test_a_window_without_an_x_server_is_an_error_not_the_end(display: str, monk
 def test_files_that_come_with_pybullet_are_found() -> None:
     assert data_path("plane.urdf").endswith("plane.urdf")
     assert os.path.isfile(data_path("plane.urdf"))
+
+
+@pytest.mark.parametrize("name", ["setRealTimeSimulation", "setJointMotorControl"])
+def test_calls_that_act_beside_the_simulation_name_another(sim: MultiRobotSimulationCore, name: str) -> None:
+    assert not hasattr(sim.bullet, name)
+    with pytest.raises(AttributeError, match=r"use (sim\.run_simulation|setJointMotorControl2)\(\)"):
+        getattr(sim.bullet, name)

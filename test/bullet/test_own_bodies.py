@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pybullet
 import pytest
-from own_bodies import BOX, ball, drive
 from things import run
 
 import fleet_sim as fs
@@ -16,6 +16,20 @@ import fleet_sim as fs
 Sim = fs.MultiRobotSimulationCore
 
 Maker = Callable[..., Sim]
+BOX = fs.ShapeParams("box", half_extents=(0.1, 0.1, 0.1))
+
+
+def ball(sim: Sim, position: Any = (0, 0, 2), mass: float = 1.0) -> int:
+    """Return a body of the user's own."""
+    shape = sim.bullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.2)
+    return int(sim.bullet.createMultiBody(mass, shape, basePosition=position))
+
+
+def drive(sim: Sim) -> Any:
+    """Spawn a box that drives ahead."""
+    robot = sim.spawn(fs.AgentSpawnParams(BOX, BOX))
+    robot.set_goal_pose(fs.Pose((5, 0, 0)))
+    return robot
 
 
 # ---- what the engine steps -------------------------------------------------------------------------------------------
