@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 from pathlib import Path
@@ -13,7 +15,10 @@ import pytest
 from robot_models import assert_equal_to_pybullet
 
 from fleet_sim import RobotModel, add_search_path, load_robot_model, resolve_urdf
+from fleet_sim.errors import InvalidValueError
 from fleet_sim.models import bullet_file, published_text, urdf_text
+from fleet_sim.models.generated import keep
+from fleet_sim.paths import cache_folder
 
 DATA = Path(pybullet_data.getDataPath())
 
@@ -134,3 +139,18 @@ def test_what_is_published_is_urdf_with_uris(name: str, tmp_path: Path) -> None:
     model, expected = load_robot_model(file), load_robot_model(resolve_urdf(name))
     assert model.link_names == expected.link_names
     assert [part.geometry.mesh_path for part in model.visuals] == [part.geometry.mesh_path for part in expected.visuals]
+
+
+def test_a_full_disk_is_one_error_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: Path, content: bytes) -> int:
+        file.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(InvalidValueError, match=r"model-\w+\.urdf: cannot be written: No space left"):
+            keep(b"<robot/>", "model.urdf")
+    assert list(cache_folder("models").iterdir()) == []
+    kept = keep(b"<robot/>", "model.urdf")
+    assert kept == keep(b"<robot/>", "model.urdf") and kept.read_bytes() == b"<robot/>"
+    assert list(cache_folder("models").iterdir()) == [kept], "written once"

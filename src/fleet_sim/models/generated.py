@@ -23,6 +23,7 @@ from fleet_sim.errors import InvalidValueError, missing_extra
 from fleet_sim.models import xacro_program
 from fleet_sim.models.markup import MAX_BYTES, read_bytes
 from fleet_sim.models.meshes import seen_by_pybullet
+from fleet_sim.output import refusals
 from fleet_sim.paths import cache_folder
 
 XACRO_SUFFIX = ".xacro"
@@ -38,15 +39,18 @@ _XACRO = re.compile(rb"<xacro:(arg|property|macro|include)\b")
 
 
 def keep(content: bytes, name: str) -> Path:
-    """Return a file with `content`; its name is `name` with a hash of the content before the suffix."""
+    """Return a file with `content`; its name is `name` with a hash of the content before the suffix.
+
+    Raises InvalidValueError where it cannot be written; then nothing is left of it.
+    """
     stem, suffix = os.path.splitext(name)
     path = cache_folder("models") / f"{stem}-{hashlib.sha256(content).hexdigest()[:16]}{suffix}"
     if not path.is_file():
         # Other processes may write the same file: renaming is atomic, so they see it complete or not at all.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
+        with refusals(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            part = Path(folder, "part")
+            part.write_bytes(content)
+            os.replace(part, path)
     return path
 
 
