@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import state_hall
 from hashed_run import hashed_run
-from state_hall import SteadyPlugin, command_lanes, observed
+from state_hall import SteadyPlugin, command_lanes, observed, step
 from state_program import opened
 
 import fleet_sim as fs
@@ -32,12 +32,12 @@ PROGRAM = Path(__file__).parent / "support" / "state_program.py"
 # ---- the same run in another process ---------------------------------------------------------------------------------
 
 
-def goes_on_elsewhere(sim: Sim, name: str, moments: Sequence[int], folder: Path, steps: int = 20) -> Iterator[int]:
+def goes_on_elsewhere(sim: Sim, name: str, moments: Sequence[int], folder: Path, steps: int = 12) -> Iterator[int]:
     """Save `sim` at moments; other processes go on from there, and observe what is observed here. Yields at each."""
     jobs, here = [], []
     for moment in moments:
         while sim.step_count < moment:
-            sim.step_once()
+            step(sim)
         jobs.append([name, str(folder / f"{moment}.state"), steps])
         sim.save_state(jobs[-1][1])
         yield moment

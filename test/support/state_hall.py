@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import fleet_sim as fs
+from fleet_sim.verification.errand import send_idle_robots
 
 BOX = fs.ShapeParams("box", half_extents=(0.2, 0.2, 0.1))
 SIMULATION = {"gui": False, "monitor": False, "target_rtf": 0, "timestep": 0.1}
@@ -158,6 +159,12 @@ HALLS: dict[str, dict[str, Any]] = {
 }
 
 
+def step(sim: fs.MultiRobotSimulationCore) -> None:
+    """Make a step, with a goal for robots that have nothing to do."""
+    send_idle_robots(sim, sim.step_count)
+    sim.step_once()
+
+
 def readings(sim: fs.MultiRobotSimulationCore) -> dict[str, str]:
     """A hash of the last reading of each sensor."""
     latest = {sensor.label: repr(sensor.latest) for sensor in sim.sensors.all}
@@ -170,7 +177,7 @@ def observed(sim: fs.MultiRobotSimulationCore, steps: int) -> list[Any]:
     for sensor in sim.sensors.all:
         sensor.subscribe()
     for _ in range(steps):
-        sim.step_once()
+        step(sim)
         seen.append(sim.state_hash())
     entities = {obj.name: type(obj).__name__ for obj in sim.sim_objects}
     return [*seen, readings(sim), entities, [plugin.counted for plugin in sim.plugins]]
