@@ -165,7 +165,8 @@ class Deadline:
 
     def __init__(self, seconds: float, count: int) -> None:
         self.end = time.monotonic() + seconds
-        self.is_over = self.has_failed = False
+        self.is_over = False
+        self.failed: list[pytest.TestReport] = []
         self.files: set[str] = set()
         self._count = count
         timer = threading.Timer(seconds + GRACE, self._leave)
@@ -175,7 +176,7 @@ class Deadline:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what has run, and end where no time is left."""
         self.files.add(report.nodeid.partition("::")[0])
-        self.has_failed = self.has_failed or report.failed
+        self.failed += [report] if report.failed else []
         if not self.is_over and time.monotonic() > self.end:
             self.is_over = True
             self.session.shouldstop = "no time is left"
@@ -190,11 +191,13 @@ class Deadline:
 
     def _leave(self) -> None:
         """End where tests do not."""
+        for report in self.failed:
+            print(f"\nFAILED {report.nodeid}\n{report.longreprtext}")
         print()
         self.is_over = True
         self.tell()
         sys.stdout.flush()
-        os._exit(int(self.has_failed))
+        os._exit(bool(self.failed))
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Keep the session, which is what ends."""
@@ -220,7 +223,7 @@ def main(arguments: list[str]) -> int:
     order = ["--dist", "loadfile", "--no-loadscope-reorder"]
     code = pytest.main(["-q", "-m", "not slow", *order, *more, *files[:MOST]], plugins=[deadline])
     deadline.tell()
-    return 0 if deadline.is_over and code == pytest.ExitCode.INTERRUPTED else int(code)
+    return bool(deadline.failed) if deadline.is_over else int(code)
 
 
 if __name__ == "__main__":
