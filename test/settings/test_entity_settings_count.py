@@ -95,11 +95,11 @@ AGENT: dict[str, Two] = {
     "sensors": Two([{"type": "imu"}]),
 }
 AGENT_ELSEWHERE = {
-    "wheel_radius": "bullet/test_physics_wheels.py",
-    "wheel_separation": "bullet/test_physics_wheels.py",
+    "wheel_radius": "engines/test_physics_wheels.py",
+    "wheel_separation": "engines/test_physics_wheels.py",
     "self_collision": "collision/test_self_collisions.py",
-    "motors": "bullet/test_motors.py",
-    "joint_motors": "bullet/test_motors.py",
+    "motors": "engines/test_motors.py",
+    "joint_motors": "engines/test_motors.py",
     "mimic_joints": "entities/test_mimic_joints.py",
     "plugins": "entities/test_sim_object.py",
     "features": "test_features.py",
