@@ -111,9 +111,9 @@ def allowed_for(part: str) -> set[str]:
 
 @cache
 def floor_of(module: Path) -> str:
-    """The part whose imports `module` may have: a feature's `ros.py` stands on the floor of `ros`."""
-    feature = part_of(module) in features() and module.relative_to(PACKAGE).parts[1:] == ("ros.py",)
-    return "ros" if feature else part_of(module)
+    """The part whose imports `module` may have: what speaks ROS for a part below stands on the floor of `ros`."""
+    speaks = part_of(module) in {*features(), "sites"} and module.name in ("ros.py", "named_poses.py")
+    return "ros" if speaks else part_of(module)
 
 
 def allowed_in(module: Path) -> set[str]:

@@ -6,8 +6,8 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from fleet_sim.battery.columns import BatteryColumns
 from fleet_sim.config.modes import ControllerMode
+from fleet_sim.core.energy import energy_columns_with
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.ros import qos
@@ -98,13 +98,13 @@ def _robot(world: World, row: int) -> DiagnosticStatus:
     name, blocker = world.label(row), int(world.motion.blocked_by[row])
     action = world.actions.current(row)
     reason = f"stands before {world.label(blocker)}" if blocker != NO_ROW else ""
-    battery = world.tables.get("battery")
+    battery = energy_columns_with(world, row)
     values = [
         _value("mode", ControllerMode.from_code(int(world.motion.control[row])).value),
         _value("action", "" if action is None else type(action).__name__),
         _value("speed", f"{float((world.velocity[row] ** 2).sum()) ** 0.5:.3f}"),
     ]
-    if isinstance(battery, BatteryColumns) and battery.present[row]:
+    if battery is not None:
         charge = float(battery.energy[row] / battery.full_energy[row])
         values.append(_value("battery", f"{charge:.3f}"))
         reason = reason or ("its battery is empty" if charge <= 0.0 else "")

@@ -184,3 +184,9 @@ class Interface:
 
     def on_reset(self) -> None:
         """Called after the simulation was reset or restored; `on_fleet_changed` and `publish` come next."""
+
+
+def speaks_rmf(bridge: Bridge) -> bool:
+    """Return whether the node speaks to Open-RMF."""
+    enabled = bridge.params.rmf.enabled
+    return "slotcar" in bridge.sim.features.used if enabled is None else enabled

@@ -18,13 +18,11 @@ from fleet_sim.ros.joint_commands import JointCommandsTopic, JointTrajectoryTopi
 from fleet_sim.ros.joint_states import JointStatesTopic
 from fleet_sim.ros.link_frames import LinkFramesTopic
 from fleet_sim.ros.markers import MarkersTopic
-from fleet_sim.ros.nav2.interface import Nav2Interface
 from fleet_sim.ros.odom import OdomTopic
 from fleet_sim.ros.picture_service import PictureService
 from fleet_sim.ros.plan import PlanTopic
 from fleet_sim.ros.population_services import PopulationServices
 from fleet_sim.ros.record_service import RecordService
-from fleet_sim.ros.rmf.interface import RmfInterface
 from fleet_sim.ros.robot_description import RobotDescriptionTopic
 from fleet_sim.ros.run_services import RunServices
 from fleet_sim.ros.sensors import SENSORS
@@ -67,8 +65,6 @@ BUILT_IN: dict[str, type[Interface]] = {
     "checkpoint_services": CheckpointServices,
     "picture_service": PictureService,
     "record_service": RecordService,
-    "rmf": RmfInterface,
-    "nav2": Nav2Interface,
     **SENSORS,
     **STANDARD,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from types import FunctionType
 from typing import Any
 
 from fleet_sim.actions.base import Action
@@ -22,7 +23,7 @@ def _build(goal: Any, reader: GoalReader) -> Action:
 EXECUTE = own_kind("execute", Execute, _build)
 
 
-def _offers(module: str, *names: str) -> bool:
+def offers(module: str, *names: str) -> bool:
     """Return whether a module of a message package is installed and has `names`: older versions have fewer."""
     # Asked for beforehand: an import of ours that fails must not look like a package that is missing.
     return find_spec(module.partition(".")[0]) is not None and all(
@@ -31,29 +32,26 @@ def _offers(module: str, *names: str) -> bool:
 
 
 OPTIONAL: dict[str, ActionKind] = {}
-if _offers("nav2_msgs.action", "NavigateToPose"):
-    from fleet_sim.ros.nav2.navigate import FOLLOW_WAYPOINTS, NAVIGATE_THROUGH_POSES, NAVIGATE_TO_POSE
-
-    OPTIONAL |= {kind.name: kind for kind in (NAVIGATE_TO_POSE, NAVIGATE_THROUGH_POSES, FOLLOW_WAYPOINTS)}
-if _offers("nav2_msgs.action", "FollowGPSWaypoints"):
-    from fleet_sim.ros.nav2.gps import FOLLOW_GPS_WAYPOINTS
-
-    OPTIONAL["follow_gps_waypoints"] = FOLLOW_GPS_WAYPOINTS
-if _offers("nav2_msgs.action", "DockRobot", "UndockRobot"):
-    from fleet_sim.ros.nav2 import behaviors as b
-
-    driving = (b.FOLLOW_PATH, b.SPIN, b.BACK_UP, b.DRIVE_ON_HEADING, b.ASSISTED_TELEOP)
-    for kind in (*driving, b.WAIT, b.DOCK_ROBOT, b.UNDOCK_ROBOT):
-        OPTIONAL[kind.name] = kind
-if _offers("control_msgs.action", "FollowJointTrajectory"):
+if offers("control_msgs.action", "FollowJointTrajectory"):
     from fleet_sim.ros.actions.follow_joint_trajectory import FOLLOW_JOINT_TRAJECTORY
 
     OPTIONAL["follow_joint_trajectory"] = FOLLOW_JOINT_TRAJECTORY
+
+ACTION_SETS = Registry("set of ROS actions", instances_of(FunctionType, "a function"), group="fleet_sim.ros_actions")
+"""Functions of other parts that return kinds of actions by name, of those whose message packages are installed."""
+
+
+def _built_in() -> dict[str, ActionKind]:
+    kinds = {"move_to": MOVE_TO, "pick": PICK, "drop": DROP, "execute": EXECUTE, **OPTIONAL}
+    for find_kinds in ACTION_SETS.all().values():
+        kinds |= find_kinds()
+    return kinds
+
 
 KINDS = Registry(
     "ROS action",
     instances_of(ActionKind),
     group="fleet_sim.ros_action",
-    built_in={"move_to": MOVE_TO, "pick": PICK, "drop": DROP, "execute": EXECUTE, **OPTIONAL},
+    built_in=_built_in,
 )
 """Each is served for every robot that supports it and, if its goals name a robot, for the fleet."""

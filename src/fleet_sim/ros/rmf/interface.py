@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet_sim.ros.interface import Bridge, Interface, require_packages
+from fleet_sim.ros.interface import Bridge, Interface, require_packages, speaks_rmf
 
 PACKAGES = (
     *("rmf_fleet_msgs", "rmf_door_msgs", "rmf_lift_msgs", "rmf_charger_msgs"),
@@ -31,9 +31,3 @@ class RmfInterface(Interface):
     def publish(self, now: int) -> None:
         if self._topics is not None:
             self._topics.publish(now)
-
-
-def speaks_rmf(bridge: Bridge) -> bool:
-    """Return whether the node speaks to Open-RMF."""
-    enabled = bridge.params.rmf.enabled
-    return "slotcar" in bridge.sim.features.used if enabled is None else enabled

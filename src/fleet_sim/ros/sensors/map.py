@@ -8,8 +8,7 @@ from nav_msgs.msg import OccupancyGrid as OccupancyGridMsg
 
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg
-from fleet_sim.ros.interface import Bridge, Interface
-from fleet_sim.ros.rmf.interface import speaks_rmf
+from fleet_sim.ros.interface import Bridge, Interface, speaks_rmf
 from fleet_sim.sensors import OccupancyGrid, occupancy_grid
 from fleet_sim.sensors.occupancy import immovable_rows
 

@@ -15,7 +15,6 @@ from fleet_sim.ros.interface import Bridge, Interface
 from fleet_sim.ros.roster import Roster
 from fleet_sim.ros.simulation.answers import serve
 from fleet_sim.ros.simulation.entities import EntityServices
-from fleet_sim.ros.simulation.places import PlaceServices
 from fleet_sim.ros.simulation.running import RunServicesOfStandard
 from fleet_sim.ros.simulation.spawning import FORMATS, SpawnServices
 from fleet_sim.ros.simulation.worlds import WorldServices
@@ -60,7 +59,7 @@ class StandardServices(Interface):
         super().__init__(bridge)
         self._run = RunServicesOfStandard(bridge)
         self._entities = EntityServices(bridge)
-        self._parts = (SpawnServices(bridge, self._run), PlaceServices(bridge), WorldServices(bridge, self._run))
+        self._parts = (SpawnServices(bridge, self._run), WorldServices(bridge, self._run))
         serve(bridge, GetSimulatorFeatures, "get_simulator_features", self._features)
 
     def on_fleet_changed(self, roster: Roster) -> None:
