@@ -38,13 +38,42 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "sensors": ("vision", "body_sensors", "sensor_noise", "ros_sensors"),
     "traffic": ("traffic", "routes", "problem_files"),
     "orders": ("orders", "order_queues", "reports"),
-    "battery": ("batteries", "vda5050"),
+    "battery": ("batteries", "vda5050", "ros_commands"),
     "equipment": ("equipment",),
     "vda5050": ("vda5050", "factsheet"),
-    "ros": ("ros_fields", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
+    "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_senses", "swarm_source"),
     "envs": ("envs", "milling_envs", "dynamics"),
     "record": ("records",),
+}
+# Begin of a path below src/fleet_sim -> tests that see it before those, also slow ones: much of a node is seen from
+# outside only. The first that fits counts.
+NEAREST: dict[str, tuple[str, ...]] = {
+    "ros/actions/follow_joint": ("system/test_joints.py",),
+    "ros/actions": ("system/test_actions.py",),
+    "ros/checkpoint_services": ("system/test_state_services.py",),
+    "ros/controller": ("system/test_joint_controller.py",),
+    "ros/conveyors": ("system/test_belts_and_lights.py",),
+    "ros/fleet_states": ("oracles/test_ros_fleet.py",),
+    "ros/joint": ("system/test_joints.py",),
+    "ros/launching": ("system/test_launch.py",),
+    "ros/lights": ("system/test_belts_and_lights.py",),
+    "ros/lockstep": ("system/test_lockstep.py",),
+    "ros/main": ("system/test_process.py",),
+    "ros/nav2/gps": ("system/test_nav2_gps.py",),
+    "ros/nav2/launching": ("system/test_nav2_settings.py",),
+    "ros/nav2/smooth": ("system/test_nav2_smoothing.py",),
+    "ros/nav2/teleop": ("system/test_nav2_teleop.py",),
+    "ros/nav2": ("oracles/test_ros_behaviors.py", "system/test_nav2.py"),
+    "ros/node_params": ("system/test_settings_of_the_node.py", "system/test_services.py"),
+    "ros/playback": ("system/test_recording.py",),
+    "ros/population": ("system/test_services.py",),
+    "ros/record_service": ("system/test_recording.py",),
+    "ros/rmf": ("oracles/test_ros_rmf.py",),
+    "ros/run_services": ("system/test_services.py",),
+    "ros/sensors/camera": ("system/test_cameras.py",),
+    "ros/simulation": ("system/test_standard_services.py",),
+    "ros/trajectories": ("system/test_joints.py",),
 }
 TWINS = ("bits", "twin", "compiled", "hash", "snapshot", "determin", "same_run", "same_results", "reproduc", "repeat")
 """Words in the names of tests that compare two runs of the same sources."""
@@ -218,7 +247,10 @@ class Copy:
                 shutil.copytree(kept.parent / "__pycache__", file.parent / "__pycache__")
 
     def _tests(self, mutant: Mutant) -> Iterator[list[str]]:
-        package = Path(mutant.file).parts[2]
+        """Yield what pytest is to run, the nearest first."""
+        package, inside = Path(mutant.file).parts[2], mutant.file.removeprefix("src/fleet_sim/")
+        nearest = next((found for begin, found in NEAREST.items() if inside.startswith(begin)), ())
+        yield ["-m", "slow or not slow", *(f"test/{name}" for name in nearest)] if nearest else []
         oracles = [f"test/oracles/test_{name}.py" for name in PACKAGES[package]]
         yield [name for name in oracles if (self._folder / name).is_file()]
         yield [f"test/{package}"]
@@ -227,6 +259,7 @@ class Copy:
         if not tests:
             return ""
         kept = f"not ({' or '.join(TWINS)})"
+        # Of several -m the last one counts.
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", "-k", kept]
         command = [sys.executable, "-m", "pytest", *options, *tests]
         environment = {**os.environ, "PYTHONPATH": str(self._folder / "src")}
