@@ -40,7 +40,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "orders": ("orders", "order_queues", "reports"),
     "battery": ("batteries", "vda5050", "ros_commands"),
     "equipment": ("equipment",),
-    "vda5050": ("vda5050", "factsheet"),
+    "vda5050": ("vda5050", "vda5050_orders", "factsheet"),
     "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_senses", "swarm_source"),
     "envs": ("envs", "milling_envs", "dynamics"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -184,24 +183,6 @@ def test_a_pause_stops_the_vehicle_and_its_actions_and_the_order_goes_on_after_i
     assert (bench.state()["paused"], status(bench.state(), "w")) == (False, "RUNNING")
     bench.run(lambda state: state["lastNodeId"] == "n1")
     assert bench.place == (10.0, 0.0)
-
-
-def test_speed_limits_headings_and_backward_edges_are_kept() -> None:
-    bench = VehicleBench(scenario())
-    order = line("o", [(0.0, 0.0), (2.0, 0.0), (4.0, 0.0)])
-    order["edges"][0]["maxSpeed"] = 0.4
-    order["edges"][1]["orientation"] = math.pi
-    order["nodes"][2]["nodePosition"]["theta"] = 1.0
-    bench.order(order)
-    fastest = 0.0
-    while bench.state()["lastNodeId"] == "n0":
-        bench.sim.step_once()
-        fastest = max(fastest, abs(bench.vehicle.velocity[0]))
-    assert 0.35 < fastest <= 0.4 + 1e-6
-    # The second edge is driven with the rear end first.
-    bench.run(lambda state: state["velocity"]["vx"] < -0.5)
-    bench.arrive("n2")
-    assert bench.vehicle.heading == pytest.approx(1.0, abs=0.03)
 
 
 def test_a_saved_state_goes_on_with_the_order() -> None:
