@@ -140,6 +140,9 @@ def _code(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
 def _expressions(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
         return
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        # Of zip: whether it checks what is so, or not.
+        return
     if isinstance(node, ast.expr | ast.stmt):
         yield node
     for name, value in ast.iter_fields(node):
