@@ -44,11 +44,12 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_senses", "swarm_source"),
     "envs": ("envs", "milling_envs", "dynamics"),
-    "record": ("records",),
+    "record": ("records", "playback"),
 }
 # Begin of a path below src/fleet_sim -> tests that see it before those, also slow ones: much of a node is seen from
 # outside only. The first that fits counts.
 NEAREST: dict[str, tuple[str, ...]] = {
+    "battery/ros": ("oracles/test_ros_commands.py",),
     "ros/actions/follow_joint": ("system/test_joints.py",),
     "ros/actions": ("system/test_actions.py",),
     "ros/checkpoint_services": ("system/test_state_services.py",),
@@ -74,6 +75,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "ros/sensors/camera": ("system/test_cameras.py",),
     "ros/simulation": ("system/test_standard_services.py",),
     "ros/trajectories": ("system/test_joints.py",),
+    "vda5050/ros": ("ros/test_vehicles.py",),
 }
 TWINS = ("bits", "twin", "compiled", "hash", "snapshot", "determin", "same_run", "same_results", "reproduc", "repeat")
 """Words in the names of tests that compare two runs of the same sources."""

@@ -10,6 +10,7 @@ import pytest
 from oracle_rows import holds
 
 import fleet_sim as fs
+from fleet_sim.core.features import FAULTS, FEATURES
 
 IDLE, DRIVE, LOAD, CHARGE, CAPACITY, LEVEL = 17.0, 43.0, 1.9, 260.0, 1.3, 0.83
 BATTERY = {
@@ -116,3 +117,42 @@ def test_charging_and_draining_end_at_full_and_at_empty(sim: Any) -> None:
         assert battery.power * dt == pytest.approx(battery.energy - before, abs=1e-6)
     assert [event for event, _ in told] == ["battery_full", "battery_low", "battery_empty"]
     assert abs(told[2][1] - begin - empty) <= 2.0 * dt and battery.is_empty and battery.energy == 0.0
+
+
+def test_the_last_of_its_energy_is_enough_and_none_is_not(sim: Any) -> None:
+    told: list[str] = []
+    sim.events.on("battery_empty", lambda agent: told.append(agent.name))
+    carrier = robot(sim, level=2e-6, idle_power=0.0, drive_energy=0.0)
+    battery, feature, table = carrier.feature("battery"), FEATURES.get("battery"), sim.features.table("battery")
+
+    def reported(name: str) -> float:
+        columns = {column: values for column, _, values in table.columns()}
+        return float(feature.report(columns)[name][carrier.row])
+
+    carrier.set_velocity(0.3, 0.2, 0.4)
+    for _ in range(5):
+        sim.step_once()
+    assert math.hypot(*carrier.velocity) > 0.01
+    assert battery.energy == pytest.approx(2e-6 * CAPACITY * 3600.0) and not battery.is_empty and told == []
+    assert reported("battery") == pytest.approx(2e-6) and reported("faults") == reported("charging") == 0
+    assert feature.details(table, carrier.row) == [("battery", "0 %")]
+    battery.battery_soc = 0.376
+    battery.set_charging()
+    assert feature.details(table, carrier.row) == [("battery", "38 %, charging")]
+    assert reported("charging") == 1.0 and battery.is_charging
+    battery.set_charging(False)
+    battery.battery_soc = 0.0
+    sim.step_once()
+    sim.step_once()
+    assert battery.is_empty and math.hypot(*carrier.velocity) == 0.0 and reported("faults") == FAULTS["battery_empty"]
+
+
+def test_driving_up_is_a_way_too(sim: Any) -> None:
+    carrier, dt = robot(sim, idle_power=0.0), sim.params.timestep
+    begin, battery = np.array(carrier.position), carrier.feature("battery")
+    carrier.set_velocity(0.3, 0.2, 0.4)
+    while sim.sim_time < 2.0:
+        sim.step_once()
+    way = math.dist(begin, carrier.position)
+    assert battery.energy == pytest.approx(LEVEL * CAPACITY * 3600.0 - DRIVE * way, abs=DRIVE * 0.6 * dt**2)
+    assert battery.power == pytest.approx(-DRIVE * math.hypot(0.3, 0.2, 0.4), rel=1e-6)
