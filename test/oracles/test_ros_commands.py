@@ -62,6 +62,7 @@ def node(tmp_path_factory: Any) -> Iterator[HeardNode]:
         "ros": {
             "rates": {"clock": None, "joint_states": None, "diagnostics": None, "odom": 4.0},
             "cmd_vel_timeout": 0.3,
+            "robot_diagnostics": True,
         },
         "robots": [
             robot("omni", OMNI, "omnidirectional", mass=0.0, battery={**BATTERY, "voltage": VOLTS}),
@@ -339,6 +340,35 @@ def test_a_charger_fills_a_battery_and_is_told(node: HeardNode) -> None:
     state = switch(False)
     assert state.power_supply_status == BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
     assert state.current == pytest.approx(-41.0 / VOLTS, rel=1e-6)
+
+
+def test_diagnostics_say_what_each_robot_does(node: HeardNode) -> None:
+    battery = node.sim.get_object("omni").feature("battery")
+    battery.battery_soc = 0.423
+
+    def status(name: str) -> tuple[Any, dict[str, str]]:
+        (one,) = (one for one in node.heard["/diagnostics"][-1].status if one.hardware_id == name)
+        return one, {value.key: value.value for value in one.values}
+
+    send(node, "/diff/cmd_vel", twist(0.3, 0, 0, 0, 0, 0), lambda: moves(node, "diff"))
+    node.step()
+    assert status("diff")[1] == {"mode": "velocity", "action": "", "speed": "0.300"}
+    told, values = status("omni")
+    assert (values["mode"], values["battery"], told.message, told.level) == (
+        "idle",
+        f"{battery.battery_soc:.3f}",
+        "ok",
+        told.OK,
+    )
+    _, whole = status("fleet_sim")
+    assert (whole["entities"], whole["steps"], whole["faults"]) == ("4", str(node.sim.step_count), "0")
+    assert whole["collisions"] == str(node.sim.collision_count)
+    battery.battery_soc = 0.0
+    node.step(2)
+    told, _ = status("omni")
+    assert (told.level, told.message) == (told.WARN, "its battery is empty")
+    battery.battery_soc = 0.5
+    assert float(whole["real_time_factor"]) > 0.0 and whole["target_rtf"] == "0"
 
 
 def test_rates_are_changed_while_it_runs_and_nothing_else_is_taken(node: HeardNode) -> None:
