@@ -70,7 +70,7 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "ros/playback": ("system/test_recording.py",),
     "ros/population": ("system/test_services.py",),
     "ros/record_service": ("system/test_recording.py",),
-    "ros/rmf": ("oracles/test_ros_rmf.py",),
+    "ros/rmf": ("rmf/test_building.py", "oracles/test_ros_rmf.py"),
     "ros/run_services": ("system/test_services.py",),
     "ros/sensors/camera": ("system/test_cameras.py",),
     "ros/simulation": ("system/test_standard_services.py",),
