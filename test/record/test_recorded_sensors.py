@@ -26,7 +26,7 @@ SENSORS = [
     {"type": "lidar", "rays": 36, "range_max": 5.0, "rate": 10.0, "pose": [0.2, 0.0, 0.1]},
     {"type": "imu", "gyro_noise": 0.01},
     {"type": "odometry", "linear_noise": 0.01},
-    {"type": "camera", "name": "eye", "width": 32, "height": 24, "rate": 5.0},
+    {"type": "camera", "name": "eye", "width": 32, "height": 24, "rate": 5.0, "intrinsics": [21.0, 19.0, 15.0, 11.0]},
     {"type": "range", "name": "sonar"},
 ]
 SCENARIO = {
@@ -72,7 +72,10 @@ def test_readings_are_messages_that_others_read(tmp_path: Path) -> None:
     assert (found["/cart/scan"][-1].header.frame_id, len(found["/cart/scan"])) == ("cart/scan", 10)
     picture = found["/cart/eye/image_raw/compressed"][-1]
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(bytes(picture.data)))), last.rgb)
-    assert found["/cart/eye/camera_info"][-1].k[2] == last.intrinsics.matrix[0, 2]
+    info = found["/cart/eye/camera_info"][-1]
+    assert (info.width, info.height, list(info.d), list(info.r)) == (32, 24, [0.0] * 5, np.eye(3).ravel().tolist())
+    assert list(info.k) == [21.0, 0.0, 15.0, 0.0, 19.0, 11.0, 0.0, 0.0, 1.0]
+    assert list(info.p) == [21.0, 0.0, 15.0, 0.0, 0.0, 19.0, 11.0, 0.0, 0.0, 0.0, 1.0, 0.0]
     placed = {item.child_frame_id: item for message in found["/tf_static"] for item in message.transforms}
     assert placed["cart/scan"].header.frame_id == "cart/base_link"
     assert placed["cart/scan"].transform.translation.x == 0.2
