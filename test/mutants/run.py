@@ -67,7 +67,11 @@ NEAREST: dict[str, tuple[str, ...]] = {
     "ros/nav2/smooth": ("ros/test_maps_and_paths.py", "system/test_nav2_smoothing.py"),
     "ros/nav2/teleop": ("ros/test_maps_and_paths.py", "system/test_nav2_teleop.py"),
     "ros/nav2": ("oracles/test_ros_behaviors.py", "system/test_nav2.py"),
-    "ros/node_params": ("system/test_settings_of_the_node.py", "system/test_services.py"),
+    "ros/node_params": (
+        "record/test_node_recording.py",
+        "system/test_settings_of_the_node.py",
+        "system/test_services.py",
+    ),
     "ros/playback": ("system/test_recording.py",),
     "ros/population": ("system/test_services.py",),
     "ros/record_service": ("system/test_recording.py",),

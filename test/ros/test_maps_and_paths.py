@@ -41,6 +41,10 @@ def test_a_window_is_on_the_cells_of_its_map_and_free_beyond() -> None:
     assert (window(grid, (99.0, 99.0), 1.0).cells == 0).all()
     marked = with_boxes(part, np.array([[1.9, 2.6]]), np.array([[2.1, 2.7]]))
     assert marked.cells.tolist() == [[100, 100], [11, 12]]
+    # What is before the map, behind it or across its edge.
+    boxes = np.array([[[-3.0, 2.6], [-2.4, 3.1]], [[9.0, 2.6], [9.5, 3.1]], [[2.3, 3.3], [9.0, 9.0]]])
+    marked = with_boxes(part, boxes[:, 0], boxes[:, 1])
+    assert marked.cells.tolist() == [[6, 7], [11, 100]]
 
 
 ZIGZAG = np.array([(0.3, -0.2), (2.1, 0.9), (2.1, 0.9), (1.4, 2.6), (-0.7, 3.3)])
