@@ -38,13 +38,49 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "sensors": ("vision", "body_sensors", "sensor_noise", "ros_sensors"),
     "traffic": ("traffic", "routes", "problem_files"),
     "orders": ("orders", "order_queues", "reports"),
-    "battery": ("batteries", "vda5050"),
+    "battery": ("batteries", "vda5050", "ros_commands"),
     "equipment": ("equipment",),
-    "vda5050": ("vda5050", "factsheet"),
-    "ros": ("ros_fields", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
+    "vda5050": ("vda5050", "vda5050_orders", "factsheet"),
+    "ros": ("ros_fields", "ros_commands", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_senses", "swarm_source"),
     "envs": ("envs", "milling_envs", "dynamics"),
-    "record": ("records",),
+    "record": ("records", "playback"),
+}
+# Begin of a path below src/fleet_sim -> tests that see it before those, also slow ones: much of a node is seen from
+# outside only. The first that fits counts.
+NEAREST: dict[str, tuple[str, ...]] = {
+    "battery/ros": ("oracles/test_ros_commands.py",),
+    "ros/actions/follow_joint": ("system/test_joints.py",),
+    "ros/actions": ("system/test_actions.py",),
+    "ros/checkpoint_services": ("system/test_state_services.py",),
+    "ros/controller": ("system/test_joint_controller.py",),
+    "ros/conveyors": ("system/test_belts_and_lights.py",),
+    "ros/fleet_states": ("oracles/test_ros_fleet.py",),
+    "ros/joint": ("system/test_joints.py",),
+    "ros/launching": ("system/test_launch.py",),
+    "ros/lights": ("system/test_belts_and_lights.py",),
+    "ros/lockstep": ("system/test_lockstep.py",),
+    "ros/main": ("system/test_process.py",),
+    "ros/nav2/gps": ("system/test_nav2_gps.py",),
+    "ros/nav2/launching": ("system/test_nav2_settings.py",),
+    "ros/nav2/costmaps": ("ros/test_maps_and_paths.py", "oracles/test_ros_nav2.py"),
+    "ros/nav2/smooth": ("ros/test_maps_and_paths.py", "system/test_nav2_smoothing.py"),
+    "ros/nav2/teleop": ("ros/test_maps_and_paths.py", "system/test_nav2_teleop.py"),
+    "ros/nav2": ("oracles/test_ros_behaviors.py", "system/test_nav2.py"),
+    "ros/node_params": (
+        "record/test_node_recording.py",
+        "system/test_settings_of_the_node.py",
+        "system/test_services.py",
+    ),
+    "ros/playback": ("system/test_recording.py",),
+    "ros/population": ("system/test_services.py",),
+    "ros/record_service": ("system/test_recording.py",),
+    "ros/rmf": ("rmf/test_building.py", "oracles/test_ros_rmf.py"),
+    "ros/run_services": ("system/test_services.py",),
+    "ros/sensors/camera": ("system/test_cameras.py",),
+    "ros/simulation": ("system/test_standard_services.py",),
+    "ros/trajectories": ("system/test_joints.py",),
+    "vda5050/ros": ("ros/test_vehicles.py",),
 }
 TWINS = ("bits", "twin", "compiled", "hash", "snapshot", "determin", "same_run", "same_results", "reproduc", "repeat")
 """Words in the names of tests that compare two runs of the same sources."""
@@ -110,6 +146,9 @@ def _code(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
 
 def _expressions(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
+        return
+    if isinstance(node, ast.keyword) and node.arg == "strict":
+        # Of zip: whether it checks what is so, or not.
         return
     if isinstance(node, ast.expr | ast.stmt):
         yield node
@@ -218,7 +257,10 @@ class Copy:
                 shutil.copytree(kept.parent / "__pycache__", file.parent / "__pycache__")
 
     def _tests(self, mutant: Mutant) -> Iterator[list[str]]:
-        package = Path(mutant.file).parts[2]
+        """Yield what pytest is to run, the nearest first."""
+        package, inside = Path(mutant.file).parts[2], mutant.file.removeprefix("src/fleet_sim/")
+        nearest = next((found for begin, found in NEAREST.items() if inside.startswith(begin)), ())
+        yield ["-m", "slow or not slow", *(f"test/{name}" for name in nearest)] if nearest else []
         oracles = [f"test/oracles/test_{name}.py" for name in PACKAGES[package]]
         yield [name for name in oracles if (self._folder / name).is_file()]
         yield [f"test/{package}"]
@@ -227,6 +269,7 @@ class Copy:
         if not tests:
             return ""
         kept = f"not ({' or '.join(TWINS)})"
+        # Of several -m the last one counts.
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", "-k", kept]
         command = [sys.executable, "-m", "pytest", *options, *tests]
         environment = {**os.environ, "PYTHONPATH": str(self._folder / "src")}

@@ -10,6 +10,7 @@ from oracle_rows import holds
 
 pytest.importorskip("rclpy")
 
+from geometry_msgs.msg import TwistStamped
 from heard_node import heard_node
 from ros_domain import use_own_domain
 
@@ -24,7 +25,8 @@ def test_the_map_is_shared_unless_it_is_named(tmp_path: Path, frame: str) -> Non
     scenario: dict[str, Any] = {
         "simulation": {"gui": False, "timestep": 0.05},
         "robots": [{"name": "cart", "pose": [1.3, -0.4, 0.1, 0.7], "shape": {"shape_type": "sphere", "radius": 0.1}}],
-        "ros": {"rates": {"clock": None, "tf": None, "fleet_states": None}, "groups": ["actions", "state"]},
+        "ros": {"rates": {"clock": None, "tf": None, "fleet_states": None}, "groups": ["actions", "state", "commands"]}
+        | {"cmd_vel_type": "twist_stamped"},
     }
     if frame != "map":
         scenario["ros"]["map_frame"] = frame
@@ -44,6 +46,18 @@ def test_the_map_is_shared_unless_it_is_named(tmp_path: Path, frame: str) -> Non
             ("left/cart/odom", "left/cart/base_link"),
         }
         assert heard.heard["/left/fleet/states"][-1].header.frame_id == frame
+        # A velocity is in the frame of its robot, whoever names that; in no other one does it move anything.
+        publisher = heard.listener.create_publisher(TwistStamped, "/left/cart/cmd_vel", 10)
+        heard.until(publisher.get_subscription_count)
+        command, cart = TwistStamped(), heard.sim.get_object("cart")
+        command.twist.linear.x = 0.3
+        for own, moves in ((frame, False), ("left/cart/odom", False), ("left/cart/base_link", True), ("", True)):
+            command.header.frame_id = own
+            before = cart.get_pose()
+            publisher.publish(command)
+            heard.step(12)
+            assert (cart.get_pose() != before) is moves, own
+            cart.stop()
         goal = MoveTo.Goal()
         goal.pose.header.frame_id = frame
         goal.pose.pose.position.x, goal.pose.pose.position.y, goal.pose.pose.position.z = 1.5, -0.6, 0.1

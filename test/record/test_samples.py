@@ -16,7 +16,6 @@ from fleet_sim.kernels import is_usable
 pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 from fleet_sim.record import writing
-from fleet_sim.record.compiled_words import pack_changed
 from fleet_sim.record.recording import Recording
 from fleet_sim.record.samples import SampleGiver, SampleTaker
 
@@ -83,24 +82,6 @@ def test_a_sample_with_kernels_has_what_moved_only() -> None:
             lengths.append(giver.write(place, 0, 0, 0.0, state, with_kernels=True))
         assert lengths[0] == giver.longest(state)
         assert lengths[1] == lengths[2] < lengths[0] / 3
-
-
-@needs_kernels
-def test_the_kernel_is_the_function_in_python() -> None:
-    numbers, results = np.random.default_rng(2), []
-    widths = (3, 4, 3, 3)
-    samples = [
-        [numbers.choice(STRANGE, (40, width)) for width in widths] + [numbers.integers(-1, 2, 40) for _ in range(3)]
-        for _ in range(5)
-    ]
-    for pack in (pack_changed, pack_changed.in_python):
-        last, masks, values = np.zeros((40, 16), np.int64), np.zeros(40, np.uint16), np.zeros(640, np.int64)
-        found = []
-        for sample in samples:
-            count = pack(*sample, last, masks, values)
-            found.append((count, masks.tolist(), values[:count].tolist()))
-        results.append(found)
-    assert results[0] == results[1]
 
 
 def test_a_recording_is_the_same_with_and_without_kernels(with_kernels: bool, tmp_path: Path) -> None:

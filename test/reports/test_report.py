@@ -14,10 +14,9 @@ import pytest
 
 from fleet_sim import InvalidValueError
 from fleet_sim.cli.main import main
-from fleet_sim.reports import page_of, write_table
+from fleet_sim.reports import page_of
 from fleet_sim.reports.figures import rows_of
-from fleet_sim.reports.heat_maps import peak_of
-from fleet_sim.reports.scales import around, clock_to, from_zero, number, percent
+from fleet_sim.reports.scales import around, clock_to, from_zero
 from fleet_sim.sites import Warehouse
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
 from fleet_sim.traffic.figures.states import StateKind
@@ -186,23 +185,6 @@ def test_figures_that_nobody_knows_are_shown_by_their_keys(tmp_path: Path) -> No
     assert rows["Driving"].values == (25.0,)
 
 
-def test_numbers_and_axes_are_round() -> None:
-    assert from_zero(873.0).ticks == (0.0, 200.0, 400.0, 600.0, 800.0, 1000.0)
-    assert from_zero(0.0).high == 1.0
-    clock = clock_to(5400.0)
-    assert clock.text(clock.scale.ticks[1]) == "20 min"
-    assert clock_to(86_400.0 * 3).unit == "d"
-    assert clock_to(0.0).scale.high > 0.0
-    assert (number(1234567.891, 1), number(-0.4), number(2.50, 2), number(None)) == (
-        "1\u202f234\u202f567.9",
-        "0",
-        "2.5",
-        "\u2013",
-    )
-    assert (percent(0.1234), percent(-0.5), percent(0.0)) == ("+12 %", "\u221250 %", "±0 %")
-    assert peak_of([]) == peak_of([np.zeros((2, 2))]) == 0.0
-
-
 @pytest.mark.parametrize("high", [0.03, 0.9, 1.4, 2.0, 7.0, 42.0, 1e5])
 def test_no_two_numbers_along_an_axis_read_alike(high: float) -> None:
     scale = from_zero(high)
@@ -212,12 +194,6 @@ def test_no_two_numbers_along_an_axis_read_alike(high: float) -> None:
     np.testing.assert_allclose(shown, scale.ticks)
     clock = clock_to(high)
     assert len({clock.text(tick) for tick in clock.scale.ticks}) == len(clock.scale.ticks)
-
-
-def test_a_table_needs_a_place_to_be_written(tmp_path: Path) -> None:
-    run = read_run(make(tmp_path / "run.json"))
-    with pytest.raises(InvalidValueError, match="cannot be written"):
-        write_table(tmp_path / "no" / "table.csv", [run])
 
 
 def test_levels_over_time_and_histograms_are_on_the_page_and_kept_in_files(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import yaml
 import fleet_sim as fs
 from fleet_sim.equipment import DoorHandle, LiftHandle, ServeRobot
 from fleet_sim.rmf import Slotcars
-from fleet_sim.sites import Building, read_building
+from fleet_sim.sites import Building, Grid, Site, read_building
+from fleet_sim.sites.building import Level, LevelGraph, LiftShaft, ShaftDoor
 from fleet_sim.sites.formats.geodesy import projection
+from fleet_sim.sites.site import Door
 
 Sim = fs.MultiRobotSimulationCore
 FILE = Path(__file__).parents[2] / "config" / "sites" / "maps" / "two_floors.building.yaml"
@@ -127,3 +130,26 @@ def test_projections_agree_with_those_of_others(
     name: str, degrees: tuple[float, float], metres: tuple[float, float]
 ) -> None:
     assert projection(name).to_metres(np.array([degrees]))[0] == pytest.approx(metres, abs=1e-3)
+
+
+def test_doors_of_lifts_and_levels_are_from_end_to_end_in_the_frame_of_the_building() -> None:
+    """A cabin that is turned, whose door is neither in its middle nor along its side; a leaf that turns to the left."""
+    pytest.importorskip("rmf_building_map_msgs")
+    from fleet_sim.ros.rmf.building_map import building_map
+
+    leaf = ShaftDoor("front", 0.4, -1.1, 0.9, 0.3, 2)
+    shaft = LiftShaft("lift", 7.3, -2.6, 0.8, 1.7, 2.3, (leaf,), {"L1": ("front",)}, "L1")
+    gate = Door("gate", "hinged", (1.2, 0.4), (1.9, 1.3), degrees=70.0, direction=1)
+    site = Site("hall", Grid(np.ones((3, 3), bool), 1.0), doors=(gate,))
+    walls = LevelGraph("walls", np.empty((0, 2)), (), (), ())
+    message = building_map(Building("house", (Level("L1", 3.2, site, (), walls),), (shaft,)))
+    (lift,), (level,) = message.lifts, message.levels
+    assert (lift.ref_x, lift.ref_y, lift.ref_yaw, lift.width, lift.depth) == pytest.approx((7.3, -2.6, 0.8, 1.7, 2.3))
+    (told,) = lift.doors
+    for x, y, side in ((told.v1_x, told.v1_y, -0.45), (told.v2_x, told.v2_y, 0.45)):
+        end = 7.3 - 2.6j + np.exp(0.8j) * (0.4 - 1.1j + side * np.exp(0.3j))
+        assert (x, y) == pytest.approx((end.real, end.imag))
+    (told,) = level.doors
+    assert (told.v1_x, told.v1_y, told.v2_x, told.v2_y, level.elevation) == pytest.approx((1.2, 0.4, 1.9, 1.3, 3.2))
+    # To the right counts as positive there.
+    assert (told.motion_range, told.motion_direction) == (pytest.approx(math.radians(70.0)), -1)

@@ -25,8 +25,3 @@ def test_a_definition_becomes_a_class(file: str) -> None:
     kind, name = file.split("/")
     made = getattr(importlib.import_module(f"fleet_sim_msgs.{kind}"), name.split(".")[0])
     assert made.__name__ == name.split(".")[0]
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_a_definition_begins_with_what_it_is_for(file: str) -> None:
-    assert (ROOT / file).read_text(encoding="utf-8").startswith("# ")

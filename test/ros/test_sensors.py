@@ -18,16 +18,12 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
-from sensor_msgs.msg import Imu, LaserScan, PointCloud2  # noqa: E402
+from sensor_msgs.msg import LaserScan  # noqa: E402
 
 from fleet_sim.core.ros_names import Frames  # noqa: E402
 from fleet_sim.ros.node import FleetSimNode  # noqa: E402
-from fleet_sim.ros.sensors.imu import ImuTopic, imu_message  # noqa: E402
-from fleet_sim.ros.sensors.map import grid_to_msg  # noqa: E402
-from fleet_sim.ros.sensors.points import points_message  # noqa: E402
 from fleet_sim.ros.sensors.scan import scan_message  # noqa: E402
 from fleet_sim.ros.tf import frame_transform  # noqa: E402
-from fleet_sim.ros.wire import stamped_template  # noqa: E402
 from fleet_sim.sensors.ros_frames import frame_links  # noqa: E402
 
 NOW = 12_345_678_901
@@ -54,47 +50,6 @@ def test_a_scan(frame: str, intensities: bool) -> None:
         assert message.angle_increment == pytest.approx(params.angle_increment)
         assert (message.scan_time, message.range_max) == pytest.approx((0.1, 7.5))
         ranges = ranges[::-1]
-
-
-def test_a_cloud() -> None:
-    params = fs.Lidar3dParams(layers=3, rays=5)
-    points = np.arange(45.0).reshape(3, 5, 3)
-    points[1, 2] = np.nan
-    data = points.astype("<f4").reshape(-1).view(np.uint8)
-    message = deserialize_message(points_message(params, "a/points").fill(NOW, data=data), PointCloud2)
-    assert (message.height, message.width, message.point_step, message.row_step) == (3, 5, 12, 60)
-    assert [(field.name, field.offset) for field in message.fields] == [("x", 0), ("y", 4), ("z", 8)]
-    assert np.array_equal(np.frombuffer(bytes(message.data), "<f4"), points.astype("<f4").reshape(-1), equal_nan=True)
-
-
-def test_imus() -> None:
-    params = fs.ImuParams(accel_noise=0.1, orientation_noise=0.01)
-    messages = [imu_message(params, f"{name}/imu", 0.04) for name in ("a", "robot")]
-    template = stamped_template(messages, ImuTopic.fields)
-    values = np.arange(20.0).reshape(2, 10) + 0.5
-    template.write_stamp(NOW)
-    template.write("orientation", values[:, :4])
-    template.write("angular_velocity", values[:, 4:7])
-    template.write("linear_acceleration", values[:, 7:])
-    for index, piece in enumerate(template.pieces()):
-        message = deserialize_message(piece, Imu)
-        turn, spin, felt = message.orientation, message.angular_velocity, message.linear_acceleration
-        numbers = [turn.x, turn.y, turn.z, turn.w, spin.x, spin.y, spin.z, felt.x, felt.y, felt.z]
-        assert numbers == values[index].tolist()
-        assert message.header.frame_id == ("a/imu", "robot/imu")[index]
-        assert message.linear_acceleration_covariance[4] == pytest.approx(0.1**2 / 0.04)
-        assert message.orientation_covariance[8] == pytest.approx(1e-4)
-
-
-def test_a_map(make_sim: Any) -> None:
-    sim = make_sim()
-    shape = fs.ShapeParams("box", half_extents=(0.5, 0.25, 0.5))
-    sim.spawn(fs.SimObjectSpawnParams(None, shape, fs.Pose.from_xyz(2.0, 1.0, 0.0), pickable=False))
-    message = grid_to_msg(fs.occupancy_grid(sim.world, resolution=0.25, z=0.1, bounds=(0, 0, 4, 2)), "map", NOW)
-    cells = np.array(message.data).reshape(message.info.height, message.info.width)
-    assert (message.info.width, message.info.height, message.info.resolution) == (16, 8, pytest.approx(0.25))
-    assert cells[4, 8] == 100
-    assert cells[1, 2] == 0
 
 
 # ---- in the node -----------------------------------------------------------------------------------------------------

@@ -12,14 +12,14 @@ pytest.importorskip("rclpy")
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
-from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from fleet_sim.core.ros_names import Frames
-from fleet_sim.ros.clock import clock_template
 from fleet_sim.ros.conversions import row_to_pose_msg, time_to_msg, twists_to_msgs
 from fleet_sim.ros.fleet_states import states_template
+from fleet_sim.ros.joint_states import joint_states_template
 from fleet_sim.ros.markers import markers_template
 from fleet_sim.ros.odom import odom_template
 from fleet_sim.ros.tf import tf_template
@@ -45,12 +45,6 @@ def numbers() -> dict[str, Any]:
 
 def poses(numbers: dict[str, Any]) -> list[Any]:
     return [row_to_pose_msg(p, q) for p, q in zip(numbers["position"], numbers["orientation"], strict=True)]
-
-
-def test_clock() -> None:
-    template = clock_template()
-    template.write_stamp(NOW)
-    assert template.pieces() == [serialize_message(Clock(clock=time_to_msg(NOW)))]
 
 
 def test_odometry(numbers: dict[str, Any]) -> None:
@@ -166,10 +160,24 @@ def test_some_markers(numbers: dict[str, Any], chosen: list[int]) -> None:
     assert places == [(poses(numbers)[index], time_to_msg(NOW)) for index in chosen]
 
 
-def test_numbers_can_be_written_again_and_again(numbers: dict[str, Any]) -> None:
-    template = odom_template(FRAMES, NAMES)
-    first = template.pieces()
-    template.write("twist", numbers["twist"])
-    assert template.pieces() != first
-    template.write("twist", np.zeros((len(NAMES), 6)))
-    assert template.pieces() == first
+def test_joint_states_of_robots_with_different_joints() -> None:
+    names = [["a"], ["shoulder", "elbow", "wrist_22"], ["x_1", "yy_2"]]
+    motors = [False, True, False]
+    random = np.random.default_rng(1)
+    position, velocity, effort = (random.normal(size=(count, 1)) for count in (6, 6, 3))
+    template = joint_states_template(names, motors)
+    template.write_stamp(NOW)
+    template.write("position", position)
+    template.write("velocity", velocity)
+    template.write("effort", effort)
+    firsts = [0, 1, 4, 6]
+    for index, piece in enumerate(template.pieces()):
+        span = slice(firsts[index], firsts[index + 1])
+        message = JointState(
+            name=names[index],
+            position=position[span, 0].tolist(),
+            velocity=velocity[span, 0].tolist(),
+            effort=effort[:, 0].tolist() if motors[index] else [],
+        )
+        message.header.stamp = time_to_msg(NOW)
+        assert piece == serialize_message(message)

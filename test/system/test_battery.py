@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 from node_program import Client, running, running_scenario
@@ -25,27 +24,6 @@ robots:
 
 def charging(client: Client, name: str, wanted: bool) -> SetBool.Response:
     return client.call(SetBool, f"/{name}/set_charging", SetBool.Request(data=wanted))
-
-
-def test_states_and_chargers(tmp_path: Path) -> None:
-    with running_scenario(tmp_path, SCENARIO) as (_, client):
-        states = client.listen(BatteryState, "/amr/battery_state")
-        client.until(lambda: len(states) > 2, "battery states")
-        first, second = states[-2], states[-1]
-        assert first.present and math.isnan(first.temperature)
-        assert (first.voltage, first.capacity, first.design_capacity) == (24.0, 1.0, 1.0)
-        assert first.current == -2.0 and first.power_supply_status == BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
-        assert 0.0 < second.charge < first.charge < 0.5
-        assert abs(first.percentage - first.charge) < 1e-6
-
-        assert charging(client, "amr", True).success
-        client.until(lambda: states[-1].power_supply_status == BatteryState.POWER_SUPPLY_STATUS_CHARGING, "charging")
-        assert states[-1].current == 18.0
-        charging(client, "amr", False)
-        client.until(lambda: states[-1].current == -2.0, "draining")
-
-        names = {name for name, _ in client.node.get_topic_names_and_types()}
-        assert "/amr/battery_state" in names and "/wound_up/battery_state" not in names
 
 
 def test_a_robot_with_a_battery_may_come_to_a_fleet_without(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from geometry_msgs.msg import Point, PoseStamped, TransformStamped, Twist, Vector3
+from geometry_msgs.msg import PoseStamped, TransformStamped, Twist
 from nav_msgs.msg import Odometry, Path
 from node_program import Running, SharedNode, shared_node
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
-from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
+from tf2_ros import StaticTransformBroadcaster
 
 from fleet_sim_msgs.msg import FleetCommand
 
@@ -34,64 +34,12 @@ def seconds(stamp: object) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec  # type: ignore[attr-defined]
 
 
-def test_a_velocity_moves_a_robot_until_it_times_out(fleet: Running) -> None:
-    _, client = fleet
-    odoms = client.listen(Odometry, "/robot_0/odom")
-    commands = client.publisher(Twist, "/robot_0/cmd_vel")
-    commands.publish(Twist(linear=Vector3(x=0.5)))
-    client.until(lambda: odoms and odoms[-1].twist.twist.linear.x > 0.4, "motion")
-    assert odoms[-1].header.frame_id == "robot_0/odom"
-    assert odoms[-1].child_frame_id == "robot_0/base_link"
-    moving = seconds(next(odom for odom in odoms if odom.twist.twist.linear.x > 0.0).header.stamp)
-    client.until(lambda: odoms[-1].twist.twist.linear.x == 0.0, "the end of the motion")
-    assert seconds(odoms[-1].header.stamp) - moving == pytest.approx(0.5, abs=0.25)
-    assert 0.1 < odoms[-1].pose.pose.position.x < 0.4
-
-
-def test_a_goal_in_the_frame_of_the_robot_is_reached(fleet: Running) -> None:
-    _, client = fleet
-    odoms = client.listen(Odometry, "/robot_1/odom")
-    goals = client.publisher(PoseStamped, "/robot_1/goal_pose")
-    start = client.until(lambda: odoms and odoms[-1].pose.pose.position)
-    goal = PoseStamped()
-    goal.header.frame_id = "robot_1/base_link"
-    goal.pose.position.x = 1.0
-    goals.publish(goal)
-    client.until(lambda: math.isclose(odoms[-1].pose.pose.position.x, start.x + 1.0, abs_tol=1e-6), "arrival")
-    assert odoms[-1].pose.pose.position.z == start.z
-
-
 def transform(parent: str, child: str, x: float, yaw: float = 0.0) -> TransformStamped:
     stamped = TransformStamped(child_frame_id=child)
     stamped.header.frame_id = parent
     stamped.transform.translation.x = x
     stamped.transform.rotation.z, stamped.transform.rotation.w = math.sin(yaw / 2), math.cos(yaw / 2)
     return stamped
-
-
-@pytest.mark.slow
-def test_goals_are_taken_in_frames_other_nodes_publish(fleet: Running) -> None:
-    _, client = fleet
-    static, dynamic = StaticTransformBroadcaster(client.node), TransformBroadcaster(client.node)
-    static.sendTransform(
-        [transform("map", "dock", 4.0, math.pi / 2), transform("hall", "map", 2.0), transform("hall", "desk", 5.0)]
-    )
-    odoms = client.listen(Odometry, "/robot_0/odom")
-    goals = client.publisher(PoseStamped, "/robot_0/goal_pose")
-    # A goal 1 m ahead in a frame, and where that is in the map: below the map, below a robot, beside the map, above it.
-    for frame, x, y in (("dock", 4.0, 1.0), ("eye", 2.5, 2.0), ("desk", 4.0, 0.0), ("hall", -1.0, 0.0)):
-        goal = PoseStamped()
-        goal.header.frame_id = frame
-        goal.pose.position.x, goal.pose.orientation.w = 1.0, 1.0
-
-        def arrived(goal: PoseStamped = goal, x: float = x, y: float = y) -> bool:
-            # The node hears of a new publisher within a moment; until then the goal is refused.
-            dynamic.sendTransform([transform("robot_2/base_link", "mast", 0.5), transform("mast", "eye", 1.0)])
-            goals.publish(goal)
-            here = odoms[-1].pose.pose.position if odoms else Point()
-            return math.isclose(here.x, x, abs_tol=1e-6) and math.isclose(here.y, y, abs_tol=1e-6)
-
-        client.until(arrived, f"the arrival at {frame}")
 
 
 def test_bytes_that_are_no_message_are_refused_and_survived(fleet: Running) -> None:

@@ -219,7 +219,8 @@ def test_vehicles_in_the_traffic_are_sent_by_it(tmp_path: Path) -> None:
     given = scenario(
         drive={"type": "differential"}, site={"map": str(tmp_path / "hall.map")}, traffic={"network": "grid"}
     )
-    given["robots"][0]["pose"] = [2.5, 2.5, 0.1]
+    # Its nodes are numbered from 0 in this corner on.
+    given["robots"][0]["pose"] = [0.5, 4.5, 0.1]
     bench = VehicleBench(given)
     x, y = bench.place
     far = (x + 3.0 if x < 5.0 else x - 3.0, y)

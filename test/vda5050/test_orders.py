@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 from master_control import action, edge, errors, line, node, status
 from vehicle_bench import VehicleBench, scenario
+
+from fleet_sim.vda5050 import acceptance
 
 VERSIONS = ["2.0", "2.1", "3.0"]
 L = [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0)]
@@ -186,24 +187,6 @@ def test_a_pause_stops_the_vehicle_and_its_actions_and_the_order_goes_on_after_i
     assert bench.place == (10.0, 0.0)
 
 
-def test_speed_limits_headings_and_backward_edges_are_kept() -> None:
-    bench = VehicleBench(scenario())
-    order = line("o", [(0.0, 0.0), (2.0, 0.0), (4.0, 0.0)])
-    order["edges"][0]["maxSpeed"] = 0.4
-    order["edges"][1]["orientation"] = math.pi
-    order["nodes"][2]["nodePosition"]["theta"] = 1.0
-    bench.order(order)
-    fastest = 0.0
-    while bench.state()["lastNodeId"] == "n0":
-        bench.sim.step_once()
-        fastest = max(fastest, abs(bench.vehicle.velocity[0]))
-    assert 0.35 < fastest <= 0.4 + 1e-6
-    # The second edge is driven with the rear end first.
-    bench.run(lambda state: state["velocity"]["vx"] < -0.5)
-    bench.arrive("n2")
-    assert bench.vehicle.heading == pytest.approx(1.0, abs=0.03)
-
-
 def test_a_saved_state_goes_on_with_the_order() -> None:
     bench = VehicleBench(scenario())
     order = line("o", [(0.0, 0.0), (4.0, 0.0), (4.0, 3.0)])
@@ -248,16 +231,24 @@ def test_nodes_without_a_position_are_refused_without_a_site() -> None:
     assert errors(bench.state()) == ["noRouteError"]
 
 
-def test_an_order_that_goes_on_and_on_is_kept_up_to_its_limit() -> None:
+def test_an_order_that_goes_on_and_on_is_kept_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acceptance, "MOST_NODES", 20)
+    monkeypatch.setattr(acceptance, "MOST_STATES", 3)
     bench = VehicleBench(scenario("2.1"))
-    there_and_back = [(0.0, 0.0), (3.0, 0.0)] * 150
-    assert bench.order(line("o", there_and_back)) == {}
-    for update in (1, 2):
+    there_and_back = [(0.0, 0.0), (3.0, 0.0)] * 4
+
+    def update(number: int, count: int, actions: int = 0) -> dict[str, str]:
         # Each begins where the one before ends: odd ones at the far side.
-        way = there_and_back if update % 2 == 0 else there_and_back[::-1]
-        assert bench.order(line("o", way, update=update, first=299 * update)) == {}
-    refused = bench.order(line("o", there_and_back[::-1], update=3, first=897))
-    assert "at most 1000 are kept" in refused["a"] and len(bench.state()["nodeStates"]) <= 1000
+        way = there_and_back[::-1] if number % 2 else there_and_back
+        order = line("o", way[:count], update=number, first=7 * number)
+        order["nodes"][-1]["actions"] = [action("wait", f"{number}{i}", duration=1.0) for i in range(actions)]
+        return bench.order(order)
+
+    # It stands on the first of the first eight; seven come with each of the next two, six of which are too many.
+    assert update(0, 8) == update(1, 8) == {} and len(bench.state()["nodeStates"]) == 14
+    assert "21 nodes would be ahead of the vehicle, at most 20 are kept" in update(2, 8)["a"]
+    assert "4 actions" in update(2, 7, actions=4)["a"]
+    assert update(2, 7, actions=3) == {} and len(bench.state()["nodeStates"]) == 20
     bench.run(lambda state: state["lastNodeId"] == "n1")
 
 
@@ -266,7 +257,7 @@ def test_instant_actions_that_do_not_end_are_limited_and_a_pause_can_be_ended() 
     bench = VehicleBench(scenario("2.1", fleet={"maps": maps}))
     bench.instant("startPause", "pause")
     given = {"mapId": "hall", "mapVersion": "1", "mapDownloadLink": "x"}
-    for number in range(250):
+    for number in range(210):
         bench.instant("downloadMap", f"d{number}", **given)
     state = bench.state()
     assert len(state["actionStates"]) <= 201 and "instantActionError" in errors(state)

@@ -6,13 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from master_control import action, line, node, status
+from master_control import action, node, status
 from vehicle_bench import VehicleBench, scenario
 
 from fleet_sim.errors import ConfigError
 from fleet_sim.vda5050.outbox import VehicleBody, VehicleOutbox
-
-NEAR = (0.2, 0.0)
 
 
 def sent(seconds: float, **fleet: Any) -> list[VehicleBody]:
@@ -56,21 +54,6 @@ def test_rates() -> None:
     assert count(sent(4.0, state_interval=0.5), "state") == 8
     assert count(sent(4.0), "visualization") == 0
     assert count(sent(4.0, visualization_rate=5.0), "visualization") == 20
-
-
-def test_tolerances() -> None:
-    order = line("o", [NEAR, (2.0, 0.0)])
-    assert VehicleBench(scenario()).order(order) == {}
-    assert "a" in VehicleBench(scenario(fleet={"node_tolerance": 0.1})).order(order)
-    turned = line("o", [(0.0, 0.0), (1.0, 0.0)])
-    turned["nodes"][1]["nodePosition"]["theta"] = 0.3
-    headings = []
-    for tolerance in (0.02, 0.5):
-        bench = VehicleBench(scenario(fleet={"heading_tolerance": tolerance}))
-        bench.order(turned)
-        bench.arrive("n1")
-        headings.append(round(bench.vehicle.heading, 3))
-    assert headings == [0.3, 0.0]
 
 
 def test_times_and_reach() -> None:

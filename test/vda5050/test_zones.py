@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from master_control import errors, line, status
 from vehicle_bench import VehicleBench, scenario
+
+from fleet_sim.vda5050.zones import SPACING, VehicleZone, ZoneWork, places_on, zoned
 
 WAY = [(0.0, 0.0), (10.0, 0.0), (10.0, 4.0)]
 
@@ -113,15 +117,8 @@ def test_a_lease_that_ends_before_the_zone_is_asked_for_again() -> None:
     assert bench.run(lambda state: status(state, "c") == "FINISHED")["zoneRequests"] == []
 
 
-def test_zones_that_vehicles_cannot_keep_to_are_refused() -> None:
+def test_a_zone_set_is_taken_once_and_deleted() -> None:
     bench = VehicleBench(scenario("3.0"))
-    for zone in (
-        box("p", "PENALTY", 1.0, 2.0),
-        box("r", "RELEASE", 1.0, 2.0, releaseLossBehavior="EVACUATE"),
-        box("s", "SPEED_LIMIT", 1.0, 2.0),
-    ):
-        zones = {"mapId": "map", "zoneSetId": "z", "zones": [zone]}
-        assert "a" in bench.send("zoneSet", {"zoneSet": zones})
     good = {"zoneSet": {"mapId": "map", "zoneSetId": "z", "zones": []}}
     assert bench.send("zoneSet", good) == {}
     assert "a" in bench.send("zoneSet", good)
@@ -148,3 +145,72 @@ def test_zones_and_orders_of_a_size_that_would_hold_up_the_world_are_refused() -
 
 def knots(count: int) -> list[float]:
     return [0.0, *(i / (count - 1) for i in range(count)), 1.0]
+
+
+RADIUS, START = 0.37, (-1.3, 0.4)
+TURNS = np.array([(2.1, 1.9), (1.2, 4.3), (-2.6, 3.1)])
+ZONES = [
+    VehicleZone("slow", "SPEED_LIMIT", [(0.1, 0.2), (1.4, 0.6), (0.4, 1.9)], 0.4),
+    VehicleZone("slower", "SPEED_LIMIT", [(0.9, 1.0), (2.3, 0.7), (1.7, 2.2)], 0.25),
+    VehicleZone("gate", "RELEASE", [(1.0, 2.9), (2.6, 3.4), (0.3, 3.6), (-1.2, 4.6), (-1.0, 3.3)]),
+    VehicleZone("home", "RELEASE", [(-1.6, 0.1), (-1.1, 0.0), (-1.2, 0.9)]),
+    VehicleZone("beside", "RELEASE", [(4.0, 1.0), (5.0, 1.2), (4.4, 2.0)]),
+]
+"""One after the other along a way with corners, none along an axis; one is not convex, and one is far away."""
+
+
+def away(point: Any, corners: Any) -> float:
+    """Return how far a point is from a polygon; 0 inside, where its sides turn once around it."""
+    sides = list(pairwise([*corners, corners[0]]))
+    ways = [np.array(corner) - point for corner in corners]
+    turned = [math.atan2(a[0] * b[1] - a[1] * b[0], float(a @ b)) for a, b in pairwise([*ways, ways[0]])]
+    if abs(sum(turned)) > 3.0:
+        return 0.0
+    shares = np.linspace(0.0, 1.0, 301)[:, None]
+    return min(float(np.linalg.norm((1 - shares) * a + shares * np.array(b) - point, axis=1).min()) for a, b in sides)
+
+
+def test_a_way_changes_where_the_outline_of_the_vehicle_touches_zones() -> None:
+    way = zoned(START, TURNS, ZONES, RADIUS)
+    # On the way through the corners, all of which are kept, and between them not on any other.
+    ends = [np.array(START), *way.points]
+    number = 0
+    for begin, end in pairwise([np.array(START), *TURNS]):
+        along = (end - begin) / np.linalg.norm(end - begin)
+        while not (ends[number + 1] == end).all():
+            number += 1
+            off = ends[number] - begin
+            assert abs(off[0] * along[1] - off[1] * along[0]) < 1e-9 and 0.0 < off @ along < np.linalg.norm(end - begin)
+        number += 1
+    assert number == len(way.points) < 20
+    for (begin, end), limit in zip(pairwise(ends), way.limits, strict=True):
+        gaps = [
+            (zone.speed, min(away(begin + share * (end - begin), zone.corners) for share in np.linspace(0.0, 1.0, 41)))
+            for zone in ZONES[:2]
+        ]
+        # As slow as any zone that it touches, and not where it is a step away from all of them.
+        assert limit <= min([speed for speed, gap in gaps if gap <= RADIUS], default=math.inf)
+        assert limit >= min([speed for speed, gap in gaps if gap <= RADIUS + SPACING], default=math.inf)
+    assert set(way.limits.tolist()) == {0.4, 0.25, math.inf}
+    # It begins in one; the other one, which has a bay, is entered twice.
+    assert [names for _, names in sorted(way.gates.items())] == [["home"], ["gate"], ["gate"]] and 0 in way.gates
+    for place in sorted(way.gates)[1:]:
+        # The last one before the zone, which the way enters behind it.
+        assert RADIUS < away(ends[place], ZONES[2].corners) <= RADIUS + SPACING
+        assert away(0.5 * (ends[place] + ends[place + 1]), ZONES[2].corners) < RADIUS
+    places = places_on(START, TURNS)
+    steps = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    whole = sum(float(np.linalg.norm(end - begin)) for begin, end in pairwise([np.array(START), *TURNS]))
+    assert steps.sum() == pytest.approx(whole) and steps.min() > 0.9 * SPACING and steps.max() <= SPACING + 1e-12
+    for zone in ZONES:
+        touched = zone.touches(places, RADIUS)
+        assert [abs(away(place, zone.corners) - RADIUS) < 1e-3 or bool(hit) == (away(place, zone.corners) < RADIUS)
+                for place, hit in zip(places, touched, strict=True)] == [True] * len(places)  # fmt: skip
+    # Three sides of each of the zones that are near, and five of the one that is not convex.
+    corners = np.array([START, *TURNS])
+    assert ZoneWork(ZONES, RADIUS).on(7.3, corners) == pytest.approx((7.3 / SPACING + 4) * (3 + 3 + 5 + 3))
+
+
+def test_a_way_without_zones_is_itself() -> None:
+    way = zoned(START, TURNS, [], RADIUS)
+    assert (way.points == TURNS).all() and np.isinf(way.limits).all() and way.gates == {}

@@ -46,20 +46,21 @@ class Batteries(FeatureRows[BatteryColumns]):
         world.drive_rules.add(self._rule)
 
     def hold(self) -> None:
-        """Stop robots that would drive with an empty battery, and cancel their actions.
+        """Stop robots that would drive with an empty battery, and cancel their actions; note how fast the others are.
 
         Before they move: actions and controllers steer a robot without asking whether it may drive.
         """
         world = self._world
         # Few robots have batteries; the others are not looked at.
-        rows = self.rows
-        rows = rows[self._rule.refuses(rows)]
+        having = self.rows
+        rows = having[self._rule.refuses(having)]
         # Who stands already has nothing to stop, and would lose actions of its arm.
         rows = rows[world.motion.control[rows] != IDLE]
         if len(rows):
             for row in world.actions.busy(rows).tolist():
                 world.actions.cancel_base(row, EmptyBattery.reason, ActionCause.BATTERY_EMPTY)
             drive.stop(world, rows)
+        self._table.begin_speed[having] = self._speeds(having)
 
     def flow(self, dt: float) -> None:
         """Drain and charge by one step, then emit the events of batteries that became low, empty or full."""
@@ -67,7 +68,8 @@ class Batteries(FeatureRows[BatteryColumns]):
         rows = table.among(self._world.rows)
         if not len(rows):
             return
-        speeds = self._speeds(rows)
+        # The mean of a step times its duration is the way, also while a robot speeds up.
+        speeds = 0.5 * (table.begin_speed[rows] + self._speeds(rows))
         power = -table.idle_power[rows] - table.drive_energy[rows] * speeds
         # The masses of loads are added up only where somebody pays for carrying them.
         if table.load_energy[rows].any():

@@ -12,6 +12,9 @@ class BatteryColumns(FeatureColumns):
     energy: Floats = column(float, unit="J", writer="spawning, Batteries", doc="stored, 0 to full_energy")
     charging: Bools = column(bool, writer="SetCharging, Battery", doc="is connected to a charger")
     power: Floats = column(float, unit="W", writer="Batteries", doc="into it in the last step, negative: discharges")
+    begin_speed: Floats = column(
+        float, unit="m/s", writer="Batteries", doc="speed at which the step began", hashed=False
+    )
 
     full_energy: Floats = column(float, unit="J", writer="spawning")
     low_energy: Floats = column(float, unit="J", writer="spawning", doc="falling to it emits battery_low")

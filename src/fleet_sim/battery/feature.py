@@ -30,7 +30,6 @@ class BatteryFeature(Feature[BatterySettings, BatteryColumns]):
         return {
             "energy": settings.level * capacity,
             "charging": settings.charging,
-            "power": 0.0,
             # Both in J: the columns compare them in every step.
             "full_energy": capacity,
             "low_energy": settings.low_level * capacity,

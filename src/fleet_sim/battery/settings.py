@@ -14,7 +14,7 @@ LARGEST = 1e9
 
 @dataclass
 class BatterySettings(Checked):
-    """The battery of a robot: power is drawn all the time, and by driving, at the speed reached in each step."""
+    """The battery of a robot: power is drawn all the time, and by driving, at the mean speed of each step."""
 
     capacity_wh: float = setting(100.0, low=1e-6, high=LARGEST, unit="Wh", doc="What it holds when full.")
     level: float = setting(1.0, low=0, high=1, doc="How full it is at first.")

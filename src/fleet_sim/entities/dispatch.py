@@ -130,7 +130,7 @@ class FleetCommandDispatcher:
         timeout = (
             None if command.timeout is None else as_float(command.timeout, "timeout in s", low=0.0, high=LONGEST_TIME)
         )
-        linear, angular = keep_sane(to, linear[to.indices], angular[to.indices])
+        linear, angular = keep_sane(self._world, to, linear[to.indices], angular[to.indices])
         self._pre_empt_base(to, "a velocity was commanded")
         if len(to.rows):
             drive.start_velocities(self._world, to.rows, linear, angular, timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Floats, Ints, Rows
+from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.config.modes import MotionMode, MovementDirection
 from fleet_sim.core import steering
 from fleet_sim.core.columns import FeatureColumns
@@ -152,21 +152,27 @@ def start_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, 
     """
     check_speeds(linear, "linear velocity in m/s")
     check_speeds(angular, "angular velocity in rad/s")
-    _check_planar(world, rows, (linear[..., 2] != 0.0) | (angular[..., :2] != 0.0).any(axis=-1))
+    for row in rows[out_of_plane(world, rows, linear, angular)].tolist():
+        raise InvalidValueError(out_of_plane_text(world, row))
     steering.give_velocities(world, rows, linear, angular, timeout)
     world.motion.blocked_by[rows] = NO_ROW
 
 
-def _check_planar(world: World, rows: Rows, lifted_mask: AnyArray) -> None:
-    """Raise InvalidValueError where an omnidirectional robot that the engine moves is told to rise or to tilt."""
+def out_of_plane(world: World, rows: Rows, linear: Floats, angular: Floats) -> Bools:
+    """Return which of `rows`, omnidirectional ones that an engine moves, get a twist that makes them rise or tilt."""
+    lifted_mask: Bools = (linear[..., 2] != 0.0) | (angular[..., :2] != 0.0).any(axis=-1)
     if not np.count_nonzero(lifted_mask):
-        return
+        return lifted_mask
     law = world.laws.index(MotionMode.OMNIDIRECTIONAL.value)
-    for row in rows[lifted_mask & world.dynamic[rows] & (world.motion.law[rows] == law)].tolist():
-        raise InvalidValueError(
-            f"{world.label(row)!r} is moved by the physics engine, which keeps its height and tilt: it drives by vx, "
-            "vy and wz, and vz, wx and wy must be 0; give it a mass of 0 to move it in space"
-        )
+    return lifted_mask & world.dynamic[rows] & (world.motion.law[rows] == law)
+
+
+def out_of_plane_text(world: World, row: int) -> str:
+    """Return why the robot in `row` takes no such twist."""
+    return (
+        f"{world.label(row)!r} is moved by the physics engine, which keeps its height and tilt: it drives by vx, "
+        "vy and wz, and vz, wx and wy must be 0; give it a mass of 0 to move it in space"
+    )
 
 
 def stop(world: World, rows: Rows, *, stay: bool = False) -> None:

@@ -151,7 +151,17 @@ def shaped(values: Any, shape: tuple[int, int], what: str) -> Floats:
     return array
 
 
-def keep_sane(to: Recipients, linear: Floats, angular: Floats) -> tuple[Floats, Floats]:
+def keep_sane(world: World, to: Recipients, linear: Floats, angular: Floats) -> tuple[Floats, Floats]:
+    """Reject those of `to` whose velocity is none that they can have; return the velocities (K, 3) of the others."""
+    linear, angular = _keep_finite(to, linear, angular)
+    lifted_mask = drive.out_of_plane(world, to.rows, linear, angular)
+    if not np.count_nonzero(lifted_mask):
+        return linear, angular
+    to.reject(lifted_mask, lambda row: drive.out_of_plane_text(world, row))
+    return linear[~lifted_mask], angular[~lifted_mask]
+
+
+def _keep_finite(to: Recipients, linear: Floats, angular: Floats) -> tuple[Floats, Floats]:
     """Reject those of `to` whose velocity is not a number or too large; return the velocities (K, 3) of the others."""
     # The usual case. Looking at rows of three numbers takes several times as long as looking at all of them.
     # Of a number that is none, comparisons are false.

@@ -68,7 +68,8 @@ class DiagnosticsTopic(Interface):
                 _value("real_time_factor", f"{factor:.3f}"),
                 _value("target_rtf", f"{wanted:g}"),
                 _value("step_ms", f"{sim.pipeline.total * 1e3:.3f}"),
-                _value("steps", sim.step_count),
+                # With the one that ends now, whose time is in the stamp.
+                _value("steps", sim.step_count + sim.world.in_step),
                 _value("late_steps", sim.pacer.late_steps),
                 _value("worst_delay_ms", f"{sim.pacer.worst_delay * 1e3:.3f}"),
                 _value("entities", len(sim.world)),

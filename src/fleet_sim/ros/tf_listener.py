@@ -77,11 +77,14 @@ class TfListener:
                     break
                 self._hear(taken[0])
 
-    def link(self, frame: str) -> Link | None:
-        """Return the latest transform of `frame` into its parent, or None if no other node has published one."""
+    def catch_up(self) -> None:
+        """Take what has arrived until now, so that `link` and `frames` are the latest; once for each look-up."""
         if self._takes:
             self.listen()
             self._decode_pending()
+
+    def link(self, frame: str) -> Link | None:
+        """Return the transform of `frame` into its parent, or None if no other node has published one."""
         return self._links.get(frame)
 
     @property

@@ -75,6 +75,8 @@ class Transforms:
 
     def _by_tf(self, name: str) -> Placement:
         """Return the pose of a frame of other nodes in the map; raises UnknownNameError."""
+        # Once, not for each frame on the way: who sends without end would hold up the step as often.
+        self._listener.catch_up()
         way = self._upwards(name)
         root = next(reversed(way))
         own = self._own(root)

@@ -121,6 +121,8 @@ def _places(begin: tuple[float, float], points: Floats) -> list[Floats]:
     for one, other in pairwise(corners):
         count = max(1, math.ceil(trig.hypot_of(float(other[0] - one[0]), float(other[1] - one[1])) / SPACING))
         dense.append(one + (other - one) * (np.arange(1, count + 1) / count)[:, None])
+        # Not only up to the last bits.
+        dense[-1][-1] = other
     return dense
 
 

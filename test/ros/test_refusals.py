@@ -1,10 +1,11 @@
-"""Whatever is sent, the log stays readable: each line once in a while, few in all, none of them long."""
+"""Whatever is sent, the log stays readable, and refusals are counted by their reasons without names and numbers."""
 
 from __future__ import annotations
 
 import pytest
 
 from fleet_sim.ros import throttle
+from fleet_sim.ros.refusal_counts import LONGEST_REASON, MOST_REASONS, OTHERS, RefusalCounts
 from fleet_sim.ros.throttle import LONGEST_LINE, MOST_PER_PERIOD, PERIOD, Throttle
 
 
@@ -28,3 +29,22 @@ def test_a_line_does_not_echo_all_that_was_sent() -> None:
     lines: list[str] = []
     Throttle(lines.append).tell("x" * 200_000)
     assert len(lines[0]) < LONGEST_LINE + 10
+
+
+def test_names_and_numbers_make_no_other_reason() -> None:
+    counts = RefusalCounts()
+    for number in range(3):
+        counts.add(f"path[{number}]: it is nowhere: {number * 1e30:g}, 'robot {number}'")
+    counts.add("unknown robot")
+    assert counts.most_common(5) == [("path[_]: it is nowhere: _, _", 3), ("unknown robot", 1)]
+
+
+def test_neither_many_nor_long_reasons_fill_the_memory() -> None:
+    counts = RefusalCounts()
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    for first in letters:
+        for second in letters:
+            counts.add(f"{first}{second}" * 100_000)
+    found = counts.most_common(1000)
+    assert len(found) == MOST_REASONS + 1 and found[0] == (OTHERS, 26 * 26 - MOST_REASONS)
+    assert max(len(reason) for reason, _ in found) == LONGEST_REASON

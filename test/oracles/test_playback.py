@@ -1,0 +1,146 @@
+"""What films show of a recording: places between two samples, times of pictures, cameras, and marks on the floor."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle_rows import holds
+
+import fleet_sim as fs
+
+pytest.importorskip("mcap")
+pytest.importorskip("rosbags")
+
+from fleet_sim.core.paths_ahead import PathsAhead
+from fleet_sim.record.film_marks import marks_of_paths, marks_of_plans
+from fleet_sim.record.filming import aim_of, moments_of_run, times_of
+from fleet_sim.record.playback_world import PlaybackWorld
+from fleet_sim.record.recording import Recording
+from fleet_sim.sites.floor_plan import FloorPlan
+from fleet_sim.sites.site import Door
+from fleet_sim.sites.stations import Station, StationKind, Zone, ZoneKind
+
+DT, EVERY = 0.05, 4
+"""A sample is taken at each fourth step."""
+BOX = {"shape_type": "box", "half_extents": [0.3, 0.2, 0.1]}
+SCENARIO: dict[str, Any] = {
+    "simulation": {"gui": False, "timestep": DT, "target_rtf": 0},
+    "robots": [
+        {"name": "cart", "pose": [1.2, -0.7, 0.3, 2.6], "shape": BOX, "motion_mode": "omnidirectional"},
+        {"name": "arm", "urdf_path": "arm6", "pose": [5.0, 1.0, 0.0, 0.7], "use_fixed_base": True},
+    ],
+}
+
+
+def quaternion(pose: fs.Pose) -> Any:
+    return np.array(pose.orientation)
+
+
+@holds(
+    "record:playback",
+    fault="record/playback_world.py: the sample after counts by the share that is left; signs of quaternions are kept",
+)
+def test_between_two_samples_everything_is_on_a_straight_line(tmp_path: Path) -> None:
+    path, truth = tmp_path / "run.mcap", []
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim, sim.record(path, rate=1.0 / (EVERY * DT)):
+        cart, arm = sim.get_object("cart"), sim.get_object("arm")
+        # Through pi, where the signs of quaternions change.
+        cart.set_velocity(0.7, -0.4, 0.0, 0.0, 0.0, 1.3)
+        arm.set_all_joints_targets({"joint_1": 0.9, "joint_2": -0.4})
+        for step in range(24):
+            truth.append((cart.get_pose(), arm.joint_positions.copy()))
+            if step == 14:
+                sim.spawn(fs.SimObjectSpawnParams(name="late", initial_pose=fs.Pose((8.0, 4.0, 0.5))))
+            if step == 8:
+                cart.set_color((0.9, 0.1, 0.3, 1.0))
+            sim.step_once()
+        truth.append((cart.get_pose(), arm.joint_positions.copy()))
+    with Recording(path) as recording, PlaybackWorld(recording) as stage:
+        assert recording.times == pytest.approx(np.arange(7) * EVERY * DT)
+        for time in (-1.0, 0.0, 0.03, 0.11, 0.2, 0.37, 0.55, 0.7, 0.93, 1.13, 1.2, 9.0):
+            sim = stage.show(time)
+            sample = min(max(time, 0.0), 24 * DT) / (EVERY * DT)
+            before = min(int(sample + 1e-9), 5)
+            share = sample - before
+            # "late" is spawned between samples 3 and 4: until then what was before is shown.
+            if before == 3:
+                share = 0.0
+            (one, joints), (other, others) = truth[EVERY * before], truth[EVERY * (before + 1)]
+            shown = sim.get_object("cart").get_pose()
+            straight = (1.0 - share) * np.array(one.position) + share * np.array(other.position)
+            assert shown.position == pytest.approx(straight, abs=1e-9), time
+            first, second = quaternion(one), quaternion(other)
+            mean = (1.0 - share) * first + share * (second if first @ second > 0.0 else -second)
+            assert abs(float(quaternion(shown) @ mean)) / np.linalg.norm(mean) == pytest.approx(1.0, abs=1e-12)
+            told = sim.get_object("arm").joint_positions
+            assert told == pytest.approx((1.0 - share) * joints + share * others, abs=1e-9), time
+            assert ("late" in [one.name for one in sim.sim_objects]) is (before >= 4)
+        assert np.ptp([float(pose.yaw) for pose, _ in truth]) > 3.0, "it has turned through pi"
+
+
+def test_a_film_has_a_picture_at_each_moment_of_its_time() -> None:
+    # 3.3 s of simulated time, at twice the speed, at 4 pictures in a second of the film.
+    assert times_of(1.5, 3.3, 2.0, 4.0) == pytest.approx([1.5, 2.0, 2.5, 3.0, 3.5, 4.0])
+    assert times_of(0.3, 0.7, 1.0, 10.0) == pytest.approx([0.3 + 0.1 * number for number in range(7)])
+    assert times_of(2.0, 0.0, 1.0, 30.0) == [2.0]
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
+        moments = moments_of_run(sim, [0.0, 0.12, 0.3])
+        # As many steps as reach the time of the picture.
+        assert [round(next(moments).sim.sim_time / DT) for _ in range(3)] == [0, 3, 6]
+
+
+def test_cameras_follow_go_around_and_stay() -> None:
+    with fs.MultiRobotSimulationCore.from_dict(SCENARIO) as sim:
+        cart = sim.get_object("cart")
+        # The box of a box that is turned by 2.6 rad.
+        c, s = abs(math.cos(2.6)), abs(math.sin(2.6))
+        sides = np.array([2 * (0.3 * c + 0.2 * s), 2 * (0.3 * s + 0.2 * c), 0.2])
+        view = aim_of("follow:cart", 640, 360)(sim, 5.0)
+        assert (view.yaw, view.pitch) == (30.0, -28.0)
+        assert view.target == pytest.approx((1.2, -0.7, 0.3), abs=1e-6)
+        assert view.distance == pytest.approx(max(9.0 * float(np.linalg.norm(sides)), 3.0), rel=1e-5)
+        orbit, top = aim_of("orbit", 640, 360), aim_of("top", 640, 360)
+        first, still = orbit(sim, 0.0), top(sim, 0.0)
+        assert math.remainder(orbit(sim, 2.5).yaw - first.yaw - 30.0, 360.0) == pytest.approx(0.0, abs=1e-9)
+        assert math.remainder(orbit(sim, 40.0).yaw - first.yaw - 480.0, 360.0) == pytest.approx(0.0, abs=1e-9)
+        assert (orbit(sim, 7.0).distance, orbit(sim, 7.0).target) == (first.distance, first.target)
+        # A camera that stands does so whatever moves.
+        cart.set_pose(fs.Pose((80.0, 0.0, 0.3)))
+        assert top(sim, 1.0) == still and aim_of("top", 640, 360)(sim, 0.0).distance > 2.0 * still.distance
+        assert aim_of("follow:cart", 64, 64)(sim, 0.0).target == pytest.approx((80.0, 0.0, 0.3), abs=1e-6)
+
+
+def test_marks_are_on_their_floor_where_the_plan_has_them() -> None:
+    corners = ((0.4, 0.3), (2.6, 1.1), (1.2, 2.9))
+    plan = FloorPlan(
+        0.8,
+        (Station("in", StationKind.PICK, 3.1, -1.7, 0.6), Station("out", StationKind.DROP, -2.2, 0.9, -1.1)),
+        (Zone("wet", ZoneKind.NO_GO, corners),),
+        (Door(name="gate", kind="", begin=(5.1, 2.2), end=(6.0, 3.9)),),
+        height=4.0,
+    )
+    marks = marks_of_plans([plan])
+    lengths = 2.0 * marks.half_extents
+    found = sorted(zip(marks.positions.tolist(), marks.yaws.tolist(), lengths.tolist(), strict=True), key=str)
+    expected: list[tuple[list[float], float, list[float]]] = []
+    # Edges of zones and doors are strips that are half their width longer at each end.
+    for (x, y), (u, v), width in [
+        *((corners[i], corners[(i + 1) % 3], 0.08) for i in range(3)),
+        ((5.1, 2.2), (6.0, 3.9), 0.1),
+    ]:
+        size = [math.hypot(u - x, v - y) + width, width, 0.008]
+        expected.append(([(x + u) / 2, (y + v) / 2, 4.008], math.atan2(v - y, u - x), size))
+    # Stations fill nine tenths of a cell.
+    expected += [([x, y, 4.016], yaw, [0.72, 0.72, 0.008]) for x, y, yaw in ((3.1, -1.7, 0.6), (-2.2, 0.9, -1.1))]
+    assert len(found) == len(expected)
+    for (place, yaw, size), (at, angle, wanted) in zip(found, sorted(expected, key=str), strict=True):
+        assert place == pytest.approx(at) and yaw == pytest.approx(angle) and size == pytest.approx(wanted)
+    lines = np.array([[[0.2, 0.3, 0.0], [1.4, -0.5, 0.0]]])
+    for distance, width in ((10.0, 0.05), (40.0, 0.12)):
+        paths = marks_of_paths(PathsAhead(lines, np.array([0])), distance)
+        assert paths.positions[0] == pytest.approx([0.8, -0.1, 0.03])
+        assert 2.0 * paths.half_extents[0] == pytest.approx([math.hypot(1.2, 0.8) + width, width, 0.008])
