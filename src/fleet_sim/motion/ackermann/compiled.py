@@ -17,8 +17,9 @@ from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import atan2, heading, multiply, norm_of, sin_cos
 from fleet_sim.motion.ackermann.columns import AckermannColumns
-from fleet_sim.motion.compiled_line import next_speed
-from fleet_sim.motion.compiled_rows import (
+from fleet_sim.motion.path import TOUCH
+from fleet_sim.motion.profile import ROUNDING, SLACK, TINY, next_speed
+from fleet_sim.motion.rows import (
     BodyArrays,
     Lists,
     MotionArrays,
@@ -32,8 +33,6 @@ from fleet_sim.motion.compiled_rows import (
     write_quaternion,
     write_vector,
 )
-from fleet_sim.motion.path import TOUCH
-from fleet_sim.motion.profile import ROUNDING, SLACK, TINY
 
 _IDLE, _VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 

@@ -13,7 +13,7 @@ from fleet_sim.core.world import World
 from fleet_sim.motion.ackermann.columns import AckermannColumns
 from fleet_sim.motion.ackermann.planning import limits_of
 from fleet_sim.motion.path import TOUCH
-from fleet_sim.motion.profile import ROUNDING, SLACK, TINY, next_speeds
+from fleet_sim.motion.profile import ROUNDING, SLACK, TINY
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 
@@ -116,7 +116,7 @@ def drive_curves(world: World, table: AckermannColumns, rows: Rows, dt: float) -
     along = motion.body_linear[rows, 0] * sign
     left = np.abs(lengths) - table.done[rows]
     # Not below 0: on a curve a car does not go back.
-    new = np.maximum(next_speeds(along, left, exits, speeds, accels, dt), 0.0)
+    new = np.maximum(_next_speeds(along, left, exits, speeds, accels, dt), 0.0)
     stopped_mask = (exits == 0.0) & _can_stop(left, along, speeds, accels, dt)
     new = np.where(stopped_mask, 0.0, new)
     ways = np.where(stopped_mask, left, (along + new) * (0.5 * dt))
@@ -166,7 +166,7 @@ def _pass_pieces(
         sizes, exits = np.abs(table.lengths[rows, piece]), table.exits[rows, piece]
         speeds, accels = limits_of(world, table, rows, table.curvatures[rows, piece], headed)
         ends = begun + sizes
-        reachable = np.maximum(next_speeds(along, ends, exits, speeds, accels, dt), 0.0)
+        reachable = np.maximum(_next_speeds(along, ends, exits, speeds, accels, dt), 0.0)
         capped = np.minimum(np.minimum(new, reachable), np.where(exits > 0.0, exits, np.inf))
         on_mask = (exits > 0.0) & ((along + capped) * (0.5 * dt) + TOUCH >= ends)
         on_mask &= np.isin(np.arange(len(rows)), going)
@@ -194,3 +194,40 @@ def _begin_next(world: World, table: AckermannColumns, rows: Rows, ways: Floats)
     piece = table.piece[rows].astype(np.int64)
     place(world, rows, table.start[rows], table.start_turn[rows], ways, table.curvatures[rows, piece])
     begin_next(world, table, rows)
+
+
+def _next_speeds(
+    speeds: Floats,
+    distances: Floats,
+    exit_speeds: Floats | float,
+    limits: Floats,
+    accels: Floats,
+    dt: float,
+    braking: Floats | float = 1.0,
+) -> Floats:
+    """Return the speeds (N,) after one step towards an end point `distances` ahead, to be passed at `exit_speeds`.
+
+    Guaranteed: not above `limits` (unless slowing down from above them), a change of at most `accels * dt`, and, where
+    the present speed allows it, slow enough that braking at `braking * accels` reaches the exit speed at the end.
+    Speeds may be negative (moving away); `accels` may be infinite. All arrays (N,), SI units.
+    """
+    # The fastest next speed w from which braking at rate s still reaches the exit speed e satisfies
+    # w^2 - e^2 = 2 s (d - (v + w) dt / 2). Its root is written as A / (sqrt(A / s + dt^2 / 4) + dt / 2) with
+    # A = 2 d - v dt + e^2 / s: no cancellation for small A, and finite for infinite s.
+    slowing = accels * braking
+    ahead = 2.0 * distances
+    ahead -= speeds * dt
+    if not isinstance(exit_speeds, float):
+        ahead += exit_speeds * exit_speeds / slowing
+    np.maximum(ahead, 0.0, out=ahead)
+    root = ahead / slowing
+    root += 0.25 * dt * dt
+    np.sqrt(root, out=root)
+    root += 0.5 * dt
+    ahead /= root
+    np.minimum(ahead, limits, out=ahead)
+    change = accels * dt
+    np.minimum(ahead, speeds + change, out=ahead)
+    # The lower bound comes last: who is too fast to stop in time brakes with all there is, and no more.
+    np.maximum(ahead, speeds - change, out=ahead)
+    return ahead
