@@ -61,7 +61,7 @@ def check_bicycle(move: Move, dt: float) -> np.ndarray:
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_velocity", "api:Agent.angular_velocity",
-    fault="motion/ackermann/driving.py and compiled.py: steering is the arc tangent of the curvature alone",
+    fault="motion/ackermann/law.py: steering is the arc tangent of the curvature alone",
 )  # fmt: skip
 def test_a_commanded_car_steers_and_drives_arcs(form: driven.Form) -> None:
     run = Run(form, "ackermann", limits, STEERED)
