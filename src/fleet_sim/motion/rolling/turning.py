@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -94,7 +95,8 @@ class TurningWheels:
         if world.compiled:
             _write_ways(rows, *columns)
         else:
-            _write_ways.in_python(rows.tolist(), *map(memoryview, columns))
+            views: list[Any] = [memoryview(column) for column in columns]
+            _write_ways.in_python(rows.tolist(), *views)
         return ways
 
 
