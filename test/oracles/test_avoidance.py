@@ -57,7 +57,7 @@ def driven(motion: str, direction: str, dt: float, shift: complex, turn: float, 
 )
 @holds(
     "api:AgentSpawnParams.controller.avoidance", "api:Agent.position",
-    fault="motion/compiled_unicycle.py: the way to the target is `tx + x`; motion/avoidance.py: `sizes <= speeds`",
+    fault="motion/rollout.py: the way to the target is `tx + x`; motion/avoidance.py: `sizes <= speeds`",
 )  # fmt: skip
 def test_avoidance_does_not_depend_on_where_the_scene_is(motion: str, direction: str) -> None:
     for dt, steps in ((0.05, 60), (0.013, 30)):

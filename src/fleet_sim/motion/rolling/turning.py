@@ -91,7 +91,7 @@ class TurningWheels:
         """Return how far `rows` (N,) drove since they were at `positions` and `orientations`, as `_write_ways`."""
         world = self.world
         ways = np.empty((len(rows), 3))
-        columns = positions, orientations, world.position, world.orientation, ways
+        columns: tuple[Any, ...] = (positions, orientations, world.position, world.orientation, ways)
         if world.compiled:
             _write_ways(rows, *columns)
         else:
