@@ -15,7 +15,9 @@ DISC = fs.ShapeParams("cylinder", radius=0.23, height=0.2)
 
 def driven(motion: str, direction: str, dt: float, shift: complex, turn: float, steps: int) -> np.ndarray:
     """Return where (T, N), as complex numbers, robots are that cross each other's ways, in the frame of the scene."""
-    sim = fs.MultiRobotSimulationCore(fs.SimulationParams(gui=False, target_rtf=0, timestep=dt, enable_floor=False))
+    sim = fs.MultiRobotSimulationCore(
+        fs.SimulationParams(gui=False, target_rtf=0, timestep=dt, enable_floor=False, compiled_code="never")
+    )
     rng = np.random.default_rng(6)
     spin = cmath.exp(1j * turn)
     robots = []

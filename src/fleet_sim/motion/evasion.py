@@ -145,7 +145,7 @@ def unicycle_speeds(
     choice, draws = _choice(world, rows, crowd)
     boxes = _boxes(world, scene, pairs[0][block_mask], pairs[1][block_mask])
     # For a few robots, too: each compares some forty ways of driving.
-    choose = _choose_speeds if is_usable() else _choose_speeds.in_python
+    choose = _choose_speeds if world.may_compile and is_usable() else _choose_speeds.in_python
     choose(crowd, boxes, choice, dt)
     motion.leaving[rows[steered]] = np.where(choice.held, draws, -1)[steered]
     places = np.flatnonzero(steered & ~choice.by_law)
