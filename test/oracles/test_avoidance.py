@@ -18,7 +18,7 @@ def driven(motion: str, direction: str, dt: float, shift: complex, turn: float, 
     sim = fs.MultiRobotSimulationCore(
         fs.SimulationParams(gui=False, target_rtf=0, timestep=dt, enable_floor=False, compiled_code="never")
     )
-    rng = np.random.default_rng(6)
+    rng, backward = np.random.default_rng(6), direction == "backward"
     spin = cmath.exp(1j * turn)
     robots = []
     for index in range(9):
@@ -32,7 +32,7 @@ def driven(motion: str, direction: str, dt: float, shift: complex, turn: float, 
             fs.AgentSpawnParams(
                 DISC,
                 DISC,
-                fs.Pose.from_yaw(here.real, here.imag, 0.1, angle + 1.9 + turn),
+                fs.Pose.from_yaw(here.real, here.imag, 0.1, angle + 1.9 + turn + backward * np.pi),
                 motion_mode=motion,
                 controller={
                     "type": "omni" if motion == "omnidirectional" else motion,
@@ -68,3 +68,15 @@ def test_avoidance_does_not_depend_on_where_the_scene_is(motion: str, direction:
         assert gaps.min() > 0.46 - 1e-9
         moved = driven(motion, direction, dt, 13.7 - 8.9j, 0.7, steps)
         assert np.abs(moved - plain).max() < 1e-6
+        assert np.median(np.abs(plain[-1] - plain[0])) > 0.5 * 0.9 * dt * steps - 0.3
+
+
+@holds(
+    "api:AgentSpawnParams.controller.avoidance", "api:Agent.set_goal_pose",
+    fault="motion/evasion.py: the speeds of a robot that drives backward keep their sign",
+)  # fmt: skip
+def test_who_drives_backward_avoids_as_one_that_looks_the_other_way() -> None:
+    ahead, back = (
+        driven("differential", direction, 0.05, 0.3 - 0.2j, 0.7, 50) for direction in ("forward", "backward")
+    )
+    assert np.abs(ahead - back).max() < 1e-6

@@ -76,7 +76,7 @@ _REACTION = 0.4
 """For so many seconds a body that is not steered is taken to keep its velocity."""
 
 
-class _Choice(NamedTuple):
+class Choice(NamedTuple):
     """What to know of each robot besides, (N,), and what it chose.
 
     In: `in_line` those that the law would drive without stopping first, `settled` those that turn at their goal,
@@ -145,7 +145,7 @@ def unicycle_speeds(
     choice, draws = _choice(world, rows, crowd)
     boxes = _boxes(world, scene, pairs[0][block_mask], pairs[1][block_mask])
     # For a few robots, too: each compares some forty ways of driving.
-    choose = _choose_speeds if world.may_compile and is_usable() else _choose_speeds.in_python
+    choose = choose_speeds if world.may_compile and is_usable() else choose_speeds.in_python
     choose(crowd, boxes, choice, dt)
     motion.leaving[rows[steered]] = np.where(choice.held, draws, -1)[steered]
     places = np.flatnonzero(steered & ~choice.by_law)
@@ -200,7 +200,7 @@ def _lists(count: int, first: Rows, second: Rows) -> tuple[Ints, Ints]:
     return begin, np.ascontiguousarray(other[order], np.int64)
 
 
-def _choice(world: World, rows: Rows, crowd: Unicycles) -> tuple[_Choice, Ints]:
+def _choice(world: World, rows: Rows, crowd: Unicycles) -> tuple[Choice, Ints]:
     """Return what robots have to know to choose, and the numbers (N,) of their present draws."""
     motion, count = world.motion, len(rows)
     dx, dy = crowd.tx - crowd.x, crowd.ty - crowd.y
@@ -215,7 +215,7 @@ def _choice(world: World, rows: Rows, crowd: Unicycles) -> tuple[_Choice, Ints]:
     settled = motion.turning[rows] & (crowd.v == 0.0)
     held = motion.leaving[rows] == draws
     none = np.zeros(count)
-    return _Choice(~astray_mask, settled, leaves, turn, held, np.ones(count, bool), none, none.copy()), draws
+    return Choice(~astray_mask, settled, leaves, turn, held, np.ones(count, bool), none, none.copy()), draws
 
 
 def _boxes(world: World, scene: AvoidanceScene, first: Rows, second: Rows) -> StandingBoxes:
@@ -240,7 +240,7 @@ def _boxes(world: World, scene: AvoidanceScene, first: Rows, second: Rows) -> St
 
 
 @compiled
-def _choose_speeds(crowd: Unicycles, boxes: StandingBoxes, choice: _Choice, dt: float) -> None:
+def choose_speeds(crowd: Unicycles, boxes: StandingBoxes, choice: Choice, dt: float) -> None:
     """Write the choices of all steered robots, in the order of rows."""
     count, most = len(crowd.x), 1
     reserved, own = np.zeros((count, 5)), np.zeros(5)
@@ -311,7 +311,7 @@ def _neighbours(crowd: Unicycles, i: int, values: Floats) -> NearBodies:
 
 
 @compiled
-def _is_jammed(crowd: Unicycles, choice: _Choice, near: NearBodies, i: int) -> bool:
+def _is_jammed(crowd: Unicycles, choice: Choice, near: NearBodies, i: int) -> bool:
     """Return whether at least `_MANY` robots stand close before robot `i`, on the side of its goal.
 
     Those that have settled, and those that are not steered by this law, do not count.
@@ -371,7 +371,7 @@ def _head_away(crowd: Unicycles, near: NearBodies, i: int, turn: float) -> None:
 def _choose(
     crowd: Unicycles,
     boxes: StandingBoxes,
-    choice: _Choice,
+    choice: Choice,
     near: NearBodies,
     ways: _DrivableWays,
     reserved: Floats,
@@ -425,7 +425,7 @@ def _brake(crowd: Unicycles, i: int, dt: float, own: Floats) -> tuple[float, flo
 
 
 @compiled
-def _by_law(crowd: Unicycles, choice: _Choice, i: int, dt: float, own: Floats) -> None:
+def _by_law(crowd: Unicycles, choice: Choice, i: int, dt: float, own: Floats) -> None:
     """Reserve what the differential law may sweep: it turns on the spot, drives to the waypoint, or brakes to turn."""
     dx, dy = crowd.tx[i] - crowd.x[i], crowd.ty[i] - crowd.y[i]
     if not choice.in_line[i]:
