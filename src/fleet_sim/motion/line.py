@@ -96,7 +96,6 @@ def drive(
             if tolerant:
                 goal = (before[0] + delta[0], before[1] + delta[1], before[2] + delta[2])
             after, velocity_after = goal, _STILL
-            sx, sy, sz = goal[0] - before[0], goal[1] - before[1], goal[2] - before[2]
     # A robot that cannot brake to the pass speed by then does not pass the waypoint in this step.
     elif 0.5 * dt * (along + speed) + TOUCH >= distance and (
         along - accel * (braking * dt) <= exit_speed * (1.0 + 1e-6)
@@ -105,12 +104,11 @@ def drive(
             points, headed, last, before, direction, distance, along, limit, accel, dt
         )
         steering.waypoint[row] += passed
-        sx, sy, sz = after[0] - before[0], after[1] - before[1], after[2] - before[2]
     write_vector(bodies.position, row, after)
     write_vector(bodies.velocity, row, velocity_after)
     write_vector(steering.body_linear, row, to_body(quaternion_of(bodies.orientation, row), velocity_after))
     # Rows that were at their waypoint already have not moved: their boxes and grid cells stay.
-    if distance != 0.0 or dot((sx, sy, sz), (sx, sy, sz)) > 0.0:
+    if distance != 0.0 or after != position:
         touch(bodies, row)
     return stopped
 
@@ -180,7 +178,7 @@ def _turn(
 def turn_to_rest(row: int, dt: float, bodies: BodyArrays, steering: Steering, twists: Twists) -> int:
     """Brake the rotation of a row for one step; return BROKEN, GOING or THERE: it has stopped rotating."""
     limits = steering.limits
-    state, orientation, spin = _brake_turn(
+    state, orientation, spin = brake_turn(
         quaternion_of(bodies.orientation, row),
         vector_of(bodies.angular_velocity, row),
         limits.axis_limited[row],
@@ -194,7 +192,7 @@ def turn_to_rest(row: int, dt: float, bodies: BodyArrays, steering: Steering, tw
 
 
 @compiled_step
-def _brake_turn(
+def brake_turn(
     present: Quaternion, spin: Vector, axis_limited: bool, accel: float, accels: Vector, dt: float
 ) -> tuple[int, Quaternion, Vector]:
     speed = math.sqrt(dot(spin, spin))

@@ -93,7 +93,7 @@ def move_by_twist(
     frame = quaternion_of(bodies.orientation, row)
     # The mean of both ends, as the twist changes evenly within a step.
     turns, shift = _mean(old_angular, new_angular, dt), _mean(old_linear, new_linear, dt)
-    shift = to_world(frame, _helix(turns, shift))
+    shift = to_world(frame, helix(turns, shift))
     turned = multiply(frame, from_rotation_vector(turns))
     norm = norm_of(turned)
     if norm != norm:
@@ -134,7 +134,7 @@ def _next_twist(
 
 
 @compiled_step
-def _helix(turns: Vector, shifts: Vector) -> Vector:
+def helix(turns: Vector, shifts: Vector) -> Vector:
     """Return the displacement, in the starting frame, of a body that moves `shifts` while turning `turns`."""
     # The translation of the exponential map of SE(3): with w the rotation vector, a its angle and s the shift,
     # s + (1 - cos a) / a^2 w x s + (a - sin a) / a^3 w x (w x s). Small angles use the Taylor series.
