@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -106,3 +108,14 @@ def test_compiled_code_is_loaded_where_there_is_much_to_do() -> None:
         sim.spawn(AgentSpawnParams(initial_pose=Pose((20.0 + index, 0.0, 0.0))))
     sim.step_once()
     assert sim.world.compiled
+
+
+@pytest.mark.parametrize("motion", ["differential", "ackermann"])
+def test_a_simulation_whose_robots_drove_can_be_freed(motion: str) -> None:
+    sim, agents = fleet("never", motion)
+    agents[0].set_goal_pose(Pose((3.0, 1.0, 0.0)))
+    sim.step_once()
+    world = weakref.ref(sim.world)
+    del sim, agents
+    gc.collect()
+    assert world() is None

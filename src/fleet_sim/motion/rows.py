@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.core.columns import named_columns
+from fleet_sim.core.columns import Scalars, named_columns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import Quaternion, Vector
@@ -110,16 +110,17 @@ class LawColumns:
     """
 
     def __init__(self) -> None:
-        self._made_of: tuple[object, ...] = ()
+        # References that are weak: what is kept about a world must not keep it.
+        self._made_of: tuple[ref[Scalars], ref[Scalars], bool] | None = None
         self._points: object = None
 
     def of(self, world: World) -> tuple[MotionArrays, Lists]:
         """Return the columns and the lists of `world`."""
-        made_of = world.scalars, world.motion.scalars, world.compiled
+        made_of = ref(world.scalars), ref(world.motion.scalars), world.compiled
         pool = world.waypoints
         if made_of != self._made_of:
             self._made_of, self._points = made_of, None
-            self._arrays, self._lists = motion_arrays(world), new_lists(world.capacity)
+            self._arrays, self._lists = _motion_arrays(world), _new_lists(world.capacity)
             if not world.compiled:
                 self._arrays, self._lists = in_memory(self._arrays), in_memory(self._lists)
         # Waypoints have a table of their own, which grows by itself.
@@ -146,24 +147,19 @@ def in_memory(columns: Columns) -> Columns:
     return type(columns)(*views)
 
 
-def steering_of(world: World) -> Steering:
-    """Return the columns of motion of all entities, by row; they are valid until a table grows."""
+def _motion_arrays(world: World) -> MotionArrays:
+    """Return the columns that the laws work on; they are valid until a table of `world` grows."""
     motion = world.motion
     own = {name: getattr(motion, name) for name in Steering._fields if name != "limits"}
-    return Steering(**own, limits=named_columns(SpeedLimits, motion))
-
-
-def motion_arrays(world: World) -> MotionArrays:
-    """Return the columns that the laws work on; they are valid until a table of `world` grows."""
     return MotionArrays(
         named_columns(BodyArrays, world),
-        steering_of(world),
-        named_columns(Twists, world.motion),
+        Steering(**own, limits=named_columns(SpeedLimits, motion)),
+        named_columns(Twists, motion),
         named_columns(PathPoints, world.waypoints),
     )
 
 
-def new_lists(capacity: int) -> Lists:
+def _new_lists(capacity: int) -> Lists:
     """Return empty lists with room for `capacity` rows each."""
     ended, left, broken = (np.empty(capacity, np.int64) for _ in range(3))
     return Lists(ended, left, broken, np.zeros(3, np.int64))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class Cars(NamedTuple):
     left_turn: Floats
 
 
-_CARS: WeakKeyDictionary[World, tuple[tuple[Scalars, bool], Cars]] = WeakKeyDictionary()
+_CARS: WeakKeyDictionary[World, tuple[tuple[ref[Scalars], bool], Cars]] = WeakKeyDictionary()
 """The columns of each world with cars, and what they are valid for."""
 
 
@@ -104,7 +104,7 @@ def _table_of(world: World) -> AckermannColumns:
 def _advance(world: World, table: AckermannColumns, rows: Rows, dt: float, planned: bool) -> tuple[Rows, Rows]:
     """Move `rows` by one step; return those at the ends of their paths, and those that have to be planned for."""
     arrays, lists = law_columns(world)
-    valid_for = table.scalars, world.compiled
+    valid_for = ref(table.scalars), world.compiled
     known = _CARS.get(world)
     if known is None or known[0] != valid_for:
         own = named_columns(Cars, table)
