@@ -55,7 +55,7 @@ class OmnidirectionalLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
-        return advance(world, rows, dt, omni=int(world.motion.law[rows[0]]))[0]
+        return advance(world, rows, dt, omni=_law_of(world, rows))[0]
 
 
 class DifferentialLaw:
@@ -70,7 +70,12 @@ class DifferentialLaw:
 
 def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
     """Move `rows`, all of one law, as a differential base; return those that arrived."""
-    return advance(world, rows, dt, differential=int(world.motion.law[rows[0]]))[0]
+    return advance(world, rows, dt, differential=_law_of(world, rows))[0]
+
+
+def _law_of(world: World, rows: Rows) -> int:
+    """Return the law of `rows`, which is that of each."""
+    return int(world.motion.law[rows[0]]) if len(rows) else NO_LAW
 
 
 def advance(
