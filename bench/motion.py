@@ -12,6 +12,7 @@ import numpy as np
 from fleet_sim.core.clock import Clock
 from fleet_sim.core.steering import give_limits, give_paths, give_velocities
 from fleet_sim.core.world import World
+from fleet_sim.kernels import is_usable
 from fleet_sim.motion.laws import motion_law_index
 from fleet_sim.motion.system import MotionSystem
 from fleet_sim.spatial.quaternions import from_yaws
@@ -22,6 +23,7 @@ DT = 0.1
 def build(count: int, law: str, kind: str) -> World:
     """Return a world of `count` robots; every second one has a distant goal."""
     world = World(Clock(DT), capacity=count)
+    world.compiled = is_usable()
     rows = world.allocate([None] * count)
     random = np.random.default_rng(1)
     world.position[rows] = random.uniform(-50.0, 50.0, (count, 3)) * [1.0, 1.0, 0.0]

@@ -6,20 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from motion_fleet import DIFFERENTIAL, Fleet
 
-from fleet_sim.config.modes import MovementDirection, PosePhase
+from fleet_sim.config.modes import MovementDirection
 from fleet_sim.spatial.quaternions import from_eulers, from_yaws, to_eulers, yaws
 
 FORWARD, BACKWARD, AUTO = (direction.code for direction in MovementDirection)
-
-
-def test_phases() -> None:
-    fleet = Fleet(DIFFERENTIAL)
-    fleet.send([0.0, 10.0, 0.0])
-    fleet.step()
-    assert fleet.motion.phase[0] == PosePhase.ROTATE.code
-    assert not fleet.world.position[0].any()
-    fleet.step(10)
-    assert fleet.motion.phase[0] == PosePhase.FORWARD.code
 
 
 def test_straight_ahead_needs_no_turn() -> None:
@@ -46,15 +36,6 @@ def test_a_goal_above_needs_no_heading() -> None:
     fleet.send([0.0, 0.0, 1.0], align_final=False)
     fleet.finish()
     assert fleet.world.orientation[0].tolist() == [0.0, 0.0, 0.0, 1.0]
-
-
-def test_corners_are_turned_standing() -> None:
-    fleet = Fleet(DIFFERENTIAL)
-    fleet.send([[2.0, 0.0, 0.0], [2.0, 2.0, 0.0]])
-    fleet.finish()
-    turning_mask = fleet.record.spin_speeds()[1:-1, 0] > 0
-    assert turning_mask.any()
-    assert not fleet.record.speeds()[1:-1, 0][turning_mask].any()
 
 
 @settings(max_examples=12, deadline=None)

@@ -53,15 +53,6 @@ def test_random_paths_keep_the_limits_and_end_exactly(seed: int, scale: float, l
     assert fleet.record.speed_changes().max() <= 5.0 * dt * (1 + 1e-6)
 
 
-def test_the_line_is_kept_between_waypoints() -> None:
-    fleet = Fleet()
-    fleet.send([[3.0, 0.0, 0.0], [3.0, 3.0, 0.0], [0.0, 3.0, 0.0]])
-    fleet.finish()
-    for x, y, _ in np.array(fleet.record.positions)[:, 0]:
-        on_a_leg = min(abs(y), abs(x - 3.0), abs(y - 3.0))
-        assert on_a_leg < 1e-9
-
-
 def test_repeated_waypoints_and_one_at_the_start() -> None:
     for law in (OMNI, DIFFERENTIAL):
         fleet = Fleet(law)

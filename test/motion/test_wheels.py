@@ -15,8 +15,6 @@ from fleet_sim.errors import ConfigError, InvalidValueError
 from fleet_sim.kinematics.bounds import body_boxes
 from fleet_sim.kinematics.wheel_places import find_places
 from fleet_sim.models import load_robot_model, resolve_urdf
-from fleet_sim.motion.rolling.compiled import write_ways
-from fleet_sim.motion.rolling.turning import ways_driven
 
 RADIUS, TRACK = 0.09, 0.41
 """Of diff_base."""
@@ -198,36 +196,3 @@ def test_turned_wheels_leave_boxes_as_they_are() -> None:
     sim.world.robots.boxes_behind[:] = False
     sim.world.touch_joints(rows, outline=False)
     assert sim.world.robots.joints_behind[agent.row] and not sim.world.robots.boxes_behind[agent.row]
-
-
-def test_compiled_ways_have_the_bits_of_those_on_arrays() -> None:
-    random = np.random.default_rng(5)
-    count = 4000
-    before, turned = random.normal(size=(count, 3)), random.normal(size=(count, 4))
-    turned /= np.sqrt((turned * turned).sum(axis=1))[:, None]
-    after, turn = before + random.normal(size=(count, 3)), random.normal(size=(count, 4))
-    turn /= np.sqrt((turn * turn).sum(axis=1))[:, None]
-    # At rest, only moved, turned by next to nothing, the other quaternion of the same orientation, half a turn.
-    after[:100], turn[:200] = before[:100], turned[:200]
-    turn[200:300] = turned[200:300] + 1e-10
-    turn[300:400] = -turned[300:400]
-    turn[400:500] = turned[400:500][:, [1, 0, 3, 2]] * [1.0, -1.0, 1.0, -1.0]
-    ways, rows = np.full((count, 3), np.nan), random.permutation(count)
-    positions, orientations = np.empty((count, 3)), np.empty((count, 4))
-    positions[rows], orientations[rows] = after, turn
-    write_ways(rows, before, turned, positions, orientations, ways)
-    np.testing.assert_array_equal(ways, ways_driven(before, turned, after, turn))
-
-
-def test_compiled_code_turns_wheels_alike() -> None:
-    hashes = []
-    for use in ("never", "always"):
-        sim = simulation(compiled_code=use)
-        for index in range(12):
-            agent = robot(
-                sim, ("diff_base", "omni_base")[index % 2], f"r{index}", pose=fs.Pose.from_xyz(3.0 * index, 0, 0)
-            )
-            agent.execute_action(fs.MoveTo(fs.Pose.from_yaw(3.0 * index + 1.0, 2.0 + index, 0, 0.3 * index)))
-        steps(sim, 120)
-        hashes.append(sim.state_hash())
-    assert hashes[0] == hashes[1]

@@ -30,7 +30,17 @@ EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 
 # Folder of src/fleet_sim -> the oracles that see it first, before all tests of the folder of the same name.
 PACKAGES: dict[str, tuple[str, ...]] = {
-    "motion": ("motion_laws", "motion_paths", "cars", "avoidance", "joints", "actions", "motion_table"),
+    "motion": (
+        "motion_steps",
+        "evasion",
+        "orca",
+        "motion_laws",
+        "motion_paths",
+        "cars",
+        "avoidance",
+        "joints",
+        "motion_table",
+    ),
     "collision": ("distances", "meetings", "blocking", "vision"),
     "kinematics": ("kinematics", "joints", "dynamics"),
     "actions": ("actions", "blocked_goals", "blocking", "ros_goals"),

@@ -112,7 +112,7 @@ def test_turn_ends_at_the_angle(step: float, angle: float) -> None:
 @holds(
     "api:MoveTo",
     "api:MoveAction",
-    fault="motion/profile.py and compiled_line.py: braking counts on 0.9 of the acceleration",
+    fault="motion/profile.py: braking counts on 0.9 of the acceleration",
 )
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("step", [0.05, 0.013])
@@ -141,7 +141,7 @@ def test_paths_take_the_time_of_their_trapezoids_and_end_at_the_pose(step: float
         check_steps(seen, 0.9, 1.7, step)
 
 
-@holds("api:Agent.velocity", fault="motion/profile.py and compiled_line.py: can_stop allows rates up to 2")
+@holds("api:Agent.velocity", fault="motion/profile.py: can_stop allows rates up to 2")
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("mode", ["differential", "omnidirectional"])
 def test_no_robot_stops_from_a_speed_at_which_it_cannot(mode: str, code: str) -> None:
@@ -184,7 +184,7 @@ def test_no_robot_stops_from_a_speed_at_which_it_cannot(mode: str, code: str) ->
 
 
 @holds(
-    "api:Agent.angular_velocity", "ros:nav_msgs/Odometry.pose.pose.orientation", fault="motion/turn.py: 0.51 for 0.5"
+    "api:Agent.angular_velocity", "ros:nav_msgs/Odometry.pose.pose.orientation", fault="motion/line.py: 0.51 for 0.5"
 )
 @pytest.mark.parametrize("code", FORMS)
 @pytest.mark.parametrize("step", [0.05, 0.013])

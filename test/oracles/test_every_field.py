@@ -6,6 +6,7 @@ A way out of the program is a function that returns the names of its fields, and
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -103,8 +104,11 @@ def held() -> frozenset[str]:
             continue
         spec = importlib.util.spec_from_file_location(f"rows_of_{path.stem}", path)
         assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        # Data classes look for the module that they are in.
+        sys.modules[spec.name] = module
         try:
-            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+            spec.loader.exec_module(module)
         except pytest.skip.Exception:
             # Of a package that is not installed.
             continue

@@ -21,7 +21,7 @@ JOINTS = {
     "crawl": ("prismatic", -0.3, 0.7, 0.11, 0.11),
     "follower": ("revolute", -9.0, 9.0, 0.4, None),
 }
-FORMS = [(1, "never", 0.05), (7, "always", 0.013), (60, "never", 0.05)]
+FORMS = [(1, "never", 0.05), (7, "never", 0.013)]
 
 
 def description(folder: Path) -> str:

@@ -18,7 +18,7 @@ from oracle_rows import holds
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.position", "api:Agent.velocity", "api:Agent.angular_velocity", "api:Agent.set_goal_pose",
-    fault="motion/profile.py and compiled_line.py: can_stop allows a ball of 0.5 a dt^2 instead of 0.25",
+    fault="motion/profile.py: can_stop allows a ball of 0.5 a dt^2 instead of 0.25",
 )  # fmt: skip
 def test_an_omnidirectional_robot_drives_and_turns_by_trapezoids(form: driven.Form) -> None:
     run = Run(form, "omnidirectional", limits)
@@ -39,7 +39,7 @@ def test_an_omnidirectional_robot_drives_and_turns_by_trapezoids(form: driven.Fo
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_path", "api:Agent.angular_velocity",
-    fault="motion/turn.py: a robot that turns to rest turns by 0.51 (w + w') dt",
+    fault="motion/line.py: a robot that turns to rest turns by 0.51 (w + w') dt",
 )  # fmt: skip
 def test_a_new_goal_in_motion_keeps_the_limits_and_every_step_is_the_mean_of_its_velocities(form: driven.Form) -> None:
     run = Run(form, "omnidirectional", limits)
@@ -67,7 +67,7 @@ def test_a_new_goal_in_motion_keeps_the_limits_and_every_step_is_the_mean_of_its
 @pytest.mark.parametrize("direction", ["forward", "backward", "auto"])
 @holds(
     "api:Agent.set_goal_pose", "api:Agent.orientation",
-    fault="motion/differential.py and compiled_laws.py: a robot that leads with its rear turns its front to the goal",
+    fault="motion/driving.py: a robot that leads with its rear turns its front to the goal",
 )  # fmt: skip
 def test_a_differential_robot_turns_drives_and_turns(form: driven.Form, direction: str) -> None:
     run = Run(form, "differential", limits)
@@ -156,7 +156,7 @@ def test_limits_per_axis_are_kept_by_each_axis_for_itself(form: driven.Form) -> 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @holds(
     "api:Agent.set_velocity", "api:Agent.position",
-    fault="motion/compiled_velocity.py and velocity.py: a step of an arc is its chord without (1 - cos) / a^2",
+    fault="motion/velocity.py: a step of an arc is its chord without (1 - cos) / a^2",
 )  # fmt: skip
 def test_a_differential_robot_drives_arcs_and_never_slips(form: driven.Form) -> None:
     run = Run(form, "differential", limits)

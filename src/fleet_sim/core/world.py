@@ -98,6 +98,8 @@ class World(ConnectedParts, BodyColumns):
         """Whether something may be attached to something else; `attachments` finds out and keeps it."""
         self.compiled, self.rays_on_arrays = False, 0
         """Whether parts use their compiled code, with equal results, and the rays cast without: see `CompiledCode`."""
+        self.may_compile = True
+        """Whether parts that are slow in Python may use compiled code in small worlds, too."""
         self.blocked_timeout = 0.0
         """How long robots stand before static bodies until they give up their goals, in s; 0: for ever."""
         self.extent = EXTENT

@@ -25,6 +25,7 @@ class CompiledCode:
         """Raises MissingDependencyError where it is to be used always and numba is not installed."""
         self._world, self._collisions = world, collisions
         self._least = {"auto": MANY, "always": 0, "never": None}[use]
+        world.may_compile = use != "never"
         if use == "always":
             check_installed()
         elif not is_installed():

@@ -27,6 +27,8 @@ R = TypeVar("R")
 PURPOSE = "compiled code (of traffic, and of large worlds)"
 EXTRA = "fast"
 log = logging.getLogger("fleet_sim.kernels")
+_FORM = 2
+"""Changed where kept machine code of an earlier form of this file cannot be used any more."""
 
 _compile_times: list[float] = []
 
@@ -40,8 +42,9 @@ class Kernel(Generic[P, R]):
     """A function that is compiled at its first call, which loads numba; later processes load the machine code.
 
     The code is kept in the user's cache by what it was made of: all checkouts and environments share it, and a word in
-    a docstring compiles nothing. Results are those of the function in Python, except that divisions by zero give inf
-    or nan, as in NumPy, and that indices are not checked: whoever calls a kernel has checked what goes in.
+    a docstring or another name of a file compiles nothing. Results are those of the function in Python, except that
+    divisions by zero give inf or nan, as in NumPy, and that indices are not checked: whoever calls a kernel has checked
+    what goes in.
     """
 
     def __init__(self, function: Callable[P, R], options: dict[str, bool] | None = None) -> None:
@@ -91,14 +94,15 @@ class Kernel(Generic[P, R]):
             pass  # typed into an interpreter, or no folder can be written: compiled anew in each process
         linked = FunctionType(code, names, function.__name__, function.__defaults__)
         # Where the source could not be kept, numba would take its own file as the only one that matters.
-        linked.__qualname__, linked.__module__ = f"{function.__qualname__}_{self.fingerprint}", function.__module__
+        # Machine code imports the module that it names: one that is always there, as files get other names.
+        linked.__qualname__, linked.__module__ = f"{function.__qualname__}_{self.fingerprint}", __package__
         return linked
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """What the machine code is made of: code, constants and the kernels that the function uses."""
         function = self._source()
-        content = hashlib.sha256(f"{sorted(self._options)} {function.__defaults__}".encode())
+        content = hashlib.sha256(f"{_FORM} {sorted(self._options)} {function.__defaults__}".encode())
         for code in _codes(function.__code__):
             constants = [
                 value for value in code.co_consts if not isinstance(value, CodeType) and value != function.__doc__

@@ -217,7 +217,8 @@ def _table(count: int, owner: Rows, ranks: Ints, soft: _Edges, wall: _Edges | No
 def _is_free(planes: HalfPlanes, wanted: tuple[Floats, Floats], speeds: Floats) -> Bools:
     """Return which rows (N,) may keep the wanted velocity, with `_SLACK` to spare."""
     sizes = np.sqrt(wanted[0] * wanted[0] + wanted[1] * wanted[1])
-    good_mask = sizes <= speeds
+    # Who wants to go as fast as it may is not told apart by rounding.
+    good_mask = sizes <= speeds * (1.0 + 1e-9)
     # With room to spare, so that robots begin to turn early; see `_SLACK`.
     for k in range(len(planes)):
         good_mask &= (planes.excess(k, wanted[0], wanted[1]) <= -_SLACK * sizes) | (k >= planes.counts)

@@ -11,9 +11,9 @@ from fleet_sim.config.modes import ControllerMode, MotionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.motion.avoidance import MovingDiscs, Obstacles, avoiding_velocities
+from fleet_sim.motion.evasion import CLEARANCE, AvoidanceScene, unicycle_speeds
 from fleet_sim.motion.laws import motion_law_index
 from fleet_sim.motion.limits import linear_any_way
-from fleet_sim.motion.unicycles import CLEARANCE, AvoidanceScene, unicycle_speeds
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.shapes import ROUND_KINDS, ShapeKind
@@ -40,7 +40,7 @@ class AvoidanceSystem:
     """Steers rows with an `avoidance` horizon around bodies that are in the way of their path.
 
     In such a step an omnidirectional robot follows a velocity close to the one towards its waypoint (`avoidance.py`),
-    any other one speeds (v, w) that it can drive (`compiled_evasion.py`). In the next step it heads for the waypoint
+    any other one speeds (v, w) that it can drive (`evasion.py`). In the next step it heads for the waypoint
     again. All others, and robots with a free way, move by their law alone. Robots
     are modelled as discs around their collision shapes that move in the plane. Of two robots that avoid, each makes
     half of the correction; for any other body the robot makes all of it. A robot never drives into a box that cannot

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.motion.ackermann.law import AckermannLaw
-from fleet_sim.motion.differential import DifferentialLaw
+from fleet_sim.motion.driving import DifferentialLaw, OmnidirectionalLaw
 from fleet_sim.motion.law import FeatureLaw, MotionLaw, MotorLaw
-from fleet_sim.motion.omni import OmnidirectionalLaw
 from fleet_sim.motion.wheels import WheelLaw
 from fleet_sim.registry import Registry, instances_of
 

@@ -7,14 +7,13 @@ Waypoints on a straight line do not slow a robot down.
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.core.waypoints import WaypointPool
-from fleet_sim.core.world import World
-from fleet_sim.motion.limits import UNLIMITED, linear_any_way
-from fleet_sim.motion.profile import Approach, next_speeds
-from fleet_sim.spatial.components import dot, gather, vector_index
+from fleet_sim.kernels import compiled_step
+from fleet_sim.kernels.turns import Vector, dot
+from fleet_sim.motion.limits import UNLIMITED
+from fleet_sim.motion.profile import next_speed
+from fleet_sim.motion.rows import PathPoints, vector_of
 
 STRAIGHT = 1e-9
 """Directions that differ by less than this (rad) are one straight line."""
@@ -24,211 +23,141 @@ TOUCH = 1e-9
 """A step that ends this close (m) before a waypoint has passed it: so near, the waypoint gives no direction."""
 
 
-def prepare_paths(world: World, rows: Rows, dt: float, *, cut_corners: bool) -> None:
-    """Set the pass speeds of the fresh paths of `rows`, starting at the robots' present positions.
+@compiled_step
+def prepare_path(
+    points: PathPoints,
+    position: Vector,
+    first: int,
+    last: int,
+    speed: float,
+    accel: float,
+    dt: float,
+    cut_corners: bool,
+    limited: bool,
+) -> int:
+    """Set the pass speeds of the waypoints `first` to `last` for a robot at `position`; return which it heads for.
 
     With `cut_corners` robots pass corners at the speed the acceleration limit allows; without, they stop at them.
+    `speed` and `accel` are limits that hold in every direction, `limited` whether lines may have limits of their own.
     """
-    motion = world.motion
-    motion.path_fresh[rows] = False
-    # A path of one waypoint has no corners.
-    many = rows[motion.path_length[rows] > 1]
-    if not len(many):
-        return
-    _skip_here(world, many)
-    left = motion.path_length[many] - motion.waypoint[many]
-    many, left = many[left > 1], left[left > 1]
-    if len(many):
-        _set_pass_speeds(world, many, left, dt, cut_corners)
-
-
-def _skip_here(world: World, rows: Rows) -> None:
-    """Skip waypoints at the robot's present position, but never the last one."""
-    motion, pool = world.motion, world.waypoints
-    while len(rows):
-        rows = rows[motion.waypoint[rows] < motion.path_length[rows] - 1]
-        headed = motion.path_start[rows] + motion.waypoint[rows]
-        delta = np.abs(pool.position[headed] - world.position[rows])
-        rows = rows[(delta[:, 0] <= COINCIDENT) & (delta[:, 1] <= COINCIDENT) & (delta[:, 2] <= COINCIDENT)]
-        motion.waypoint[rows] += 1
-
-
-def _set_pass_speeds(world: World, rows: Rows, left: Ints, dt: float, cut_corners: bool) -> None:
-    """Set the pass speeds from the last waypoint of each path back to the first, all rows at once."""
-    motion, pool = world.motion, world.waypoints
-    # Longest paths first: the rows that still have a waypoint `back` from their end are then the first `count` rows.
-    order = np.argsort(-left, kind="stable")
-    rows, left = rows[order], left[order]
-    last = motion.path_start[rows] + motion.path_length[rows] - 1
-    speeds, accels = linear_any_way(motion, rows)
-    accels = np.minimum(accels, UNLIMITED)
-    speeds = np.minimum(speeds, UNLIMITED)
-    pool.pass_speed[last] = 0.0
-    pool.braking[last] = 1.0
-    squares, braking = np.zeros(len(rows)), np.ones(len(rows))
-    ahead, ahead_length = _segments(world, rows, last, left == 1)
+    # Waypoints at the present position are skipped, but never the last one.
+    while first < last and _is_at(points, first, position):
+        first += 1
+    if first == last:
+        return first
+    speed, accel = min(speed, UNLIMITED), min(accel, UNLIMITED)
+    points.pass_speed[last], points.braking[last] = 0.0, 1.0
+    square, braking = 0.0, 1.0
+    ahead, ahead_length = _segment(points, vector_of(points.position, last - 1), last)
     # The leg ahead that has a length, and how many waypoints before it are at its first point.
-    leg, repeats = ahead_length.copy(), np.zeros(len(rows), np.int64)
-    for back in range(1, int(left[0])):
-        count = int(np.searchsorted(-left, -back, side="left"))
-        at = last[:count] - back
-        here, length = _segments(world, rows[:count], at, left[:count] == back + 1)
-        turn = ahead[:, :count] - here
-        chords = np.sqrt(dot(turn, turn))
-        point_mask = (leg[:count] <= COINCIDENT) | (length <= COINCIDENT)
-        corner_mask = (chords > STRAIGHT) & ~point_mask
-        shortest = np.minimum(length, leg[:count])
-        caps = _corner_speeds(chords, shortest, accels[:count], dt) if cut_corners else np.zeros(count)
-        caps = np.where(corner_mask, np.minimum(caps, speeds[:count]), speeds[:count])
-        if pool.limited:
+    leg, repeats = ahead_length, 0
+    for at in range(last - 1, first - 1, -1):
+        begin = position if at == first else vector_of(points.position, at - 1)
+        here, length = _segment(points, begin, at)
+        turn = (ahead[0] - here[0], ahead[1] - here[1], ahead[2] - here[2])
+        chord = math.sqrt(dot(turn, turn))
+        is_corner = chord > STRAIGHT and leg > COINCIDENT and length > COINCIDENT
+        cap = speed
+        if is_corner:
+            cap = min(_corner_speed(chord, min(length, leg), accel, dt), speed) if cut_corners else 0.0
+        if limited:
             # Slow enough for the line that ends here and for the one that begins.
-            caps = np.minimum(caps, np.minimum(pool.speed_limit[at], pool.speed_limit[at + 1]))
+            cap = min(cap, min(points.speed_limit[at], points.speed_limit[at + 1]))
         # Half of the acceleration is for the corner, the other half for braking before it.
-        share = np.where(corner_mask, 0.5, braking[:count])
+        share = 0.5 if is_corner else braking
         # Not faster than the robot can brake on the segment that follows: v^2 = v_next^2 + 2 a s.
-        reachable = squares[:count] + 2.0 * accels[:count] * share * ahead_length[:count]
-        squares[:count] = np.minimum(caps * caps, reachable)
-        braking[:count] = np.where(corner_mask, 0.5 if cut_corners else 1.0, braking[:count])
-        pool.pass_speed[at] = np.sqrt(squares[:count])
-        pool.braking[at] = braking[:count]
+        square = min(cap * cap, square + 2.0 * accel * share * ahead_length)
+        if is_corner:
+            braking = 0.5 if cut_corners else 1.0
+        points.pass_speed[at], points.braking[at] = math.sqrt(square), braking
+        if is_corner:
+            # Those that follow at the same point are passed as slowly.
+            for other in range(at + 1, at + 1 + repeats):
+                points.pass_speed[other] = min(points.pass_speed[other], points.pass_speed[at])
         # A segment without length has no direction: the next corner is measured against the last one that has.
-        real_mask = length > COINCIDENT
-        _slow_repeats(pool, at, np.where(corner_mask, repeats[:count], 0))
-        repeats[:count] = np.where(real_mask, 0, repeats[:count] + 1)
-        ahead[:, :count] = np.where(real_mask, here, ahead[:, :count])
-        leg[:count] = np.where(real_mask, length, leg[:count])
-        ahead_length[:count] = length
+        if length > COINCIDENT:
+            repeats, ahead, leg = 0, here, length
+        else:
+            repeats += 1
+        ahead_length = length
+    return first
 
 
-def _slow_repeats(pool: WaypointPool, corners: Ints, repeats: Ints) -> None:
-    """Let the `repeats` (N,) waypoints that follow at the point of `corners` (N,) be passed as slowly as these."""
-    for number in range(1, int(repeats.max(initial=0)) + 1):
-        at = corners[repeats >= number]
-        pool.pass_speed[at + number] = np.minimum(pool.pass_speed[at + number], pool.pass_speed[at])
+@compiled_step
+def _is_at(points: PathPoints, at: int, position: Vector) -> bool:
+    x, y, z = vector_of(points.position, at)
+    near = abs(x - position[0]) <= COINCIDENT and abs(y - position[1]) <= COINCIDENT
+    return near and abs(z - position[2]) <= COINCIDENT
 
 
-def _segments(world: World, rows: Rows, at: Ints, first_mask: Bools) -> tuple[Floats, Floats]:
-    """Return unit directions (3, N) and lengths (N,) of the segments that end at waypoints `at`."""
-    pool = world.waypoints
-    end = gather(pool.position, vector_index(at))
-    before = gather(pool.position, vector_index(np.maximum(at - 1, 0)))
-    start = np.where(first_mask, gather(world.position, vector_index(rows)), before)
-    delta = end - start
-    lengths = np.sqrt(dot(delta, delta))
-    return delta / np.where(lengths > 0.0, lengths, 1.0), lengths
+@compiled_step
+def _segment(points: PathPoints, begin: Vector, end: int) -> tuple[Vector, float]:
+    """Return unit direction and length of the segment from a place to a waypoint."""
+    x, y, z = vector_of(points.position, end)
+    x, y, z = x - begin[0], y - begin[1], z - begin[2]
+    length = math.sqrt(x * x + y * y + z * z)
+    safe = length if length > 0.0 else 1.0
+    return (x / safe, y / safe, z / safe), length
 
 
-def _corner_speeds(chords: Floats, shortest: Floats, accels: Floats, dt: float) -> Floats:
-    """Return the speeds (N,) at which corners may be passed.
+@compiled_step
+def _corner_speed(chord: float, shortest: float, accel: float, dt: float) -> float:
+    """Return the speed at which a corner may be passed.
 
-    `chords` (N,) are the distances between the unit directions before and after, `shortest` the shorter segments.
+    `chord` is the distance between the unit directions before and after, `shortest` the shorter segment.
     Where several corners may fall into one step, they share the change of velocity that a single one may use.
     """
     # The change of velocity in one step is speed times chord.
-    single = accels * (0.5 * dt) / np.maximum(chords, STRAIGHT)
-    shared = np.minimum(0.5 * single, np.sqrt(0.5 * single * shortest / dt))
-    return np.where(shortest < (single + accels * dt) * dt, shared, single)
+    single = accel * (0.5 * dt) / max(chord, STRAIGHT)
+    if shortest < (single + accel * dt) * dt:
+        return min(0.5 * single, math.sqrt(0.5 * single * shortest / dt))
+    return single
 
 
-def aligned_exits(world: World, rows: Rows, exits: Floats, directions: Floats, velocities: Floats) -> Floats:
-    """Return pass speeds (N,), 0 where the robot does not move along its segment yet and has to join it first.
-
-    Such a robot reaches the first corner at a different angle than planned, so its path is prepared again in the next
-    step.
-    """
-    along = dot(velocities, directions)
-    squares = dot(velocities, velocities)
-    # Off its segment by more than a thousandth, or on the way back.
-    astray_mask = (squares - along * along > 1e-6 * squares) | (along < 0.0)
-    astray_mask &= exits > 0.0
-    if not astray_mask.any():
-        return exits
-    world.motion.path_fresh[rows[astray_mask]] = True
-    return np.where(astray_mask, 0.0, exits)
-
-
-def cross_waypoints(
-    world: World,
-    rows: Rows,
-    headed: Ints,
-    exits: Floats,
-    position: Floats,
-    step: Approach,
-    limits: Floats,
-    accels: Floats,
+@compiled_step
+def cross(
+    points: PathPoints,
+    headed: int,
+    last: int,
+    position: Vector,
+    direction: Vector,
+    distance: float,
+    along: float,
+    limit: float,
+    accel: float,
     dt: float,
-) -> None:
-    """Move the rows whose step leads beyond a waypoint along the following segments for the rest of the step.
+) -> tuple[int, Vector, Vector]:
+    """Move a robot, whose step leads beyond the waypoint `headed`, along the following segments for the rest of it.
 
-    Changes `position`, the velocities and displacements in `step`, and the column `waypoint` of those rows.
+    Return how many waypoints it passes, where it is then, and its velocity. The new speed respects the pass speed of
+    every waypoint passed, and still allows braking for the next one. The robot is at `position`, `distance` before the
+    waypoint in `direction`, and `along` is its speed.
     """
-    motion, pool = world.motion, world.waypoints
-    reach = 0.5 * dt * (step.along + step.speeds)
-    # A robot that cannot brake to the pass speed by then does not pass the waypoint in this step.
-    slow_mask = step.along - accels * (pool.braking[headed] * dt) <= exits * (1.0 + 1e-6)
-    at = np.flatnonzero((exits > 0.0) & (reach + TOUCH >= step.distances) & slow_mask)
-    if not len(at):
-        return
-    before = position[:, at] - step.displacements[:, at]
-    lasts = motion.path_start[rows[at]] + motion.path_length[rows[at]] - 1
-    passed, travels, speeds = _passed(
-        world, headed[at], lasts, step.along[at], step.distances[at], limits[at], accels[at], dt
+    speed = min(along + accel * (points.braking[headed] * dt), limit)
+    passed, begin, end = 0, 0.0, distance
+    # A step may pass several waypoints.
+    while True:
+        onto = headed + passed
+        capped = min(speed, points.pass_speed[onto])
+        if onto >= last or not 0.5 * dt * (along + capped) + TOUCH >= end:
+            break
+        speed = capped
+        passed += 1
+        begin = end
+        end += _segment(points, vector_of(points.position, onto), onto + 1)[1]
+    onto = headed + passed
+    reachable = next_speed(along, end, points.pass_speed[onto], limit, accel, dt, points.braking[onto])
+    speed = min(speed, reachable)
+    travel = max(0.5 * dt * (along + speed) - begin, 0.0)
+    if passed:
+        position = vector_of(points.position, onto - 1)
+        onward, length = _segment(points, position, onto)
+        # Two equal waypoints have no line between them: the robot goes on as it came.
+        if length > 0.0:
+            direction = onward
+    x, y, z = position
+    return (
+        passed,
+        (x + direction[0] * travel, y + direction[1] * travel, z + direction[2] * travel),
+        (direction[0] * speed, direction[1] * speed, direction[2] * speed),
     )
-    directions, start = step.directions[:, at], before.copy()
-    crossed = np.flatnonzero(passed >= 0)
-    corner = gather(pool.position, vector_index(headed[at][crossed] + passed[crossed]))
-    onward = gather(pool.position, vector_index(headed[at][crossed] + passed[crossed] + 1)) - corner
-    lengths = np.sqrt(dot(onward, onward))
-    # Two equal waypoints have no line between them: the robot goes on as it came.
-    ahead = onward / np.where(lengths > 0.0, lengths, 1.0)
-    directions[:, crossed] = np.where(lengths > 0.0, ahead, directions[:, crossed])
-    start[:, crossed] = corner
-    position[:, at] = start + directions * travels
-    step.velocities[:, at] = directions * speeds
-    step.displacements[:, at] = position[:, at] - before
-    motion.waypoint[rows[at]] += passed + 1
-
-
-def _passed(
-    world: World,
-    headed: Ints,
-    lasts: Ints,
-    along: Floats,
-    distances: Floats,
-    limits: Floats,
-    accels: Floats,
-    dt: float,
-) -> tuple[Ints, Floats, Floats]:
-    """Return the number of waypoints passed minus one, the distance since the last of them, and the new speeds.
-
-    The new speed respects the pass speed of every waypoint passed, and still allows braking for the next one.
-    """
-    pool = world.waypoints
-    speeds = np.minimum(along + accels * (pool.braking[headed] * dt), limits)
-    passed = np.full(len(headed), -1)
-    start = np.zeros(len(headed))
-    ends = distances.copy()
-    going = np.arange(len(headed))
-    # A step may pass several waypoints; rows drop out as soon as their step ends.
-    while len(going):
-        onto = headed[going] + passed[going] + 1
-        capped = np.minimum(speeds[going], pool.pass_speed[onto])
-        beyond_mask = (0.5 * dt * (along[going] + capped) + TOUCH >= ends[going]) & (onto < lasts[going])
-        ending, onto = going[~beyond_mask], onto[~beyond_mask]
-        exits, brakes = pool.pass_speed[onto], pool.braking[onto]
-        feasible = next_speeds(along[ending], ends[ending], exits, limits[ending], accels[ending], dt, brakes)
-        speeds[ending] = np.minimum(speeds[ending], feasible)
-        going = going[beyond_mask]
-        speeds[going] = capped[beyond_mask]
-        passed[going] += 1
-        start[going] = ends[going]
-        ends[going] += _leg_lengths(pool, headed[going] + passed[going])
-    travels = 0.5 * dt * (along + speeds)
-    return passed, np.maximum(travels - start, 0.0), speeds
-
-
-def _leg_lengths(pool: WaypointPool, corners: Ints) -> Floats:
-    """Return the distances (N,) from the waypoints `corners` (N,) to the next ones."""
-    leg = pool.position[corners + 1] - pool.position[corners]
-    lengths: Floats = np.sqrt(leg[:, 0] * leg[:, 0] + leg[:, 1] * leg[:, 1] + leg[:, 2] * leg[:, 2])
-    return lengths

@@ -8,12 +8,13 @@ exactly: the robot stops in the first step in which it can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats
-from fleet_sim.spatial.components import dot
+from fleet_sim.arrays import Floats
+from fleet_sim.kernels import compiled_step
+from fleet_sim.kernels.turns import Vector, dot
 
 # Keeps divisors from being 0, and is far below any real length.
 TINY = 1e-300
@@ -23,107 +24,88 @@ SLACK = 1.0 + 1e-9
 ROUNDING = 1e-9
 
 
-def next_speeds(
-    speeds: Floats,
-    distances: Floats,
-    exit_speeds: Floats | float,
-    limits: Floats,
-    accels: Floats,
-    dt: float,
-    braking: Floats | float = 1.0,
-) -> Floats:
-    """Return the speeds (N,) after one step towards an end point `distances` ahead, to be passed at `exit_speeds`.
+@compiled_step
+def next_speed(
+    speed: float, distance: float, exit_speed: float, limit: float, accel: float, dt: float, braking: float
+) -> float:
+    """Return the speed after one step towards an end point `distance` ahead, to be passed at `exit_speed`.
 
-    Guaranteed: not above `limits` (unless slowing down from above them), a change of at most `accels * dt`, and, where
-    the present speed allows it, slow enough that braking at `braking * accels` reaches the exit speed at the end.
-    Speeds may be negative (moving away); `accels` may be infinite. All arrays (N,), SI units.
+    Guaranteed: not above `limit` (unless slowing down from above it), a change of at most `accel * dt`, and, where the
+    present speed allows it, slow enough that braking at `braking * accel` reaches the exit speed at the end. The speed
+    may be negative (moving away); `accel` may be infinite, and without any the speed stays. SI units.
     """
     # The fastest next speed w from which braking at rate s still reaches the exit speed e satisfies
     # w^2 - e^2 = 2 s (d - (v + w) dt / 2). Its root is written as A / (sqrt(A / s + dt^2 / 4) + dt / 2) with
     # A = 2 d - v dt + e^2 / s: no cancellation for small A, and finite for infinite s.
-    slowing = accels * braking
-    ahead = 2.0 * distances
-    ahead -= speeds * dt
-    if not isinstance(exit_speeds, float):
-        ahead += exit_speeds * exit_speeds / slowing
-    np.maximum(ahead, 0.0, out=ahead)
+    slowing = accel * braking
+    if not slowing > 0.0:
+        return speed
+    ahead = 2.0 * distance
+    ahead -= speed * dt
+    if exit_speed != 0.0:
+        ahead += exit_speed * exit_speed / slowing
+    ahead = ahead if ahead > 0.0 else 0.0
     root = ahead / slowing
     root += 0.25 * dt * dt
-    np.sqrt(root, out=root)
+    root = math.sqrt(root)
     root += 0.5 * dt
     ahead /= root
-    np.minimum(ahead, limits, out=ahead)
-    change = accels * dt
-    np.minimum(ahead, speeds + change, out=ahead)
+    change = accel * dt
+    ahead = ahead if ahead < limit else limit
+    ahead = ahead if ahead < speed + change else speed + change
     # The lower bound comes last: who is too fast to stop in time brakes with all there is, and no more.
-    np.maximum(ahead, speeds - change, out=ahead)
-    return ahead
+    return ahead if ahead > speed - change else speed - change
 
 
-@dataclass
-class Approach:
-    """One step of moving vectors towards targets; arrays over rows, vectors as (3, N)."""
-
-    directions: Floats
-    distances: Floats
-    along: Floats
-    speeds: Floats
-    velocities: Floats
-    displacements: Floats
+def next_speeds(
+    speeds: Floats, distances: Floats, exit_speed: float, limits: Floats, accels: Floats, dt: float
+) -> Floats:
+    """Return what `next_speed` returns for each of some (N,), for what is few and no robot."""
+    each = zip(speeds.tolist(), distances.tolist(), limits.tolist(), accels.tolist(), strict=True)
+    alone = next_speed.in_python
+    return np.array([alone(speed, way, exit_speed, limit, accel, dt, 1.0) for speed, way, limit, accel in each])
 
 
+@compiled_step
 def approach(
-    directions: Floats,
-    distances: Floats,
-    velocities: Floats,
-    exit_speeds: Floats | float,
-    limits: Floats,
-    accels: Floats,
-    dt: float,
-    braking: Floats | float = 1.0,
-) -> Approach:
-    """Return one step of motion towards targets at `distances` (N,) in unit `directions` (3, N).
+    direction: Vector, velocity: Vector, speed: float, accel: float, dt: float
+) -> tuple[float, float, float, float, float, float]:
+    """Return the velocity after one step towards a target in unit `direction`, wanted with `speed`; and the way made.
 
-    `velocities` (3, N) may have any direction: the part across `directions` is braked to zero. The total change is at
-    most `accels * dt`. A velocity within `limits` stays within them.
+    `velocity` may have any direction: the part across is braked to zero. The total change is at most `accel * dt`.
     """
-    along = dot(velocities, directions)
-    speeds = next_speeds(along, distances, exit_speeds, limits, accels, dt, braking)
-    wanted = directions * speeds
-    change = wanted - velocities
-    sizes = dot(change, change)
-    most = accels * dt
+    wx, wy, wz = direction[0] * speed, direction[1] * speed, direction[2] * speed
+    cx, cy, cz = wx - velocity[0], wy - velocity[1], wz - velocity[2]
+    size = cx * cx + cy * cy + cz * cz
+    most = accel * dt
     # Only velocities across the direction can exceed the limit here; those along it are limited already.
-    over_mask = sizes > most * most * SLACK
-    if np.count_nonzero(over_mask):
-        at = np.flatnonzero(over_mask)
-        share = most[at] / np.sqrt(sizes[at])
-        wanted[:, at] = velocities[:, at] + change[:, at] * share
-    displacements = velocities + wanted
-    displacements *= 0.5 * dt
-    return Approach(directions, distances, along, speeds, wanted, displacements)
+    if size > most * most * SLACK:
+        share = most / math.sqrt(size)
+        wx, wy, wz = velocity[0] + cx * share, velocity[1] + cy * share, velocity[2] + cz * share
+    half = 0.5 * dt
+    return wx, wy, wz, (velocity[0] + wx) * half, (velocity[1] + wy) * half, (velocity[2] + wz) * half
 
 
-def stopping_reach(limits: Floats, accels: Floats, dt: float) -> Floats:
-    """Return the largest distances (N,) of a target at which a robot can stop within one step."""
-    return np.minimum(accels * (0.5 * dt * dt * SLACK), limits * (dt * SLACK))
+@compiled_step
+def stopping_reach(limit: float, accel: float, dt: float) -> float:
+    """Return the largest distance of a target at which a robot can stop within one step."""
+    by_accel, by_limit = accel * (0.5 * dt * dt * SLACK), limit * (dt * SLACK)
+    return by_accel if by_accel < by_limit else by_limit
 
 
-def can_stop(deltas: Floats, velocities: Floats, accels: Floats, dt: float) -> Bools:
-    """Return which rows can stop exactly `deltas` (3, N) away within one step, starting with `velocities` (3, N).
+@compiled_step
+def can_stop(delta: Vector, velocity: Vector, accel: float, dt: float) -> bool:
+    """Return whether a robot can stop exactly `delta` away within one step, starting with `velocity`.
 
-    With an acceleration of at most `accels`, these are targets in a ball around the point reached by even braking; the
+    With an acceleration of at most `accel`, these are targets in a ball around the point reached by even braking; the
     ball is the smaller, the more of the acceleration the braking itself needs.
     """
-    most = accels * dt
-    rate_squares = dot(velocities, velocities) / np.maximum(most * most, TINY)
-    offsets = deltas - velocities * (0.5 * dt)
-    spare = 0.25 * dt * most * np.maximum(1.0 - rate_squares, 0.0) + ROUNDING * dt * np.minimum(most, 1.0)
-    stoppable_mask: Bools = (rate_squares <= SLACK) & (dot(offsets, offsets) <= spare * spare)
-    return stoppable_mask
-
-
-def units(vectors: Floats) -> tuple[Floats, Floats]:
-    """Return unit directions (3, N), zero for zero vectors, and lengths (N,) of `vectors` (3, N)."""
-    lengths = np.sqrt(dot(vectors, vectors))
-    return vectors / np.maximum(lengths, TINY), lengths
+    most = accel * dt
+    square = most * most
+    rates = dot(velocity, velocity) / (square if square > TINY else TINY)
+    half = 0.5 * dt
+    # Where it would be after half a step at this speed: what is left has to be made by the change.
+    offset = (delta[0] - velocity[0] * half, delta[1] - velocity[1] * half, delta[2] - velocity[2] * half)
+    rest = 1.0 - rates
+    spare = 0.25 * dt * most * (rest if rest > 0.0 else 0.0) + ROUNDING * dt * (most if most < 1.0 else 1.0)
+    return rates <= SLACK and dot(offset, offset) <= spare * spare

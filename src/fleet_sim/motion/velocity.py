@@ -2,121 +2,157 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
-from fleet_sim.motion.limits import clipped
-from fleet_sim.spatial import quaternions
-from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.components import (
+from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.kernels.turns import (
+    Vector,
     cross,
     dot,
-    gather,
-    gather_quaternions,
-    scatter,
+    from_rotation_vector,
+    multiply,
+    norm_of,
+    sin_cos,
     to_world,
-    vector_index,
+)
+from fleet_sim.motion.limits import clipped
+from fleet_sim.motion.rows import (
+    BodyArrays,
+    Steering,
+    Twists,
+    is_zero,
+    quaternion_of,
+    touch,
+    vector_of,
+    write_quaternion,
+    write_vector,
 )
 
-IDLE = ControllerMode.IDLE.code
-
-
-def follow_velocities(world: World, rows: Rows, dt: float, *, sideways: bool) -> None:
-    """Move `rows` one step by their velocity commands; without `sideways` only linear x and angular z are used.
-
-    An expired command counts as zero. A robot at rest with a zero command becomes idle.
-    """
-    motion = world.motion
-    expire_commands(world, rows)
-    index = vector_index(rows)
-    linear = gather(motion.command_linear, index)
-    angular = gather(motion.command_angular, index)
-    if not sideways:
-        linear[1:] = 0.0
-        angular[:2] = 0.0
-    move_by_twist(world, rows, linear, angular, dt)
-    twist = (linear, angular, gather(motion.body_linear, index), gather(motion.body_angular, index))
-    resting_mask = (np.concatenate(twist) == 0.0).all(axis=0)
-    resting = rows[resting_mask]
-    motion.control[resting] = IDLE
-    motion.command_expiry[resting] = -1
+_IDLE = ControllerMode.IDLE.code
+_NOTHING = (0.0, 0.0, 0.0)
 
 
 def expire_commands(world: World, rows: Rows) -> None:
     """Set expired velocity commands of `rows` to zero."""
     motion = world.motion
     expiry = motion.command_expiry.take(rows)
-    expired_mask = (expiry >= 0) & (world.clock.tick >= expiry)
-    if not np.count_nonzero(expired_mask):
-        return
-    expired = rows[expired_mask]
-    motion.command_linear[expired] = 0.0
-    motion.command_angular[expired] = 0.0
-    motion.command_expiry[expired] = -1
+    expired = rows[(expiry >= 0) & (world.clock.tick >= expiry)]
+    if len(expired):
+        motion.command_linear[expired] = 0.0
+        motion.command_angular[expired] = 0.0
+        motion.command_expiry[expired] = -1
 
 
-def move_by_twist(world: World, rows: Rows, linear: Floats, angular: Floats, dt: float) -> None:
-    """Change the body twists of `rows` towards `linear` and `angular` (3, N) and move by their mean over the step.
+@inlined
+def follow_velocity(
+    row: int, tick: int, sideways: bool, dt: float, bodies: BodyArrays, steering: Steering, twists: Twists
+) -> bool:
+    """Move a row one step by its velocity command; without `sideways` only linear x and angular z are used.
 
-    A constant twist moves a body along an exact helix. Writes poses, world velocities and body twists.
+    An expired command counts as zero. A robot at rest with a zero command becomes idle. Returns False, with the pose as
+    it was, for numbers that are none or infinite.
     """
-    motion = world.motion
-    index = vector_index(rows)
-    frames = gather_quaternions(world.orientation, rows)
-    old_linear, old_angular = gather(motion.body_linear, index), gather(motion.body_angular, index)
-    wanted = clipped(linear, motion.linear_limit[rows], gather(motion.linear_limits, index))
-    accels = motion.linear_accel[rows] * dt, gather(motion.linear_accels, index) * dt
-    new_linear = towards(old_linear, wanted, *accels)
-    wanted = clipped(angular, motion.angular_limit[rows], gather(motion.angular_limits, index))
-    accels = motion.angular_accel[rows] * dt, gather(motion.angular_accels, index) * dt
-    new_angular = towards(old_angular, wanted, *accels)
+    expiry = twists.command_expiry[row]
+    if 0 <= expiry <= tick:
+        write_vector(twists.command_linear, row, _NOTHING)
+        write_vector(twists.command_angular, row, _NOTHING)
+        twists.command_expiry[row] = -1
+    linear, angular = vector_of(twists.command_linear, row), vector_of(twists.command_angular, row)
+    if not sideways:
+        linear, angular = (linear[0], 0.0, 0.0), (0.0, 0.0, angular[2])
+    if not move_by_twist(row, linear, angular, dt, bodies, steering, twists):
+        return False
+    stands = is_zero(vector_of(steering.body_linear, row)) and is_zero(vector_of(steering.body_angular, row))
+    if stands and is_zero(linear) and is_zero(angular):
+        steering.control[row] = _IDLE
+        twists.command_expiry[row] = -1
+    return True
+
+
+@inlined
+def move_by_twist(
+    row: int, linear: Vector, angular: Vector, dt: float, bodies: BodyArrays, steering: Steering, twists: Twists
+) -> bool:
+    """Change the body twist of a row towards `linear` and `angular`, and move it by the mean over the step.
+
+    A constant twist moves a body along an exact helix. Returns False, with the row as it was, for broken numbers.
+    """
+    limits = steering.limits
+    old_linear, old_angular = vector_of(steering.body_linear, row), vector_of(steering.body_angular, row)
+    new_linear = _next_twist(
+        old_linear, linear, dt, limits.linear_limit[row], vector_of(twists.linear_limits, row),
+        limits.linear_accel[row], vector_of(twists.linear_accels, row),
+    )  # fmt: skip
+    new_angular = _next_twist(
+        old_angular, angular, dt, limits.angular_limit[row], vector_of(twists.angular_limits, row),
+        limits.angular_accel[row], vector_of(twists.angular_accels, row),
+    )  # fmt: skip
+    frame = quaternion_of(bodies.orientation, row)
     # The mean of both ends, as the twist changes evenly within a step.
-    turns = (old_angular + new_angular) * (0.5 * dt)
-    shift = to_world(frames, _helix(turns, (old_linear + new_linear) * (0.5 * dt)))
-    scatter(world.position, index, gather(world.position, index) + shift)
-    turned = quaternions.multiply(
-        world.orientation[rows], quaternions.from_rotation_vectors(np.ascontiguousarray(turns.T))
+    turns, shift = _mean(old_angular, new_angular, dt), _mean(old_linear, new_linear, dt)
+    shift = to_world(frame, helix(turns, shift))
+    turned = multiply(frame, from_rotation_vector(turns))
+    norm = norm_of(turned)
+    if norm != norm:
+        return False
+    position = vector_of(bodies.position, row)
+    write_vector(bodies.position, row, (position[0] + shift[0], position[1] + shift[1], position[2] + shift[2]))
+    frame = (turned[0] / norm, turned[1] / norm, turned[2] / norm, turned[3] / norm)
+    write_quaternion(bodies.orientation, row, frame)
+    write_vector(steering.body_linear, row, new_linear)
+    write_vector(steering.body_angular, row, new_angular)
+    write_vector(bodies.velocity, row, to_world(frame, new_linear))
+    write_vector(bodies.angular_velocity, row, to_world(frame, new_angular))
+    if not (is_zero(turns) and is_zero(shift)):
+        touch(bodies, row)
+    return True
+
+
+@compiled_step
+def _mean(old: Vector, new: Vector, dt: float) -> Vector:
+    half = 0.5 * dt
+    return (old[0] + new[0]) * half, (old[1] + new[1]) * half, (old[2] + new[2]) * half
+
+
+@compiled_step
+def _next_twist(
+    old: Vector, wanted: Vector, dt: float, limit: float, limits: Vector, accel: float, accels: Vector
+) -> Vector:
+    """Return a part of the twist after one step from `old` towards what the limits leave of `wanted`."""
+    goal = clipped(wanted, limit, limits)
+    change = (goal[0] - old[0], goal[1] - old[1], goal[2] - old[2])
+    allowed = clipped(change, accel * dt, (accels[0] * dt, accels[1] * dt, accels[2] * dt))
+    # Where nothing was cut, the goal itself: old + (goal - old) may be another number.
+    return (
+        goal[0] if allowed[0] == change[0] else old[0] + allowed[0],
+        goal[1] if allowed[1] == change[1] else old[1] + allowed[1],
+        goal[2] if allowed[2] == change[2] else old[2] + allowed[2],
     )
-    world.orientation[rows] = quaternions.normalized(turned)
-    frames = gather_quaternions(world.orientation, rows)
-    scatter(motion.body_linear, index, new_linear)
-    scatter(motion.body_angular, index, new_angular)
-    scatter(world.velocity, index, to_world(frames, new_linear))
-    scatter(world.angular_velocity, index, to_world(frames, new_angular))
-    moved_mask = (turns != 0.0).any(axis=0) | (shift != 0.0).any(axis=0)
-    world.touch(rows[moved_mask])
 
 
-def towards(old: Floats, wanted: Floats, norm_changes: Floats, axis_changes: Floats) -> Floats:
-    """Return vectors (3, N) moved from `old` towards `wanted`, as far as the allowed changes permit."""
-    change = wanted - old
-    allowed = clipped(change, norm_changes, axis_changes)
-    # Not `old + change`, which would miss `wanted` by rounding.
-    return np.where(allowed == change, wanted, old + allowed)
-
-
-def _helix(turns: Floats, shifts: Floats) -> Floats:
-    """Return the displacements (3, N), in the starting frame, of bodies that move `shifts` while turning `turns`."""
+@compiled_step
+def helix(turns: Vector, shifts: Vector) -> Vector:
+    """Return the displacement, in the starting frame, of a body that moves `shifts` while turning `turns`."""
     # The translation of the exponential map of SE(3): with w the rotation vector, a its angle and s the shift,
     # s + (1 - cos a) / a^2 w x s + (a - sin a) / a^3 w x (w x s). Small angles use the Taylor series.
-    squares = dot(turns, turns)
-    angles = np.sqrt(squares)
-    small_mask = angles < 1e-2
-    safe = np.where(small_mask, 1.0, angles)
-    # 1 - cos a is computed as 2 sin^2(a / 2), which does not cancel for small angles.
-    half_sines = trig.sin(0.5 * safe)
-    first = np.where(
-        small_mask,
-        0.5 - squares * (1.0 / 24.0 - squares / 720.0),
-        2.0 * half_sines * half_sines / (safe * safe),
-    )
-    second = np.where(
-        small_mask,
-        1.0 / 6.0 - squares * (1.0 / 120.0 - squares / 5040.0),
-        (safe - trig.sin(safe)) / (safe * safe * safe),
-    )
+    square = dot(turns, turns)
+    angle = math.sqrt(square)
+    if angle < 1e-2:
+        first = 0.5 - square * (1.0 / 24.0 - square / 720.0)
+        second = 1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)
+    else:
+        # 1 - cos a is computed as 2 sin^2(a / 2), which does not cancel for small angles.
+        half_sine, _ = sin_cos(0.5 * angle)
+        first = 2.0 * half_sine * half_sine / (angle * angle)
+        sine, _ = sin_cos(angle)
+        second = (angle - sine) / (angle * angle * angle)
     across = cross(turns, shifts)
-    moved: Floats = shifts + first * across + second * cross(turns, across)
-    return moved
+    again = cross(turns, across)
+    return (
+        shifts[0] + first * across[0] + second * again[0],
+        shifts[1] + first * across[1] + second * again[1],
+        shifts[2] + first * across[2] + second * again[2],
+    )

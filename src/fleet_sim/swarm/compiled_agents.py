@@ -17,7 +17,7 @@ from fleet_sim.core.columns import named_columns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled_step
 from fleet_sim.kernels.turns import heading, sin_cos
-from fleet_sim.motion.compiled_rows import BodyArrays, SpeedLimits, quaternion_of, touch
+from fleet_sim.motion.rows import BodyArrays, SpeedLimits, quaternion_of, touch
 
 _IDLE, _VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
 

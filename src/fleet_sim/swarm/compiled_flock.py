@@ -10,7 +10,7 @@ import numpy as np
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import atan2, heading, sin_cos
-from fleet_sim.motion.compiled_rows import quaternion_of
+from fleet_sim.motion.rows import quaternion_of
 
 _CELLS_PER_POINT = 4
 _MIN_CELLS = 1024

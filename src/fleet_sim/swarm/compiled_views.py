@@ -14,7 +14,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import heading, sin_cos
-from fleet_sim.motion.compiled_rows import quaternion_of
+from fleet_sim.motion.rows import quaternion_of
 from fleet_sim.swarm.agents import Group
 from fleet_sim.swarm.compiled_flock import FlockCells, cells_of
 from fleet_sim.swarm.vision import Sector

@@ -8,11 +8,10 @@ from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.schema import MotionColumns
 from fleet_sim.core.world import World
-from fleet_sim.motion import differential
+from fleet_sim.motion import driving
 from fleet_sim.motion.law import move_by_control
 from fleet_sim.motion.laws import register_motion_law
-from fleet_sim.motion.limits import clipped
-from fleet_sim.motion.velocity import expire_commands, towards
+from fleet_sim.motion.velocity import expire_commands
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.spatial.components import gather, scatter, vector_index
@@ -44,7 +43,7 @@ class UnicycleLaw:
             rows = np.array(left)
         elif world.compiled and world.in_step and follow_freely(world, rows, dt):
             return NO_ROWS
-        return move_by_control(world, rows, dt, follow_commands, differential.follow_poses)
+        return move_by_control(world, rows, dt, follow_commands, driving.follow_poses)
 
 
 def follow_commands(world: World, rows: Rows, dt: float) -> None:
@@ -139,15 +138,15 @@ def _limited(
     if not limited and not slowed:
         # Without limits the command is taken as it is, to the bit, as in `_follow_freely`.
         return wanted
-    vectors = np.zeros((3, len(wanted)))
-    vectors[0] = wanted
     if limited:
-        vectors = clipped(vectors, limits[0], np.broadcast_to(limits[1], vectors.shape))
-    if slowed:
-        before = np.zeros_like(vectors)
-        before[0] = present
-        vectors = towards(before, vectors, accels[0] * dt, np.broadcast_to(accels[1] * dt, vectors.shape))
-    return vectors[0]
+        most = np.minimum(*limits)
+        wanted = np.minimum(np.maximum(wanted, -most), most)
+    if not slowed:
+        return wanted
+    most, change = np.minimum(*accels) * dt, wanted - present
+    allowed = np.minimum(np.maximum(change, -most), most)
+    # Not `present + change`, which would miss `wanted` by rounding.
+    return np.where(allowed == change, wanted, present + allowed)
 
 
 def _has_finite(arrays: tuple[Floats, Floats]) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hand_made import Runs, lattice
 
 from fleet_sim.core.schema import NO_ROW
-from fleet_sim.motion.compiled_rows import BodyArrays
+from fleet_sim.motion.rows import BodyArrays
 from fleet_sim.spatial import quaternions
 from fleet_sim.traffic.execution.drivers import TURNED
 from fleet_sim.traffic.execution.poses import Poses, write_poses

@@ -1,31 +1,73 @@
 """The law of cars: no turn on the spot, no arc tighter than they can steer, no steering faster than they can.
 
 To a goal a car drives a shortest curve of arcs and straight lines (`reeds_shepp`, `dubins`). Between pieces it stops
-where it has to steer, unless steering takes no time.
+where it has to steer, unless steering takes no time. Arcs are exact: a car is put at the end of a chord from where its
+piece began, so that rounding does not add up from step to step.
 """
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+from weakref import WeakKeyDictionary, ref
+
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Bools, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Bytes, Floats, Rows
 from fleet_sim.config.modes import ControllerMode, MotionMode
+from fleet_sim.core.columns import Scalars, named_columns
 from fleet_sim.core.world import World
-from fleet_sim.errors import StateError
+from fleet_sim.errors import InvalidValueError, StateError
+from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.kernels.turns import atan2, heading, multiply, norm_of, sin_cos
 from fleet_sim.motion.ackermann.columns import FEATURE, AckermannColumns
-from fleet_sim.motion.ackermann.compiled import CompiledCars
-from fleet_sim.motion.ackermann.driving import (
-    begin_next,
-    changed,
-    drive_curves,
-    roll,
-    steering_angles,
-)
+from fleet_sim.motion.ackermann.curves import PIECES
 from fleet_sim.motion.ackermann.planning import plan_curves
-from fleet_sim.motion.law import move_by_control
-from fleet_sim.motion.velocity import expire_commands
+from fleet_sim.motion.limits import UNLIMITED, within
+from fleet_sim.motion.path import TOUCH
+from fleet_sim.motion.profile import can_stop, next_speed, stopping_reach
+from fleet_sim.motion.rows import (
+    BodyArrays,
+    Lists,
+    MotionArrays,
+    Steering,
+    Twists,
+    append,
+    in_memory,
+    law_columns,
+    quaternion_of,
+    touch,
+    write_quaternion,
+    write_vector,
+)
 
-IDLE = ControllerMode.IDLE.code
+_IDLE, _VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
+_ENDED, _ASTRAY, _BROKEN = 0, 1, 2
+_NOTHING = (0.0, 0.0, 0.0)
+
+
+class Cars(NamedTuple):
+    """Columns of cars."""
+
+    wheelbase: Floats
+    min_radius: Floats
+    steering_rate: Floats
+    steering: Floats
+    lengths: Floats
+    curvatures: Floats
+    exits: Floats
+    pieces: Bytes
+    piece: Bytes
+    done: Floats
+    exact: Bools
+    start: Floats
+    start_turn: Floats
+    left_at: Floats
+    left_turn: Floats
+
+
+_CARS: WeakKeyDictionary[World, tuple[tuple[ref[Scalars], bool], Cars]] = WeakKeyDictionary()
+"""The columns of each world with cars, and what they are valid for."""
 
 
 class AckermannLaw:
@@ -36,18 +78,22 @@ class AckermannLaw:
     """The feature whose columns the law needs."""
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
-        """Move `rows` by `dt` seconds; return those that arrived."""
-        table = cars(world)
-        if not world.compiled:
-            return move_by_control(world, rows, dt, follow_velocities, follow_poses)
-        left, ended = CompiledCars.of(world, table).advance(world, rows, dt)
-        if not len(left):
+        """Move `rows` by `dt` seconds; return those that arrived.
+
+        Arrived rows have exactly the position of the goal, and its heading where `align_final` is set. Their height,
+        roll and pitch do not change. Where a car is not where the law left it, its path is planned again from there.
+        """
+        table = _table_of(world)
+        ended, astray = _advance(world, table, rows, dt, False)
+        if not len(astray):
             return ended
-        more = move_by_control(world, left, dt, follow_velocities, follow_poses)
+        plan_curves(world, table, astray)
+        world.motion.path_fresh[astray] = False
+        more, _ = _advance(world, table, astray, dt, True)
         return np.concatenate((ended, more))
 
 
-def cars(world: World) -> AckermannColumns:
+def _table_of(world: World) -> AckermannColumns:
     """Return the table of cars; raises StateError where the feature is not in use."""
     table = world.tables.get(FEATURE)
     if not isinstance(table, AckermannColumns):
@@ -55,103 +101,367 @@ def cars(world: World) -> AckermannColumns:
     return table
 
 
-def follow_velocities(world: World, rows: Rows, dt: float) -> None:
-    """Drive `rows` at the speed commanded, on the arc that speed and turning commanded give, as far as they can steer.
+def _advance(world: World, table: AckermannColumns, rows: Rows, dt: float, planned: bool) -> tuple[Rows, Rows]:
+    """Move `rows` by one step; return those at the ends of their paths, and those that have to be planned for."""
+    arrays, lists = law_columns(world)
+    valid_for = ref(table.scalars), world.compiled
+    known = _CARS.get(world)
+    if known is None or known[0] != valid_for:
+        own = named_columns(Cars, table)
+        known = _CARS[world] = valid_for, own if world.compiled else in_memory(own)
+    limited, tick = world.waypoints.limited, world.clock.tick
+    if world.compiled:
+        listed = advance_cars(rows, planned, tick, dt, limited, arrays, known[1], lists)
+    else:
+        listed = advance_cars.in_python(rows.tolist(), planned, tick, dt, limited, arrays, known[1], lists)
+    if not world.in_step and world.parts.bodies is not None:
+        # Inside a step the engine's view is updated once, later.
+        world.touch(rows[world.moved[rows]])
+    if not listed:
+        return NO_ROWS, NO_ROWS
+    ended, astray, broken = list(lists.counts)
+    if broken:
+        row = lists.broken[0]
+        twist = world.motion.body_linear[row].tolist(), world.orientation[row].tolist()
+        raise InvalidValueError(f"{world.label(row)} cannot drive: its velocity and orientation are {twist}")
+    return np.array(lists.ended[:ended]), np.array(lists.left[:astray])
+
+
+@compiled_step
+def advance_cars(
+    rows: Rows,
+    planned: bool,
+    tick: int,
+    dt: float,
+    limited: bool,
+    arrays: MotionArrays,
+    cars: Cars,
+    lists: Lists,
+) -> int:
+    """Move `rows` by one step; list those that ended their path, those astray, as they were, and broken numbers.
+
+    Nobody is astray where all were `planned` for just now. Returns how many are listed.
+    """
+    bodies, steering, twists, _ = arrays
+    for which in range(3):
+        lists.counts[which] = 0
+    for row in rows:
+        if steering.control[row] == _VELOCITY:
+            whole = _follow_velocity(row, tick, dt, bodies, steering, twists, cars)
+        elif planned or not (steering.path_fresh[row] or _is_moved(row, bodies, cars)):
+            if planned:
+                _set_exits(row, limited, arrays, cars)
+            whole = _follow_curve(row, dt, limited, arrays, cars, lists)
+        else:
+            append(lists.left, lists.counts, _ASTRAY, row)
+            whole = True
+        if not whole:
+            append(lists.broken, lists.counts, _BROKEN, row)
+    return int(lists.counts[_ENDED] + lists.counts[_ASTRAY] + lists.counts[_BROKEN])
+
+
+@inlined
+def _follow_velocity(
+    row: int, tick: int, dt: float, bodies: BodyArrays, steering: Steering, twists: Twists, cars: Cars
+) -> bool:
+    """Drive a row at the speed commanded, on the arc that speed and turning commanded give, as far as it can steer.
 
     From rest it steers before it drives. A command to turn without driving steers nothing and moves nothing. An expired
     command counts as zero.
     """
-    table, motion = cars(world), world.motion
-    expire_commands(world, rows)
-    wanted, spins = motion.command_linear[rows, 0], motion.command_angular[rows, 2]
-    wheelbases, tightest = table.wheelbase[rows], 1.0 / table.min_radius[rows]
-    driving_mask = wanted != 0.0
-    # Tiny speeds give infinite curvatures, which the next line limits.
-    with np.errstate(over="ignore"):
-        bends = spins / np.where(driving_mask, wanted, 1.0)
-    bends = np.minimum(np.maximum(bends, -tightest), tightest)
-    # To brake, the wheels stay as they are.
-    angles = np.where(driving_mask, steering_angles(wheelbases, bends), table.steering[rows])
-    roll(world, table, rows, wanted, angles, dt, steer_first=True)
-    resting = rows[~driving_mask & (motion.body_linear[rows, 0] == 0.0)]
-    motion.control[resting] = IDLE
-    motion.command_expiry[resting] = -1
+    expiry = twists.command_expiry[row]
+    if 0 <= expiry <= tick:
+        write_vector(twists.command_linear, row, _NOTHING)
+        write_vector(twists.command_angular, row, _NOTHING)
+        twists.command_expiry[row] = -1
+    wanted, spin = twists.command_linear[row, 0], twists.command_angular[row, 2]
+    angle = cars.steering[row]
+    # With no wanted speed the wheels stay as they are.
+    if wanted != 0.0:
+        # A car does not turn on the spot: the turning speed becomes a curvature (1/m), as tight as the wheels allow.
+        angle = atan2(cars.wheelbase[row] * within(spin / wanted, 1.0 / cars.min_radius[row]), 1.0)
+    if not _roll(row, wanted, angle, True, dt, bodies, steering, twists, cars):
+        return False
+    if wanted == 0.0 and steering.body_linear[row, 0] == 0.0:
+        steering.control[row] = _IDLE
+        twists.command_expiry[row] = -1
+    return True
 
 
-def follow_poses(world: World, rows: Rows, dt: float) -> Rows:
-    """Move `rows` one step along their paths; return those that have arrived and are at rest.
+@inlined
+def _roll(
+    row: int,
+    wanted: float,
+    goal: float,
+    steer_first: bool,
+    dt: float,
+    bodies: BodyArrays,
+    steering: Steering,
+    twists: Twists,
+    cars: Cars,
+) -> bool:
+    """Steer a row by one step towards the angle `goal`, then drive on the arc that this gives at the speed `wanted`.
 
-    Arrived rows have exactly the position of the goal, and its heading where `align_final` is set. Their height, roll
-    and pitch do not change. Where a car is not where the law left it, its path is planned again from there.
+    With `steer_first` one at rest stays there until it is steered. Returns False for broken numbers.
     """
-    table, motion = cars(world), world.motion
-    astray_mask = motion.path_fresh[rows] | _is_moved(world, table, rows)
-    fresh = rows[astray_mask]
-    if len(fresh):
-        plan_curves(world, table, fresh)
-        motion.path_fresh[fresh] = False
-    piece, count = table.piece[rows].astype(np.int64), table.pieces[rows]
-    some_mask = piece < count
-    piece = np.minimum(piece, table.lengths.shape[1] - 1)
-    sign = np.where(table.lengths[rows, piece] < 0.0, -1.0, 1.0)
-    speeds, steering = motion.body_linear[rows, 0], table.steering[rows]
-    angles = steering_angles(table.wheelbase[rows], table.curvatures[rows, piece])
-    rates = table.steering_rate[rows]
-    steered_mask = (steering == angles) | np.isinf(rates)
-    wrong_mask = (speeds != 0.0) & ~(some_mask & steered_mask & (speeds * sign >= 0.0))
-    if np.count_nonzero(wrong_mask):
-        _brake(world, table, rows[wrong_mask], dt)
-    still_mask = some_mask & ~steered_mask & ~wrong_mask
-    if np.count_nonzero(still_mask):
-        standing = rows[still_mask]
-        table.steering[standing] = changed(steering[still_mask], angles[still_mask], rates[still_mask], dt)
-        world.rest(standing)
-    going_mask = some_mask & steered_mask & ~wrong_mask
-    ended = rows[~some_mask & ~wrong_mask]
-    if np.count_nonzero(going_mask):
-        going = rows[going_mask]
-        table.steering[going] = angles[going_mask]
-        stopped = drive_curves(world, table, going, dt)
-        last_mask = table.piece[stopped] + 1 == table.pieces[stopped]
-        begin_next(world, table, stopped[~last_mask])
-        ended = np.concatenate((ended, stopped[last_mask]))
-    arrived = _end(world, table, ended) if len(ended) else NO_ROWS
-    table.left_at[rows], table.left_turn[rows] = world.position[rows, :2], world.orientation[rows]
-    return arrived
+    angle = _changed(cars.steering[row], goal, cars.steering_rate[row], dt)
+    sine, cosine = sin_cos(angle)
+    # tan(angle) / wheelbase: the curvature of the wheels by now. Rounding must not turn tighter than the car can.
+    bend = within(sine / (cosine * cars.wheelbase[row]), 1.0 / cars.min_radius[row])
+    speed, accel = _limits(row, bend, steering, twists)
+    old = steering.body_linear[row, 0]
+    aim = 0.0 if steer_first and old == 0.0 and angle != goal else wanted
+    new = _changed(old, within(aim, speed), accel, dt)
+    way = (old + new) * (0.5 * dt)
+    if not _place(row, bodies.position[row, 0], bodies.position[row, 1], bodies.orientation, way, bend, bodies):
+        return False
+    cars.steering[row] = angle
+    _give_twist(row, new, bend, bodies, steering)
+    if way != 0.0:
+        touch(bodies, row)
+    return True
 
 
-def _is_moved(world: World, table: AckermannColumns, rows: Rows) -> Bools:
-    """Return which rows are not where the law left them, bit for bit."""
-    at, was = world.position[rows], table.left_at[rows]
-    turn, old = world.orientation[rows], table.left_turn[rows]
-    same = (at[:, 0] == was[:, 0]) & (at[:, 1] == was[:, 1])
-    same &= (turn[:, 0] == old[:, 0]) & (turn[:, 1] == old[:, 1])
-    same &= (turn[:, 2] == old[:, 2]) & (turn[:, 3] == old[:, 3])
-    return np.asarray(~same)
+@inlined
+def _follow_curve(row: int, dt: float, limited: bool, arrays: MotionArrays, cars: Cars, lists: Lists) -> bool:
+    """Move a row one step along its curve; returns False for broken numbers."""
+    bodies, steering, twists, _ = arrays
+    piece = min(int(cars.piece[row]), PIECES - 1)
+    any_left = cars.piece[row] < cars.pieces[row]
+    # Pieces that are driven backward have negative lengths.
+    sign = -1.0 if cars.lengths[row, piece] < 0.0 else 1.0
+    speed, rate = steering.body_linear[row, 0], cars.steering_rate[row]
+    angle = atan2(cars.wheelbase[row] * cars.curvatures[row, piece], 1.0)
+    steered = cars.steering[row] == angle or rate == math.inf
+    whole, ended = True, False
+    if speed != 0.0 and not (any_left and steered and speed * sign >= 0.0):
+        # It brakes with the wheels as they are; the path is planned again from where it is then.
+        whole = _roll(row, 0.0, cars.steering[row], False, dt, bodies, steering, twists, cars)
+        steering.path_fresh[row] = True
+    elif not any_left:
+        ended = True
+    elif not steered:
+        # Wheels with a limited rate are turned at rest, where one piece ends and one of another curvature begins.
+        cars.steering[row] = _changed(cars.steering[row], angle, rate, dt)
+        _rest(row, bodies, steering)
+    else:
+        cars.steering[row] = angle
+        state = _drive_piece(row, dt, limited, arrays, cars)
+        whole = state != _BROKEN
+        if state == _ENDED:
+            ended = cars.piece[row] + 1 == cars.pieces[row]
+            if not ended:
+                _begin_next(row, bodies, cars)
+    if ended and _end(row, arrays, cars):
+        append(lists.ended, lists.counts, _ENDED, row)
+    # To see in the next step whether somebody else has moved it.
+    for axis in range(2):
+        cars.left_at[row, axis] = bodies.position[row, axis]
+    for axis in range(4):
+        cars.left_turn[row, axis] = bodies.orientation[row, axis]
+    return whole
 
 
-def _brake(world: World, table: AckermannColumns, rows: Rows, dt: float) -> None:
-    """Brake with the wheels as they are; the path is planned again from where the car is then."""
-    roll(world, table, rows, np.zeros(len(rows)), table.steering[rows], dt)
-    world.motion.path_fresh[rows] = True
+@inlined
+def _drive_piece(row: int, dt: float, limited: bool, arrays: MotionArrays, cars: Cars) -> int:
+    """Drive a row, which is steered for its piece, one step along its curve; return _ENDED at rest at an end.
+
+    One that is too fast to stop there passes the end, and its path is to be planned again. _BROKEN: broken numbers.
+    """
+    bodies, steering, twists, points = arrays
+    piece = cars.piece[row]
+    length, leaving = cars.lengths[row, piece], cars.exits[row, piece]
+    sign = -1.0 if length < 0.0 else 1.0
+    along, left = steering.body_linear[row, 0] * sign, abs(length) - cars.done[row]
+    line_limit = math.inf
+    if limited:
+        line_limit = points.speed_limit[steering.path_start[row] + steering.waypoint[row]]
+    limit, accel = _limits(row, cars.curvatures[row, piece], steering, twists)
+    limit = min(limit, line_limit)
+    # Not below 0: on a curve a car does not go back.
+    new = max(next_speed(along, left, leaving, limit, accel, dt, 1.0), 0.0)
+    stops = leaving == 0.0 and left <= stopping_reach(limit, accel, dt)
+    stops = stops and can_stop((left, 0.0, 0.0), (along, 0.0, 0.0), accel, dt)
+    if stops:
+        # It is at the end of the piece bit for bit, not where a sum ends.
+        new, way, done = 0.0, left, abs(length)
+    else:
+        way = (along + new) * (0.5 * dt)
+        done = cars.done[row] + way
+    if leaving > 0.0 and way + TOUCH >= left:
+        new, done = _pass_pieces(row, along, sign, line_limit, dt, bodies, steering, twists, cars)
+        piece = cars.piece[row]
+        length, leaving = cars.lengths[row, piece], cars.exits[row, piece]
+        cars.steering[row] = atan2(cars.wheelbase[row] * cars.curvatures[row, piece], 1.0)
+    bend = cars.curvatures[row, piece]
+    cars.done[row] = done
+    # Beyond the end of a piece that it has to stop at: from there it plans again.
+    steering.path_fresh[row] = done > abs(length) and leaving == 0.0
+    if not _place(row, cars.start[row, 0], cars.start[row, 1], cars.start_turn, done * sign, bend, bodies):
+        return _BROKEN
+    _give_twist(row, new * sign, bend, bodies, steering)
+    if way != 0.0 or stops:
+        touch(bodies, row)
+    return _ENDED if stops else _ASTRAY
 
 
-def _end(world: World, table: AckermannColumns, rows: Rows) -> Rows:
-    """Put rows at the ends of their curves exactly there; return those at the last waypoint of their path."""
-    motion, pool = world.motion, world.waypoints
-    headed = motion.path_start[rows] + motion.waypoint[rows]
-    last_mask = motion.waypoint[rows] == motion.path_length[rows] - 1
-    exact_mask = table.exact[rows]
-    exact = rows[exact_mask]
+@inlined
+def _pass_pieces(
+    row: int,
+    along: float,
+    sign: float,
+    line_limit: float,
+    dt: float,
+    bodies: BodyArrays,
+    steering: Steering,
+    twists: Twists,
+    cars: Cars,
+) -> tuple[float, float]:
+    """Let a row pass the ends of pieces in one step; return its speed then, and how far it is on the last one.
+
+    Its new piece begins where the one before ends. It leaves each piece not faster than it may be left.
+    """
+    # From where it is on its piece: the part that it has driven is behind the start.
+    begun, new = 0.0 - cars.done[row], math.inf
+    for _ in range(PIECES):
+        piece = cars.piece[row]
+        size, leaving, bend = abs(cars.lengths[row, piece]), cars.exits[row, piece], cars.curvatures[row, piece]
+        limit, accel = _limits(row, bend, steering, twists)
+        end = begun + size
+        reachable = max(next_speed(along, end, leaving, min(limit, line_limit), accel, dt, 1.0), 0.0)
+        capped = min(new, reachable, leaving)
+        if not leaving > 0.0 or not (along + capped) * (0.5 * dt) + TOUCH >= end:
+            new = min(new, reachable)
+            break
+        new = capped
+        _place(row, cars.start[row, 0], cars.start[row, 1], cars.start_turn, size * sign, bend, bodies)
+        _begin_next(row, bodies, cars)
+        begun = end
+    return new, max((along + new) * (0.5 * dt) - begun, 0.0)
+
+
+@inlined
+def _set_exits(row: int, limited: bool, arrays: MotionArrays, cars: Cars) -> None:
+    """Set the speeds at which pieces are left: not 0 where the next one may be driven without a stop."""
+    _, steering, twists, points = arrays
+    line_limit = math.inf
+    if limited:
+        line_limit = points.speed_limit[steering.path_start[row] + steering.waypoint[row]]
+    leaving = 0.0
+    cars.exits[row, PIECES - 1] = 0.0
+    # From the last piece back: each may be left as fast as the next one allows.
+    for piece in range(PIECES - 2, -1, -1):
+        onward = piece + 1
+        length, bend = cars.lengths[row, onward], cars.curvatures[row, onward]
+        speed, accel = _limits(row, bend, steering, twists)
+        before, _ = _limits(row, cars.curvatures[row, piece], steering, twists)
+        reachable = math.sqrt(leaving * leaving + 2.0 * min(accel, UNLIMITED) * abs(length))
+        leaving = 0.0
+        steered = cars.steering_rate[row] == math.inf or cars.curvatures[row, piece] == bend
+        if cars.lengths[row, piece] * length > 0.0 and steered and onward < cars.pieces[row]:
+            leaving = min(speed, before, line_limit, reachable)
+        cars.exits[row, piece] = leaving
+
+
+@inlined
+def _begin_next(row: int, bodies: BodyArrays, cars: Cars) -> None:
+    """Begin the next piece where a row is, at the end of the one before."""
+    cars.piece[row] += 1
+    cars.done[row] = 0.0
+    for axis in range(2):
+        cars.start[row, axis] = bodies.position[row, axis]
+    write_quaternion(cars.start_turn, row, quaternion_of(bodies.orientation, row))
+
+
+@inlined
+def _end(row: int, arrays: MotionArrays, cars: Cars) -> bool:
+    """Put a row at the end of its curve exactly there; return whether that is the last waypoint of its path."""
+    bodies, steering, _, points = arrays
+    headed = steering.path_start[row] + steering.waypoint[row]
+    last = steering.waypoint[row] == steering.path_length[row] - 1
     # Curves that lead to the goal itself end with its numbers, without the rounding of the drive.
-    world.position[exact, :2] = pool.position[headed[exact_mask], :2]
-    aligned_mask = last_mask & motion.align_final[rows] & exact_mask
-    aligned = rows[aligned_mask]
-    world.orientation[aligned] = pool.orientation[headed[aligned_mask]]
-    world.rest(rows)
-    world.touch(rows)
-    onward = rows[~last_mask]
-    motion.waypoint[onward] += 1
-    motion.path_fresh[onward] = True
-    done: Rows = rows[last_mask]
-    return done
+    if cars.exact[row]:
+        for axis in range(2):
+            bodies.position[row, axis] = points.position[headed, axis]
+        if last and steering.align_final[row]:
+            write_quaternion(bodies.orientation, row, quaternion_of(points.orientation, headed))
+    _rest(row, bodies, steering)
+    touch(bodies, row)
+    if not last:
+        steering.waypoint[row] += 1
+        steering.path_fresh[row] = True
+    return last
+
+
+@inlined
+def _is_moved(row: int, bodies: BodyArrays, cars: Cars) -> bool:
+    """Return whether a row is not where the law left it, bit for bit."""
+    moved = False
+    for axis in range(2):
+        moved |= bodies.position[row, axis] != cars.left_at[row, axis]
+    for axis in range(4):
+        moved |= bodies.orientation[row, axis] != cars.left_turn[row, axis]
+    return moved
+
+
+@inlined
+def _limits(row: int, bend: float, steering: Steering, twists: Twists) -> tuple[float, float]:
+    """Return the limits of speed and acceleration on an arc."""
+    speed = min(steering.limits.linear_limit[row], twists.linear_limits[row, 0])
+    accel = min(steering.limits.linear_accel[row], twists.linear_accels[row, 0])
+    size = abs(bend)
+    # On an arc the car turns as fast as it drives: the limits of turning hold too.
+    if size > 0.0:
+        speed = min(speed, min(steering.limits.angular_limit[row], twists.angular_limits[row, 2]) / size)
+        accel = min(accel, min(steering.limits.angular_accel[row], twists.angular_accels[row, 2]) / size)
+    return speed, accel
+
+
+@compiled_step
+def _changed(present: float, wanted: float, rate: float, dt: float) -> float:
+    """Return an angle or a speed changed towards `wanted` as far as `rate` permits."""
+    most = rate * dt
+    change = wanted - present
+    # Not by adding, which would miss the end by rounding.
+    return wanted if abs(change) <= most else present + within(change, most)
+
+
+@inlined
+def _place(row: int, x: float, y: float, turns: Floats, way: float, bend: float, bodies: BodyArrays) -> bool:
+    """Put a row where it is after `way` m on an arc of curvature `bend` from x, y and the orientation in `turns`.
+
+    Returns False, with the row as it was, for broken numbers.
+    """
+    turn = quaternion_of(turns, row)
+    half = 0.5 * (way * bend)
+    sine, cosine = sin_cos(half)
+    # An arc of angle 2 * half has a chord of sin(half) / half times its length, along the heading half-way.
+    chord = way * (sine / half if half != 0.0 else 1.0)
+    ahead_sine, ahead_cosine = sin_cos(heading(turn) + half)
+    # About the vertical axis: z and w are the sine and cosine of half the angle.
+    turned = multiply((0.0, 0.0, sine, cosine), turn)
+    norm = norm_of(turned)
+    if norm != norm:
+        return False
+    bodies.position[row, 0] = x + chord * ahead_cosine
+    bodies.position[row, 1] = y + chord * ahead_sine
+    write_quaternion(bodies.orientation, row, (turned[0] / norm, turned[1] / norm, turned[2] / norm, turned[3] / norm))
+    return True
+
+
+@inlined
+def _give_twist(row: int, speed: float, bend: float, bodies: BodyArrays, steering: Steering) -> None:
+    """Write what it means for a row to drive at `speed` on an arc: twists in the body and in the world."""
+    sine, cosine = sin_cos(heading(quaternion_of(bodies.orientation, row)))
+    write_vector(steering.body_linear, row, (speed, 0.0, 0.0))
+    write_vector(steering.body_angular, row, (0.0, 0.0, speed * bend))
+    write_vector(bodies.velocity, row, (speed * cosine, speed * sine, 0.0))
+    write_vector(bodies.angular_velocity, row, (0.0, 0.0, speed * bend))
+
+
+@inlined
+def _rest(row: int, bodies: BodyArrays, steering: Steering) -> None:
+    write_vector(steering.body_linear, row, _NOTHING)
+    write_vector(steering.body_angular, row, _NOTHING)
+    write_vector(bodies.velocity, row, _NOTHING)
+    write_vector(bodies.angular_velocity, row, _NOTHING)

@@ -1,8 +1,4 @@
-"""Planning: the curve of each car to its current waypoint, and the speeds at which its pieces are left.
-
-A curve has up to five pieces, arcs and lines. Each has the speed at which it is left: not 0 only where the next piece
-leads the same way and the wheels need no turning at rest.
-"""
+"""Planning: the curve of each car to its current waypoint, of up to five pieces, arcs and lines."""
 
 from __future__ import annotations
 
@@ -54,29 +50,8 @@ def plan_curves(world: World, table: AckermannColumns, rows: Rows) -> None:
     exact_mask = _stop_short(lengths, curvatures, counts, last_mask, aligned_mask, distance, motion.tolerance[rows])
     table.lengths[rows], table.curvatures[rows], table.pieces[rows] = lengths, curvatures, counts
     table.exact[rows] = exact_mask
-    table.exits[rows] = _exits(world, table, rows, headed)
     table.piece[rows], table.done[rows] = 0, 0.0
     table.start[rows], table.start_turn[rows] = world.position[rows, :2], world.orientation[rows]
-
-
-def limits_of(
-    world: World, table: AckermannColumns, rows: Rows, curvatures: Floats, headed: Ints | None
-) -> tuple[Floats, Floats]:
-    """Return limits of speed and acceleration (N,) on arcs; `headed` are the waypoints whose speed limits hold."""
-    motion = world.motion
-    speeds = np.minimum(motion.linear_limit[rows], motion.linear_limits[rows, 0])
-    accels = np.minimum(motion.linear_accel[rows], motion.linear_accels[rows, 0])
-    bends = np.abs(curvatures)
-    bent_mask = bends > 0.0
-    safe = np.where(bent_mask, bends, 1.0)
-    # On an arc the car turns as fast as it drives: the limits of turning hold too.
-    turning = np.minimum(motion.angular_limit[rows], motion.angular_limits[rows, 2]) / safe
-    turning_up = np.minimum(motion.angular_accel[rows], motion.angular_accels[rows, 2]) / safe
-    speeds = np.where(bent_mask, np.minimum(speeds, turning), speeds)
-    accels = np.where(bent_mask, np.minimum(accels, turning_up), accels)
-    if headed is not None and world.waypoints.limited:
-        speeds = np.minimum(speeds, world.waypoints.speed_limit[headed])
-    return speeds, accels
 
 
 def _curves(x: Floats, y: Floats, turn: Floats, aligned_mask: Bools, directions: Bytes) -> Curves:
@@ -146,21 +121,3 @@ def _stop_short(
     exact_mask[tolerant_mask & ((counts == 0) | short_mask)] = False
     counts[short_mask & (kept == 0.0)] -= 1
     return exact_mask
-
-
-def _exits(world: World, table: AckermannColumns, rows: Rows, headed: Ints) -> Floats:
-    """Return the speeds (N, 5) at which pieces are left: not 0 where the next one may be driven without a stop."""
-    exits = np.zeros((len(rows), PIECES))
-    lengths, curvatures = table.lengths[rows], table.curvatures[rows]
-    at_once_mask = np.isinf(table.steering_rate[rows])
-    # From the last piece back: each may be left as fast as the next one allows.
-    for piece in range(PIECES - 2, -1, -1):
-        onward = piece + 1
-        same_way_mask = lengths[:, piece] * lengths[:, onward] > 0.0
-        through_mask = same_way_mask & (at_once_mask | (curvatures[:, piece] == curvatures[:, onward]))
-        through_mask &= onward < table.pieces[rows]
-        speeds, accels = limits_of(world, table, rows, curvatures[:, onward], headed)
-        before, _ = limits_of(world, table, rows, curvatures[:, piece], headed)
-        reachable = np.sqrt(exits[:, onward] ** 2 + 2.0 * np.minimum(accels, 1e12) * np.abs(lengths[:, onward]))
-        exits[:, piece] = np.where(through_mask, np.minimum(np.minimum(speeds, before), reachable), 0.0)
-    return exits

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
 from fleet_sim.config.modes import MotionMode
 from fleet_sim.core import mimic
 from fleet_sim.core.world import World
+from fleet_sim.kernels import compiled_step
+from fleet_sim.kernels.turns import atan2, multiply, norm_of, rotate
 from fleet_sim.kinematics.wheel_places import UNSTEERED
 from fleet_sim.motion.ackermann.columns import FEATURE as CARS
 from fleet_sim.motion.ackermann.columns import AckermannColumns
 from fleet_sim.motion.rolling.columns import WheelColumns
-from fleet_sim.motion.rolling.compiled import TINY, write_ways
 from fleet_sim.motion.rolling.fleet import NO_WHEELS, WheelFleet, gather
-from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
+
+_TINY = 1e-9
+"""Angle in rad below which an arc is as long as its chord, in all digits."""
 
 
 class TurningWheels:
@@ -82,12 +88,15 @@ class TurningWheels:
             world.touch_joints(fleet.rows[fleet.owners[uneven]])
 
     def _ways(self, rows: Rows, positions: Floats, orientations: Floats) -> Floats:
-        """Return how far `rows` (N,) drove since they were at `positions` and `orientations`, as `ways_driven`."""
+        """Return how far `rows` (N,) drove since they were at `positions` and `orientations`, as `_write_ways`."""
         world = self.world
-        if not world.compiled:
-            return ways_driven(positions, orientations, world.position[rows], world.orientation[rows])
         ways = np.empty((len(rows), 3))
-        write_ways(rows, positions, orientations, world.position, world.orientation, ways)
+        columns: tuple[Any, ...] = (positions, orientations, world.position, world.orientation, ways)
+        if world.compiled:
+            _write_ways(rows, *columns)
+        else:
+            views: list[Any] = [memoryview(column) for column in columns]
+            _write_ways.in_python(rows.tolist(), *views)
         return ways
 
 
@@ -129,29 +138,33 @@ def _rolled(fleet: WheelFleet, steered: Ints, angles: Floats, way: Floats) -> Fl
     return np.asarray((along_x * went_x + along_y * went_y) / fleet.radii[steered])
 
 
-def ways_driven(before: Floats, turned: Floats, after: Floats, turn: Floats) -> Floats:
-    """Return how far robots drove between two poses, (N, 3): ahead and to the left in m, and turned left in rad.
+@compiled_step
+def _write_ways(
+    rows: Rows, before: Floats, turned: Floats, positions: Floats, orientations: Floats, ways: Floats
+) -> None:
+    """Write to `ways` (N, 3) how far `rows` (N,) drove since they were at `before` (N, 3) and `turned` (N, 4).
 
-    They drove with a constant twist, so on an arc: its length counts, not that of its chord.
+    Ahead and to the left in m, and turned left in rad. They drove with a constant twist, so on an arc: its length
+    counts, not that of its chord. `positions` and `orientations` are those of the world, of all rows.
     """
-    ways = np.zeros((len(before), 3))
-    # By components: a sum over an axis depends on the size of the array, and so would the run.
-    same = (before[:, 0] == after[:, 0]) & (before[:, 1] == after[:, 1]) & (before[:, 2] == after[:, 2])
-    same &= (turned[:, 2] == turn[:, 2]) & (turned[:, 3] == turn[:, 3])
-    same &= (turned[:, 0] == turn[:, 0]) & (turned[:, 1] == turn[:, 1])
-    moved = np.flatnonzero(~same)
-    if not len(moved):
-        return ways
-    first, second = turned[moved], turn[moved]
-    between = quaternions.multiply(quaternions.conjugate(first), second)
-    # Two quaternions are one orientation; the shorter way round is meant.
-    sign = np.where(between[:, 3] < 0.0, -1.0, 1.0)
-    up, real = between[:, 2] * sign, between[:, 3] * sign
-    half = trig.arctan2(up, real)
-    middle = quaternions.normalized(first + sign[:, None] * second)
-    inside = quaternions.rotate(quaternions.conjugate(middle), after[moved] - before[moved])
-    # Half an angle over its sine: an arc over its chord.
-    curved_mask = np.abs(half) > TINY
-    longer = np.where(curved_mask, half * np.sqrt(up * up + real * real) / np.where(curved_mask, up, 1.0), 1.0)
-    ways[moved, 0], ways[moved, 1], ways[moved, 2] = inside[:, 0] * longer, inside[:, 1] * longer, 2.0 * half
-    return ways
+    for place in range(len(rows)):
+        row = rows[place]
+        x, y, z = before[place, 0], before[place, 1], before[place, 2]
+        qx, qy, qz, qw = turned[place, 0], turned[place, 1], turned[place, 2], turned[place, 3]
+        to_x, to_y, to_z = positions[row, 0], positions[row, 1], positions[row, 2]
+        ox, oy, oz, ow = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
+        stood = x == to_x and y == to_y and z == to_z
+        if stood and qx == ox and qy == oy and qz == oz and qw == ow:
+            ways[place, 0], ways[place, 1], ways[place, 2] = 0.0, 0.0, 0.0
+            continue
+        between = multiply((-qx, -qy, -qz, qw), (ox, oy, oz, ow))
+        # Two quaternions are one orientation; the shorter way round is meant.
+        sign = -1.0 if between[3] < 0.0 else 1.0
+        up, real = between[2] * sign, between[3] * sign
+        half = atan2(up, real)
+        mx, my, mz, mw = qx + sign * ox, qy + sign * oy, qz + sign * oz, qw + sign * ow
+        norm = norm_of((mx, my, mz, mw))
+        ahead, aside, _ = rotate((-mx / norm, -my / norm, -mz / norm, mw / norm), (to_x - x, to_y - y, to_z - z))
+        # Half an angle over its sine: an arc over its chord.
+        longer = half * math.sqrt(up * up + real * real) / up if abs(half) > _TINY else 1.0
+        ways[place, 0], ways[place, 1], ways[place, 2] = ahead * longer, aside * longer, 2.0 * half

@@ -11,7 +11,7 @@ from fleet_sim.core.columns import named_columns
 from fleet_sim.core.world import World
 from fleet_sim.kernels import compiled
 from fleet_sim.kernels.turns import sin_cos
-from fleet_sim.motion.compiled_rows import BodyArrays, touch
+from fleet_sim.motion.rows import BodyArrays, touch
 from fleet_sim.traffic.execution.drivers import MOVED, TURNED
 
 

@@ -1,19 +1,19 @@
-"""What the compiled laws of motion read and write: columns, and the rows they hand on."""
+"""What the laws of motion read and write: columns, and the rows they hand on."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Bytes, Floats, Ints, Rows
-from fleet_sim.core.columns import named_columns
+from fleet_sim.core.columns import Scalars, named_columns
 from fleet_sim.core.world import World
-from fleet_sim.kernels import inlined
+from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import Quaternion, Vector
 
-LEFT, GOING, THERE = -1, 0, 1
-"""What became of a row: nothing, as the law written on arrays has to move it; still on its way; at its target."""
+Columns = TypeVar("Columns", bound=tuple[Any, ...])
 
 
 class BodyArrays(NamedTuple):
@@ -51,6 +51,7 @@ class Steering(NamedTuple):
     path_fresh: Bools
     align_final: Bools
     tolerance: Floats
+    direction: Bytes
     phase: Bytes
     reverse: Bools
     turning: Bools
@@ -91,38 +92,77 @@ class MotionArrays(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Rows found: those at the end of their path, those left to the laws on arrays, those that begin another line.
+    """Rows found: at the end of their path, of another law, and those whose numbers are none or infinite.
 
     `counts` says how many each list holds.
     """
 
     ended: Rows
     left: Rows
-    onward: Rows
+    broken: Rows
     counts: Ints
 
 
-def steering_of(world: World) -> Steering:
-    """Return the columns of motion of all entities, by row; they are valid until a table grows."""
+class LawColumns:
+    """The columns of one world as its laws take them, and their lists, kept until a table grows.
+
+    Machine code gets the arrays. Python gets views of their memory, whose numbers it reads in less than half the time.
+    """
+
+    def __init__(self) -> None:
+        # References that are weak: what is kept about a world must not keep it.
+        self._made_of: tuple[ref[Scalars], ref[Scalars], bool] | None = None
+        self._points: object = None
+
+    def of(self, world: World) -> tuple[MotionArrays, Lists]:
+        """Return the columns and the lists of `world`."""
+        made_of = ref(world.scalars), ref(world.motion.scalars), world.compiled
+        pool = world.waypoints
+        if made_of != self._made_of:
+            self._made_of, self._points = made_of, None
+            self._arrays, self._lists = _motion_arrays(world), _new_lists(world.capacity)
+            if not world.compiled:
+                self._arrays, self._lists = in_memory(self._arrays), in_memory(self._lists)
+        # Waypoints have a table of their own, which grows by itself.
+        if pool.position is not self._points:
+            self._points, points = pool.position, named_columns(PathPoints, pool)
+            self._arrays = self._arrays._replace(points=points if world.compiled else in_memory(points))
+        return self._arrays, self._lists
+
+
+_COLUMNS: WeakKeyDictionary[World, LawColumns] = WeakKeyDictionary()
+
+
+def law_columns(world: World) -> tuple[MotionArrays, Lists]:
+    """Return what laws read and write of `world`, for machine code or for Python, whichever it uses."""
+    columns = _COLUMNS.get(world)
+    if columns is None:
+        columns = _COLUMNS[world] = LawColumns()
+    return columns.of(world)
+
+
+def in_memory(columns: Columns) -> Columns:
+    """Return named columns as views of their memory, for kernels that run in Python."""
+    views: list[Any] = [in_memory(column) if isinstance(column, tuple) else memoryview(column) for column in columns]
+    return type(columns)(*views)
+
+
+def _motion_arrays(world: World) -> MotionArrays:
+    """Return the columns that the laws work on; they are valid until a table of `world` grows."""
     motion = world.motion
     own = {name: getattr(motion, name) for name in Steering._fields if name != "limits"}
-    return Steering(**own, limits=named_columns(SpeedLimits, motion))
-
-
-def motion_arrays(world: World) -> MotionArrays:
-    """Return the columns that the laws work on; they are valid until a table of `world` grows."""
     return MotionArrays(
         named_columns(BodyArrays, world),
-        steering_of(world),
-        named_columns(Twists, world.motion),
+        Steering(**own, limits=named_columns(SpeedLimits, motion)),
+        named_columns(Twists, motion),
         named_columns(PathPoints, world.waypoints),
     )
 
 
-def new_lists(capacity: int) -> Lists:
+def _new_lists(capacity: int) -> Lists:
     """Return empty lists with room for `capacity` rows each."""
-    ended, left, onward = (np.empty(capacity, np.int64) for _ in range(3))
-    return Lists(ended, left, onward, np.zeros(3, np.int64))
+    ended, left, broken = (np.empty(capacity, np.int64) for _ in range(3))
+    return Lists(ended, left, broken, np.zeros(3, np.int64))
 
 
 @inlined
@@ -160,3 +200,16 @@ def is_aligned(bodies: BodyArrays, points: PathPoints, row: int, point: int) -> 
         and points.orientation[point, 2] == bodies.orientation[row, 2]
         and points.orientation[point, 3] == bodies.orientation[row, 3]
     )
+
+
+@inlined
+def append(rows: Rows, counts: Ints, which: int, row: int) -> None:
+    """Append a row to a list whose length is `counts[which]`."""
+    rows[counts[which]] = row
+    counts[which] += 1
+
+
+@compiled_step
+def is_zero(vector: Vector) -> bool:
+    """Return whether all components are 0."""
+    return vector[0] == 0.0 and vector[1] == 0.0 and vector[2] == 0.0
