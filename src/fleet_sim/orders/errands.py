@@ -30,13 +30,10 @@ class Porter(Protocol):
         """Raise InvalidValueError where a robot must not drive now."""
 
     def arrived(self, courier: Courier) -> None:
-        """Hear that a robot has got where it was sent."""
+        """Go on with a robot that has got where it was sent."""
 
     def served(self, courier: Courier) -> None:
-        """Hear that the time has passed for which a robot was to stand."""
-
-    def failed(self, courier: Courier, reason: str) -> None:
-        """Hear that a drive failed."""
+        """Go on with a robot that has stood for as long as it was to."""
 
     def give_up(self, courier: Courier, reason: str) -> None:
         """Do without a robot that is removed, or that has no pod and cannot go on."""

@@ -25,7 +25,7 @@ class Handover:
         if courier.task is Task.RETURN:
             return times.drop_time
         order = book.orders[courier.order]
-        if courier.leg == 0:
+        if courier.task is Task.FETCH:
             book.change(courier.order, "reach_pick", now)
             return times.pick_time if order.pick_time is None else order.pick_time
         if self.is_last(courier):
@@ -59,7 +59,7 @@ class Handover:
 
     def abandon(self, courier: Courier, reason: str) -> None:
         """Put the load down where the robot is; its order, unless it was cancelled before, fails."""
-        if courier.task is Task.ORDER:
+        if courier.task is Task.CARRY:
             told = f"{reason}; the load was put down on the way"
             self._book.change(courier.order, "fail", self._world.clock.time, reason=told)
         self.put_down(courier, self._places.spot(self._world.position[courier.row]))

@@ -283,7 +283,7 @@ class Orders:
             self.pods.removed(rows)
         for row in rows[self._table.present[rows]].tolist():
             self.odometer.retire(row)
-            self.fleet.lose(row)
+            self.fleet.on_robot_removed(row)
 
     def _announce(self, number: int, begin: OrderState, end: OrderState) -> None:
         """Emit `order_changed`."""

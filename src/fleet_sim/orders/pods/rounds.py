@@ -15,7 +15,7 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.orders.columns import OrderColumns
-from fleet_sim.orders.courier import Courier, Task
+from fleet_sim.orders.courier import Courier
 from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.pods.benches import Workbench
@@ -159,12 +159,12 @@ class PodRounds:
         """Return the robots that may fetch a pod now: strong enough, low enough, and with nothing else to do."""
         able = self._table.max_load >= self._mass
         # A robot that should charge is not idle, though it has nothing to do.
-        wants = self._fleet.charging.wants if self._fleet.charging is not None else lambda row: False
+        wants = self._fleet.charging.wants
         return [
             courier
             for row, courier in self._fleet.couriers.items()
-            if courier.task in (Task.NONE, Task.PARK)
-            and not (courier.resting or courier.out or courier.plan or wants(row) or self._world.actions.queued(row))
+            if courier.is_free
+            and not (courier.plan or wants(row) or self._world.actions.queued(row))
             and able[row]
             and self._floor.passes_under(row)
         ]
