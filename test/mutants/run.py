@@ -39,7 +39,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "traffic": ("traffic", "routes", "problem_files"),
     "orders": ("orders", "order_queues", "reports"),
     "battery": ("batteries", "vda5050"),
-    "equipment": ("equipment",),
+    "equipment": ("equipment", "doors_and_lifts"),
     "vda5050": ("vda5050", "factsheet"),
     "ros": ("ros_fields", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_senses", "swarm_source"),
