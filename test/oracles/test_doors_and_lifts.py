@@ -131,6 +131,33 @@ def test_a_door_waits_for_what_is_in_the_area_that_its_leaves_sweep(sim: Sim, ki
     assert min(seen) > 4
 
 
+@holds("api:DoorHandle.is_held", fault="equipment/door.py: a leaf with its hinge ahead sweeps to the other side")
+@pytest.mark.parametrize(("hinge", "swing"), [(0.8, 1.1), (0.8, -1.1), (-0.8, 1.1), (-0.8, -1.1)])
+def test_a_leaf_sweeps_to_the_side_to_which_it_turns_about_its_hinge(sim: Sim, hinge: float, swing: float) -> None:
+    middle = 0.5 * (BEGIN + END)
+    entry = {"swing": swing, "hinge": hinge, "open": True, "time": 9.0}
+    leaf = box(sim, "leaf", (*middle, 0.9), (0.8, 0.03, 0.9), YAW, mass=0.0, features={"door": entry})
+    thing = box(sim, "thing", (9.0, 9.0, 0.5), (0.05, 0.05, 0.2))
+    # The end that is free, when it has turned a little: on that side something is in the way, and on the other not.
+    pivot = middle + hinge * AHEAD
+    turned = pivot + abs(hinge) * unit(YAW + (math.pi if hinge > 0.0 else 0.0) + math.copysign(0.3, swing))
+    for place, held in ((turned, True), (turned - 2.0 * across(turned, pivot), False)):
+        thing.set_pose(fs.Pose((*place, 0.5)))
+        leaf.feature("door").close()
+        sim.step_once()
+        sim.step_once()
+        assert leaf.feature("door").is_held is held
+        leaf.feature("door").open()
+        thing.set_pose(fs.Pose((9.0, 9.0, 0.5)))
+        while leaf.feature("door").opening < 1.0:
+            sim.step_once()
+
+
+def across(place: Floats, pivot: Floats) -> Floats:
+    """The part of the way from `pivot` to `place` that is across the passage."""
+    return np.asarray((place - pivot) - ((place - pivot) @ AHEAD) * AHEAD)
+
+
 @holds("api:Doors.reach", fault="equipment/door.py: across a leaf has the other sign")
 def test_points_near_to_leaves_are_those_near_to_their_boxes(sim: Sim) -> None:
     build_door(sim, DoorSettings("door", tuple(BEGIN), tuple(END), kind="double_swing", ratio=1.7, thickness=0.3))
@@ -183,6 +210,7 @@ CABIN: dict[str, Any] = {
     "doors": [
         {"name": "front", "x": -1.13, "y": 0.2, "width": 0.9},
         {"name": "side", "x": -0.3, "y": 0.81, "width": 1.1},
+        {"name": "rear", "x": 0.5, "y": -0.84, "width": 0.8},
     ],
     "floors": [
         {"name": "low", "height": 0.3},
@@ -211,13 +239,22 @@ def test_the_walls_of_a_cabin_are_around_it_but_for_its_doors(sim: Sim) -> None:
         (-1.075, 0.75),
         (-1.075, -0.5),
         (1.075, 0.3),
-        (0.2, -0.825),
+        (-0.2, -0.825),
     ]:
         place = np.array([to_world(x, y)])
         offs = [np.abs(in_frame(place, np.array(wall.position[:2]), wall.get_pose().yaw))[0] for wall in walls]
         halves = [np.array(sim.world.half_extents[wall.row][:2]) for wall in walls]
         assert any((off <= half + 1e-9).all() for off, half in zip(offs, halves, strict=True)), (x, y)
-    for x, y in [(-0.3, 0.825), (0.2, 0.825), (-0.8, 0.825), (-1.075, 0.2), (-1.075, 0.6), (-1.075, -0.2), (0.0, 0.0)]:
+    for x, y in [
+        (-0.3, 0.825),
+        (0.2, 0.825),
+        (-0.8, 0.825),
+        (-1.075, 0.2),
+        (-1.075, 0.6),
+        (-1.075, -0.2),
+        (0.5, -0.825),
+        (0.0, 0.0),
+    ]:
         place = np.array([to_world(x, y)])
         offs = [np.abs(in_frame(place, np.array(wall.position[:2]), wall.get_pose().yaw))[0] for wall in walls]
         halves = [np.array(sim.world.half_extents[wall.row][:2]) for wall in walls]
@@ -227,12 +264,16 @@ def test_the_walls_of_a_cabin_are_around_it_but_for_its_doors(sim: Sim) -> None:
         assert wall.position[2] + sim.world.half_extents[wall.row, 2] == pytest.approx(0.3 + 2.1)
     # The floor under it, and its doors within its edge and before it.
     assert sim.get_object("lift").position == pytest.approx((*MIDDLE, 0.3 - 0.025))
-    doors = {"front": (-1.1, 0.2, 0.9, (-1.0, 0.0)), "side": (-0.3, 0.85, 1.1, (0.0, 1.0))}
+    doors = {
+        "front": (-1.1, 0.2, 0.9, (-1.0, 0.0)),
+        "side": (-0.3, 0.85, 1.1, (0.0, 1.0)),
+        "rear": (0.5, -0.85, 0.8, (0.0, -1.0)),
+    }
     for door, (x, y, width, outward) in doors.items():
         names = {"CabinDoor_lift_" + door: (-0.025, 0.3)}
         floors = {"low": 0.3, "mid": 3.1, "top": 6.4}
         names |= {
-            f"ShaftDoor_lift_{name}_{door}": (0.05, z) for name, z in floors.items() if (name, door) != ("mid", "front")
+            f"ShaftDoor_lift_{name}_{door}": (0.05, z) for name, z in floors.items() if name != "mid" or door == "side"
         }
         for name, (beyond, z) in names.items():
             leaves = np.array([sim.get_object(leaf).position for leaf in (name, f"{name}_b")])
