@@ -12,6 +12,7 @@ from crowds import Crowd
 from networks import grid_network, site_of
 from oracle_rows import holds
 
+import fleet_sim as fs
 from fleet_sim.errors import PlanError
 from fleet_sim.sites import Grid
 from fleet_sim.traffic import Problem, check_paths, rotations
@@ -153,6 +154,62 @@ def test_delays_and_breakdowns_come_as_often_and_last_as_long_as_set(durations: 
     assert set(table.pace[rows]) == {0.4, 1.0} and abs((table.pace[rows] == 0.4).sum() - 12) <= 10
     times = 0.1 * np.flatnonzero(closed)
     assert times[0] == pytest.approx(3.0, abs=0.11) and times[-1] == pytest.approx(7.4, abs=0.11)
+
+
+def gap_of(points: np.ndarray, middle: np.ndarray, yaw: float, half: tuple[float, float]) -> np.ndarray:
+    """Distances of points (K, 2) from an upright box."""
+    ahead, aside = np.array((math.cos(yaw), math.sin(yaw))), np.array((-math.sin(yaw), math.cos(yaw)))
+    off = np.abs(np.stack(((points - middle) @ ahead, (points - middle) @ aside), axis=1)) - half
+    return np.asarray(np.hypot(*np.maximum(off, 0.0).T))
+
+
+@holds("api:Traffic.blocked", fault="traffic/obstacles.py: a box is measured as it is turned the other way")
+@pytest.mark.parametrize("static", [True, False])
+def test_a_body_takes_the_nodes_and_one_end_of_the_lanes_that_it_is_too_near_to(static: bool) -> None:
+    crowd = Crowd(site_of("\n".join(["." * 9] * 7)), 1)
+    radius, network = crowd.radius, crowd.traffic.network
+    lanes = {
+        tuple(sorted((node, end))) for node, ends in enumerate(network.neighbours.tolist()) for end in ends if end >= 0
+    }
+    shares = np.linspace(0.0, 1.0, 201)[:, None]
+    random = np.random.default_rng(7)
+    for number in range(25):
+        half, yaw = tuple(random.uniform(0.05, 0.7, 2).tolist()), float(random.uniform(-3.0, 3.0))
+        middle, z = random.uniform((0.5, 0.5), (8.5, 6.5)), float(random.choice([0.2, 0.2, 0.2, 0.75]))
+        round_ = number % 5 == 4
+        shape = (
+            fs.ShapeParams("cylinder", radius=half[0], height=0.4)
+            if round_
+            else fs.ShapeParams("box", half_extents=(*half, 0.2))
+        )
+        mode = {"collision_mode": "static"} if static else {}
+        body = crowd.sim.spawn(
+            fs.SimObjectSpawnParams(shape, shape, fs.Pose.from_yaw(*middle, z, yaw), mass=0.0, **mode)
+        )
+        crowd.sim.step_once()
+        taken = set(np.flatnonzero(crowd.traffic.blocked[1]).tolist())
+        # Others than boxes count as the box around them, and what hangs above all robots does not count.
+        if round_:
+            half, yaw = (half[0], half[0]), 0.0
+        nodes = gap_of(network.positions, middle, yaw, half)
+        ways = {
+            (one, other): gap_of(
+                network.positions[one] + shares * (network.positions[other] - network.positions[one]), middle, yaw, half
+            ).min()
+            for one, other in lanes
+        }
+        if z > 0.5:
+            assert not taken
+        else:
+            assert taken >= set(np.flatnonzero(nodes < radius - 1e-6).tolist())
+            assert all(taken & set(lane) for lane, gap in ways.items() if gap < radius - 1e-3)
+            # No others, but for a little more room at lanes.
+            for node in taken:
+                nearest = min(gap for lane, gap in ways.items() if node in lane)
+                assert nodes[node] < radius or nearest <= math.sqrt(1.25) * radius + 1e-6
+        crowd.sim.remove_object(body)
+    crowd.sim.step_once()
+    assert not crowd.traffic.blocked[1].any()
 
 
 # ---- plans ---------------------------------------------------------------------------------------------------------

@@ -51,7 +51,6 @@ class FigureCollector:
         self._present: Bools = np.zeros(0, bool)
         self._flow: list[Floats] = []
         self._done_now = 0
-        self._compiled = True
 
     # ---- while it runs -----------------------------------------------------------------------------------------------
 
@@ -107,25 +106,14 @@ class FigureCollector:
 
     def _add_up(self, dt: float, robots: Ints, points: Floats, codes: Ints) -> Ints:
         """Add up the step, and return how many robots (S,) are in each state."""
-        counts = np.zeros(len(self.states), np.int64)
-        # Turned maps are seldom, and left to the arrays.
-        if self._compiled and self.heat.grid.origin[2] == 0.0:
-            most = len(self._driven)
-            waited = self.standstill.waited(most)
-            logs = Logs(self._driven, self._points, self._present, waited, self._in_state)
-            try:
-                longest = tally(dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
-            except MissingDependencyError:
-                self._compiled = False
-            else:
-                self.standstill.judge(dt, longest, self._by_role(counts))
-                return counts
-        counts[:] = np.bincount(codes, minlength=len(counts))
-        waits_mask = self._waits[codes]
-        self.heat.look(robots, points, waits_mask, dt)
-        self.standstill.look(dt, robots, waits_mask, self._by_role(counts))
-        self._measure(robots, points)
-        self._in_state[codes, robots] += dt
+        counts, most = np.zeros(len(self.states), np.int64), len(self._driven)
+        logs = Logs(self._driven, self._points, self._present, self.standstill.waited(most), self._in_state)
+        step = (dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
+        try:
+            longest = tally(*step)
+        except MissingDependencyError:
+            longest = tally.in_python(*step)
+        self.standstill.judge(dt, longest, self._by_role(counts))
         return counts
 
     def _by_role(self, counts: Ints) -> Ints:
@@ -138,16 +126,6 @@ class FigureCollector:
         self._driven = np.pad(self._driven, (0, more))
         self._points = np.pad(self._points, ((0, more), (0, 0)))
         self._present = np.pad(self._present, (0, more))
-
-    def _measure(self, robots: Ints, points: Floats) -> None:
-        """Add what the robots drove since the last step; one that was not there then has driven nothing."""
-        steps = points - self._points[robots]
-        lengths = np.sqrt(steps[:, 0] ** 2 + steps[:, 1] ** 2)
-        # A robot that was not there before would seem to have driven from its last place, or from the origin.
-        self._driven[robots] += np.where(self._present[robots], lengths, 0.0)
-        self._points[robots] = points
-        self._present[:] = False
-        self._present[robots] = True
 
     # ---- afterwards --------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.saved_classes import saved
 from fleet_sim.sites.grid import Grid
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.figures.tally import HeatSquares
 
 SMALLEST = 0.5
@@ -42,35 +43,11 @@ class HeatMap:
         return self.grid.free_mask
 
     def squares(self, count: int) -> HeatSquares:
-        """Return this map for kernels that count `count` robots, whose sums they add to; only for maps not turned."""
+        """Return this map as `tally` adds to it, which counts `count` robots."""
         if count > len(self._last):
             self._last = np.append(self._last, np.full(count - len(self._last), -1))
         grid = self.grid
-        origin = np.array(grid.origin[:2], np.float64)
-        return HeatSquares(self.passages, self.waited, self._last, origin, grid.cell, grid.width, grid.height)
-
-    def look(self, robots: Ints, points: Floats, waits_mask: Bools, dt: float) -> None:
-        """Count `robots` (K,) at `points` (K, 2), of which some have waited for the last `dt` s."""
-        squares = self._squares(points)
-        if len(robots) and robots[-1] >= len(self._last):
-            self._last = np.append(self._last, np.full(int(robots.max()) + 1 - len(self._last), -1))
-        came = squares != self._last[robots]
-        if came.any():
-            self._last[robots] = squares
-            # Beside the map nothing is counted.
-            np.add.at(self.passages, squares[came & (squares >= 0)], 1.0)
-        standing = squares[waits_mask]
-        if len(standing):
-            np.add.at(self.waited, standing[standing >= 0], dt)
-
-    def _squares(self, points: Floats) -> Ints:
-        """Return the squares (K,) of `points` (K, 2), -1 beside the map, in half the time of `Grid.cells_at`."""
-        grid = self.grid
-        turned = grid.origin[2] != 0.0
-        own = grid.to_own(points) if turned else points - np.array(grid.origin[:2])
-        # Shifted by one, so that cutting off the fraction is rounding down just below the map, too.
-        columns, ups = (own * (1.0 / grid.cell) + 1.0).T.astype(np.int64) - 1
-        # As unsigned numbers what is negative is too large: one comparison instead of two.
-        inside = (columns.view(np.uint64) < grid.width) & (ups.view(np.uint64) < grid.height)
-        squares = (grid.height - 1 - ups) * grid.width + columns
-        return squares if inside.all() else np.where(inside, squares, -1)
+        x, y, yaw = grid.origin
+        # As numbers with a fraction, whatever a file has: each type would be machine code of its own.
+        frame = np.array((x, y, *trig.sin_cos_of(yaw)), np.float64)
+        return HeatSquares(self.passages, self.waited, self._last, frame, grid.cell, grid.width, grid.height)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.figures.states import Role
 
@@ -27,16 +27,8 @@ class Standstill:
         self._still = 0.0
         self._waited: Floats = np.zeros(0)
 
-    def look(self, dt: float, robots: Ints, waits_mask: Bools, by_role: Ints) -> None:
-        """Take `dt` s into account in which of `robots` (K,) some wait, and so many (4,) were in each role."""
-        if len(robots):
-            self.waited(int(robots[-1]) + 1)
-        waited = np.where(waits_mask, self._waited[robots] + dt, 0.0)
-        self._waited[robots] = waited
-        self.judge(dt, float(waited.max(initial=0.0)), by_role)
-
     def waited(self, count: int) -> Floats:
-        """Return how long each of at least `count` robots (N,) has stood by now, in s, for kernels to go on with."""
+        """Return how long each of at least `count` robots (N,) has stood by now, in s, for `tally` to go on with."""
         if count > len(self._waited):
             self._waited = np.pad(self._waited, (0, count - len(self._waited)))
         return self._waited

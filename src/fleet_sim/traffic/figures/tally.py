@@ -1,7 +1,4 @@
-"""Tally: what all robots did in a step, added up in one compiled pass.
-
-The same as HeatMap, Standstill and FigureCollector do on arrays where numba is not installed, in a sixth of the time.
-"""
+"""Tally: what all robots did in a step, added up in one pass."""
 
 from __future__ import annotations
 
@@ -16,13 +13,13 @@ from fleet_sim.kernels import compiled
 class HeatSquares(NamedTuple):
     """A heat map as kernels see it: its sums (H * W,), and by robot (N,) the square `last` seen on, -1 beside the map.
 
-    `origin` (2,) is its lower left corner, in m.
+    `frame` (4,) is its lower left corner x, y in m, and sine and cosine of how it is turned.
     """
 
     passages: Floats
     waited: Floats
     last: Ints
-    origin: Floats
+    frame: Floats
     cell: float
     width: int
     height: int
@@ -47,7 +44,7 @@ def tally(
 
     Writes how many were in each state to `counts` (S,); returns the longest time that one of them has waited, in s.
     """
-    longest, scale = 0.0, 1.0 / squares.cell
+    longest, scale, sine, cosine = 0.0, 1.0 / squares.cell, squares.frame[2], squares.frame[3]
     counts[:] = 0
     there = logs.present.copy()
     logs.present[:] = False
@@ -55,9 +52,10 @@ def tally(
         robot, code = robots[place], codes[place]
         x, y = points[place, 0], points[place, 1]
         waiting = waits[code]
+        east, north = x - squares.frame[0], y - squares.frame[1]
         # Shifted by one, so that cutting off the fraction is rounding down just below the map, too.
-        column = int((x - squares.origin[0]) * scale + 1.0) - 1
-        up = int((y - squares.origin[1]) * scale + 1.0) - 1
+        column = int((cosine * east + sine * north) * scale + 1.0) - 1
+        up = int((cosine * north - sine * east) * scale + 1.0) - 1
         square = -1
         if 0 <= column < squares.width and 0 <= up < squares.height:
             square = (squares.height - 1 - up) * squares.width + column
