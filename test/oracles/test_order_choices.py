@@ -18,6 +18,7 @@ from fleet_sim.orders.allocation.registry import make_allocator
 from fleet_sim.orders.charging.policies import ChargingRequest, make_policy
 from fleet_sim.orders.pods.policies.choice import POD_CHOICES, PodRequest
 from fleet_sim.orders.pods.policies.replenishment import REPLENISHMENTS, ReplenishRequest
+from fleet_sim.orders.sources.items import ItemDraws
 
 
 @holds("api:Auction.allocate", fault="orders/allocation/auction.py: the way on from the order is not counted")
@@ -236,3 +237,20 @@ def test_orders_come_as_a_process_without_memory_in_the_hours_of_the_profile(tmp
     # What is named twice has its last weight.
     picks = [status.stops[0] for status, _ in known]
     assert set(picks) == {"shelf_a", "shelf_b"} and len(times) == len(orders.names)
+
+
+@holds("api:Order.lines", fault="orders/sources/items.py: a sku may come twice; quantities are one too small")
+def test_lines_at_random_have_different_items_as_often_as_their_weights_say() -> None:
+    weights = {"tea": 5.0, "nuts": 0.0, "jam": 2.0, "salt": 1.0, "oil": 2.0}
+    draws = [ItemDraws(list(weights), weights, (1, 3), (2, 5), 77).draw(number) for number in range(1, 3001)]
+    sizes = np.bincount([len(lines) for lines in draws], minlength=4)
+    assert sizes[0] == 0 and sizes[1:] == pytest.approx(1000.0, abs=110.0) and len(sizes) == 4
+    counts = np.bincount([items for lines in draws for _, items in lines])
+    assert counts[:2].sum() == 0 and len(counts) == 6 and counts[2:] == pytest.approx(1500.0, abs=160.0)
+    assert all(len({sku for sku, _ in lines}) == len(lines) for lines in draws)
+    firsts = [lines[0][0] for lines in draws]
+    for sku, weight in weights.items():
+        assert firsts.count(sku) == pytest.approx(300.0 * weight, abs=4.0 * math.sqrt(300.0 * weight))
+    # Of what is left, again by its weights.
+    seconds = [lines[1][0] for lines in draws if len(lines) > 1 and lines[0][0] == "tea"]
+    assert seconds.count("salt") == pytest.approx(0.2 * len(seconds), abs=4.0 * math.sqrt(0.16 * len(seconds)))
