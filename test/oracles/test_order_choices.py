@@ -14,14 +14,13 @@ from depot import MAP, depot, orders_of
 from oracle_rows import holds
 
 from fleet_sim.orders import Request
-from fleet_sim.orders.allocation.registry import make_allocator
+from fleet_sim.orders.allocation.allocators import make_allocator
 from fleet_sim.orders.charging.policies import ChargingRequest, make_policy
-from fleet_sim.orders.pods.policies.choice import POD_CHOICES, PodRequest
-from fleet_sim.orders.pods.policies.replenishment import REPLENISHMENTS, ReplenishRequest
-from fleet_sim.orders.sources.items import ItemDraws
+from fleet_sim.orders.pods.policies import POD_CHOICES, REPLENISHMENTS, PodRequest, ReplenishRequest
+from fleet_sim.orders.sources.arrivals import ItemDraws
 
 
-@holds("api:Auction.allocate", fault="orders/allocation/auction.py: the way on from the order is not counted")
+@holds("api:Auction.allocate", fault="orders/allocation/allocators.py: the way on from the order is not counted")
 @pytest.mark.parametrize("seed", range(20))
 def test_the_auction_sells_each_order_where_it_lengthens_the_way_to_it_least(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -121,7 +120,7 @@ def test_robots_charge_that_must_and_the_emptiest_of_those_that_may(seed: int) -
 @holds(
     "api:ReplenishPolicy.order",
     "api:PodChoice.choose",
-    fault="orders/pods/policies/replenishment.py: what comes is not counted",
+    fault="orders/pods/policies.py: what comes is not counted",
 )
 @pytest.mark.parametrize("seed", range(30))
 def test_what_is_low_is_filled_up_and_the_pod_with_most_lines_comes(seed: int) -> None:
@@ -239,7 +238,7 @@ def test_orders_come_as_a_process_without_memory_in_the_hours_of_the_profile(tmp
     assert set(picks) == {"shelf_a", "shelf_b"} and len(times) == len(orders.names)
 
 
-@holds("api:Order.lines", fault="orders/sources/items.py: a sku may come twice; quantities are one too small")
+@holds("api:Order.lines", fault="orders/sources/arrivals.py: a sku may come twice; quantities are one too small")
 def test_lines_at_random_have_different_items_as_often_as_their_weights_say() -> None:
     weights = {"tea": 5.0, "nuts": 0.0, "jam": 2.0, "salt": 1.0, "oil": 2.0}
     draws = [ItemDraws(list(weights), weights, (1, 3), (2, 5), 77).draw(number) for number in range(1, 3001)]

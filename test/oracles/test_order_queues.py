@@ -124,7 +124,7 @@ def test_a_robot_that_gives_up_its_place_is_not_waited_for(tmp_path: Path) -> No
 
 
 @holds(
-    "report:orders.pods.stock.on_pods", fault="orders/pods/placing.py: each pod begins with the kind after the last one"
+    "report:orders.pods.stock.on_pods", fault="orders/pods/storage.py: each pod begins with the kind after the last one"
 )
 def test_pods_stand_in_storage_and_are_filled_with_kinds_in_turns(tmp_path: Path) -> None:
     listed = [{"id": "own", "at": [4.5, 2.5], "stock": {"sku_2": 6}}, {"at": [6.5, 7.5], "stock": {"sku_1": 1}}]

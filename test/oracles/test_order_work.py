@@ -55,7 +55,7 @@ def spans(steps: list[dict[str, Any]]) -> dict[str, dict[str, tuple[float, float
     return found
 
 
-@holds("report:orders.robots.time_s.serving", fault="orders/handover.py: stops in between take as long as the first")
+@holds("report:orders.robots.time_s.serving", fault="orders/fleet.py: stops in between take as long as the first")
 def test_each_stop_takes_its_time_and_serves_one_robot_after_the_other(work: Any) -> None:
     steps, seconds, _ = work
     told = spans(steps)

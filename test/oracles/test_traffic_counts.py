@@ -24,7 +24,7 @@ STEP = 0.13
 
 @holds(
     *("report:heat.passages", "report:heat.waited", "report:levels.*", "report:stuck_robots", "report:deadlocks"),
-    fault="traffic/figures/tally.py: rows of the heat map are counted from below; heat.py: the same for turned maps",
+    fault="traffic/figures/collector.py: rows of the heat map are counted from below, or not turned",
 )
 @pytest.mark.parametrize("turn", [0.0, 0.7])
 def test_counts_of_a_run_are_those_of_its_steps(turn: float) -> None:

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import fleet_sim as fs
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.orders import ALLOCATORS, Assignment, OrderState, Request
-from fleet_sim.orders.allocation.allocator import check
-from fleet_sim.orders.allocation.registry import make_allocator
+from fleet_sim.orders.allocation.allocators import check, make_allocator
 
 
 def request(costs: Floats, priority: Sequence[int] | None = None, queue: int = 1) -> Request:

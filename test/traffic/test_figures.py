@@ -12,8 +12,7 @@ import pytest
 from fleet_sim import ConfigError
 from fleet_sim.sites import Grid
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
-from fleet_sim.traffic.figures.series import MOST, Series
-from fleet_sim.traffic.figures.states import DRIVING, WAITING
+from fleet_sim.traffic.figures.collector import DRIVING, MOST, WAITING, Series
 
 GRID = Grid(np.ones((4, 5), bool))
 

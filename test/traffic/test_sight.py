@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fleet_sim.arrays import Bools, Floats
+from fleet_sim.traffic.across import pulled
 from fleet_sim.traffic.points import Point
 from fleet_sim.traffic.sight import TOUCH, Sight
-from fleet_sim.traffic.smoothing import pulled
 
 
 def gap(begin: Floats, end: Floats, low: Floats) -> float:

@@ -1,9 +1,10 @@
-"""Courier: what one robot is doing, as a value."""
+"""Courier: what one robot is doing, as a value; and who takes robots through other errands than orders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Protocol
 
 from fleet_sim.orders.loads import NO_LOAD
 from fleet_sim.saved_classes import saved
@@ -74,3 +75,35 @@ class Courier:
     def copy(self) -> Courier:
         """Return an independent copy."""
         return replace(self, plan=list(self.plan))
+
+
+class Dock(Protocol):
+    """Where robots charge between orders."""
+
+    def wants(self, row: int) -> bool:
+        """Return whether a robot is to charge when it has done what it does."""
+
+    def begin(self, courier: Courier) -> None:
+        """Send a robot that has nothing else to do to charge."""
+
+    def arrived(self, courier: Courier) -> None:
+        """Charge a robot that has got where it was sent."""
+
+    def forget(self, courier: Courier) -> None:
+        """Do without a robot that does not get there, or is removed."""
+
+
+class Porter(Protocol):
+    """Who takes robots through errands with pods (`Task.POD`)."""
+
+    def check(self, courier: Courier) -> None:
+        """Raise InvalidValueError where a robot must not drive now."""
+
+    def arrived(self, courier: Courier) -> None:
+        """Go on with a robot that has got where it was sent."""
+
+    def served(self, courier: Courier) -> None:
+        """Go on with a robot that has stood for as long as it was to."""
+
+    def give_up(self, courier: Courier, reason: str) -> None:
+        """Do without a robot that is removed, or that has no pod and cannot go on."""

@@ -15,23 +15,20 @@ from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.errors import FleetSimError
 from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.columns import NO_ORDER
-from fleet_sim.orders.courier import NO_PLACE, Courier, Stage, Task
-from fleet_sim.orders.errands import Dock, Porter
-from fleet_sim.orders.handover import Handover
+from fleet_sim.orders.courier import NO_PLACE, Courier, Dock, Porter, Stage, Task
 from fleet_sim.orders.loads import NO_LOAD, Loads
+from fleet_sim.orders.places import Spot
 from fleet_sim.orders.robots import Robots
-from fleet_sim.orders.service import Service
-from fleet_sim.orders.settings import OrdersSettings, WhenIdle
-from fleet_sim.orders.stands import Stands
+from fleet_sim.orders.settings import OrdersSettings, ServiceSettings, WhenIdle
 from fleet_sim.orders.states import RobotState
-from fleet_sim.orders.timers import Timers
 from fleet_sim.orders.transport import DriveEnd, Transport
+from fleet_sim.orders.turns import Service, Stands, Timers
 from fleet_sim.sites.stations import StationKind
 
 SERVED, RETRY = "served", "retry"
 
 
-class Event(Enum):
+class CourierEvent(Enum):
     """What happens to a robot."""
 
     ARRIVED = auto()
@@ -62,7 +59,7 @@ Action: TypeAlias = Callable[[Courier, str], None]
 """What is done with a robot, for a reason."""
 Onward: TypeAlias = Callable[[Courier], None]
 """How a robot goes on."""
-Table: TypeAlias = dict[Task, dict[Event, tuple[Action, Task | None, Onward]]]
+Table: TypeAlias = dict[Task, dict[CourierEvent, tuple[Action, Task | None, Onward]]]
 SAME = None
 """The task after an event is the one before it, or one that the action itself has set."""
 
@@ -92,73 +89,74 @@ class OrderFleet:
 
     def _table(self) -> Table:
         """Return the table of all tasks and events: (what is done, the task after it, how the robot goes on)."""
+        on = CourierEvent
         # fmt: off
         return {
             Task.NONE: {
-                Event.RESTED:    (self._nothing,         SAME,        self._next),
-                Event.POWERED:   (self._nothing,         SAME,        self._next),
+                on.RESTED:    (self._nothing,         SAME,        self._next),
+                on.POWERED:   (self._nothing,         SAME,        self._next),
             },
             Task.FETCH: {
-                Event.ARRIVED:   (self._enter,           SAME,        self._stay),
-                Event.SERVED:    (self._lift,            Task.CARRY,  self._drive_on),
-                Event.FAILED:    (self._hand_back,       Task.NONE,   self.rest),
-                Event.EXHAUSTED: (self._fail_order,      Task.NONE,   self.rest),
-                Event.CLOSED:    (self._hand_back,       Task.NONE,   self.release),
-                Event.EMPTIED:   (self._hand_back,       Task.NONE,   self._stay),
-                Event.CANCELLED: (self._leave_place,     Task.NONE,   self.release),
-                Event.REMOVED:   (self._hand_back,       Task.NONE,   self._stay),
+                on.ARRIVED:   (self._enter,           SAME,        self._stay),
+                on.SERVED:    (self._lift,            Task.CARRY,  self._drive_on),
+                on.FAILED:    (self._hand_back,       Task.NONE,   self.rest),
+                on.EXHAUSTED: (self._fail_order,      Task.NONE,   self.rest),
+                on.CLOSED:    (self._hand_back,       Task.NONE,   self.release),
+                on.EMPTIED:   (self._hand_back,       Task.NONE,   self._stay),
+                on.CANCELLED: (self._leave_place,     Task.NONE,   self.release),
+                on.REMOVED:   (self._hand_back,       Task.NONE,   self._stay),
             },
             Task.CARRY: {
-                Event.ARRIVED:   (self._enter,           SAME,        self._stay),
-                Event.SERVED:    (self._leave_place,     SAME,        self._drive_on),
-                Event.FINISHED:  (self._deliver,         Task.NONE,   self.release),
-                Event.FAILED:    (self._nothing,         SAME,        self.rest),
-                Event.EXHAUSTED: (self._abandon,         Task.NONE,   self.rest),
-                Event.RESTED:    (self._nothing,         SAME,        self._drive_again),
-                Event.CLOSED:    (self._nothing,         SAME,        self._drive_there),
-                Event.POWERED:   (self._nothing,         SAME,        self._drive_there),
-                Event.CANCELLED: (self._leave_place,     Task.RETURN, self._drive_back),
-                Event.REMOVED:   (self._fail_with_load,  Task.NONE,   self._stay),
+                on.ARRIVED:   (self._enter,           SAME,        self._stay),
+                on.SERVED:    (self._leave_place,     SAME,        self._drive_on),
+                on.FINISHED:  (self._deliver,         Task.NONE,   self.release),
+                on.FAILED:    (self._nothing,         SAME,        self.rest),
+                on.EXHAUSTED: (self._abandon,         Task.NONE,   self.rest),
+                on.RESTED:    (self._nothing,         SAME,        self._drive_again),
+                on.CLOSED:    (self._nothing,         SAME,        self._drive_there),
+                on.POWERED:   (self._nothing,         SAME,        self._drive_there),
+                on.CANCELLED: (self._leave_place,     Task.RETURN, self._drive_back),
+                on.REMOVED:   (self._fail_with_load,  Task.NONE,   self._stay),
             },
             Task.RETURN: {
-                Event.ARRIVED:   (self._enter,           SAME,        self._stay),
-                Event.SERVED:    (self._put_down,        Task.NONE,   self.release),
-                Event.FAILED:    (self._nothing,         SAME,        self.rest),
-                Event.EXHAUSTED: (self._abandon,         Task.NONE,   self.rest),
-                Event.RESTED:    (self._nothing,         SAME,        self._drive_again),
-                Event.CLOSED:    (self._nothing,         SAME,        self._drive_there),
-                Event.POWERED:   (self._nothing,         SAME,        self._drive_there),
+                on.ARRIVED:   (self._enter,           SAME,        self._stay),
+                on.SERVED:    (self._put_down,        Task.NONE,   self.release),
+                on.FAILED:    (self._nothing,         SAME,        self.rest),
+                on.EXHAUSTED: (self._abandon,         Task.NONE,   self.rest),
+                on.RESTED:    (self._nothing,         SAME,        self._drive_again),
+                on.CLOSED:    (self._nothing,         SAME,        self._drive_there),
+                on.POWERED:   (self._nothing,         SAME,        self._drive_there),
             },
             Task.PARK: {
-                Event.ARRIVED:   (self._nothing,         Task.NONE,   self._show_idle),
-                Event.FAILED:    (self._leave_stand,     Task.NONE,   self.rest),
-                Event.CLOSED:    (self._nothing,         SAME,        self._drive_there),
-                Event.EMPTIED:   (self._nothing,         Task.NONE,   self._stay),
+                on.ARRIVED:   (self._nothing,         Task.NONE,   self._show_idle),
+                on.FAILED:    (self._leave_stand,     Task.NONE,   self.rest),
+                on.CLOSED:    (self._nothing,         SAME,        self._drive_there),
+                on.EMPTIED:   (self._nothing,         Task.NONE,   self._stay),
             },
             Task.CHARGE: {
-                Event.ARRIVED:   (self._connect,         SAME,        self._stay),
-                Event.FAILED:    (self._leave_stand,     Task.NONE,   self.rest),
-                Event.CLOSED:    (self._nothing,         SAME,        self._drive_there),
-                Event.EMPTIED:   (self._nothing,         Task.NONE,   self._stay),
+                on.ARRIVED:   (self._connect,         SAME,        self._stay),
+                on.FAILED:    (self._leave_stand,     Task.NONE,   self.rest),
+                on.CLOSED:    (self._nothing,         SAME,        self._drive_there),
+                on.EMPTIED:   (self._nothing,         Task.NONE,   self._stay),
             },
             Task.POD: {
-                Event.ARRIVED:   (self._pod_arrived,     SAME,        self._stay),
-                Event.SERVED:    (self._pod_served,      SAME,        self._stay),
-                Event.FAILED:    (self._drop_pod,        SAME,        self.rest),
-                Event.RESTED:    (self._nothing,         SAME,        self._drive_again),
-                Event.CLOSED:    (self._nothing,         SAME,        self._drive_there),
-                Event.EMPTIED:   (self._drop_pod,        SAME,        self._stay),
-                Event.POWERED:   (self._nothing,         SAME,        self._drive_there),
-                Event.REMOVED:   (self._give_up_pod,     SAME,        self._stay),
+                on.ARRIVED:   (self._pod_arrived,     SAME,        self._stay),
+                on.SERVED:    (self._pod_served,      SAME,        self._stay),
+                on.FAILED:    (self._drop_pod,        SAME,        self.rest),
+                on.RESTED:    (self._nothing,         SAME,        self._drive_again),
+                on.CLOSED:    (self._nothing,         SAME,        self._drive_there),
+                on.EMPTIED:   (self._drop_pod,        SAME,        self._stay),
+                on.POWERED:   (self._nothing,         SAME,        self._drive_there),
+                on.REMOVED:   (self._give_up_pod,     SAME,        self._stay),
             },
         }
         # fmt: on
 
-    def _react(self, courier: Courier, event: Event, reason: str = "") -> None:
+    def _react(self, courier: Courier, event: CourierEvent, reason: str = "") -> None:
         """Do what the table says; nothing where it says nothing."""
         reactions = self._reactions[courier.task]
-        if event is Event.EXHAUSTED and event not in reactions:
-            event = Event.FAILED
+        if event is CourierEvent.EXHAUSTED and event not in reactions:
+            event = CourierEvent.FAILED
         if event in reactions:
             act, task, go_on = reactions[event]
             act(courier, reason)
@@ -188,7 +186,7 @@ class OrderFleet:
         self.leave_stands(courier)
         self._leave_place(courier)
         reason = "its robot was removed"
-        self._react(courier, Event.REMOVED, reason)
+        self._react(courier, CourierEvent.REMOVED, reason)
         for order in courier.plan:
             self._give_back(order, reason)
         self.changed = True
@@ -213,7 +211,7 @@ class OrderFleet:
         if order in courier.plan:
             courier.plan.remove(order)
         else:
-            self._react(courier, Event.CANCELLED)
+            self._react(courier, CourierEvent.CANCELLED)
 
     def drive_ended(self, outcome: DriveEnd) -> None:
         """Go on with a robot whose drive has ended."""
@@ -223,7 +221,7 @@ class OrderFleet:
         if outcome.reason:
             self.fail(courier, outcome.reason)
         else:
-            self._react(courier, Event.ARRIVED)
+            self._react(courier, CourierEvent.ARRIVED)
 
     def fail(self, courier: Courier, reason: str) -> None:
         """Go on with a robot that does not get where it was sent: after so many attempts not in the same way."""
@@ -234,7 +232,9 @@ class OrderFleet:
         else:
             courier.attempts += 1
             attempts = courier.attempts
-        self._react(courier, Event.EXHAUSTED if attempts >= self._settings.attempts else Event.FAILED, reason)
+        self._react(
+            courier, CourierEvent.EXHAUSTED if attempts >= self._settings.attempts else CourierEvent.FAILED, reason
+        )
 
     def timer(self, what: str, row: int, token: int) -> None:
         """Go on with a robot whose timer is due."""
@@ -242,11 +242,11 @@ class OrderFleet:
         if courier is None or courier.token != token:
             return
         if what != SERVED:
-            self._react(courier, Event.RESTED)
+            self._react(courier, CourierEvent.RESTED)
         elif courier.task is Task.CARRY and self._handover.is_last(courier):
-            self._react(courier, Event.FINISHED)
+            self._react(courier, CourierEvent.FINISHED)
         else:
-            self._react(courier, Event.SERVED)
+            self._react(courier, CourierEvent.SERVED)
 
     def run_out(self, courier: Courier) -> None:
         """Let a robot stand that has no energy: it gives its orders back, but keeps a load until it can go on."""
@@ -254,13 +254,13 @@ class OrderFleet:
         self._transport.stop(courier.row)
         reason = "its robot has no energy"
         self._give_back_plan(courier, reason)
-        self._react(courier, Event.EMPTIED, reason)
+        self._react(courier, CourierEvent.EMPTIED, reason)
         self.show(courier, RobotState.OUT)
 
     def resume_after_charge(self, courier: Courier) -> None:
         """Let a robot go on that has energy again."""
         courier.stage = Stage.STANDING
-        self._react(courier, Event.POWERED)
+        self._react(courier, CourierEvent.POWERED)
 
     def open(self, place: int) -> None:
         """Let robots go on that waited for a place to open."""
@@ -280,7 +280,7 @@ class OrderFleet:
             if courier.stage in (Stage.AT_PLACE, Stage.RESTING):
                 continue
             if courier.place == place or (courier.task is Task.FETCH and place in self._book.stops[courier.order]):
-                self._react(courier, Event.CLOSED, reason)
+                self._react(courier, CourierEvent.CLOSED, reason)
 
     # ---- how robots go on --------------------------------------------------------------------------------------------
 
@@ -516,3 +516,66 @@ class OrderFleet:
             self._parking.restore(parking)
         self.couriers = {row: courier.copy() for row, courier in couriers.items()}
         self.service.restore(service)
+
+
+LOST = "its load was taken from the robot or removed"
+
+
+class Handover:
+    """Takes loads and puts them down, and changes the states of orders with it."""
+
+    def __init__(self, parts: OrderParts, loads: Loads, robots: Robots, times: ServiceSettings) -> None:
+        self._world, self._table, self._book, self._places = parts
+        self._loads, self._robots, self._times = loads, robots, times
+
+    def begin(self, courier: Courier) -> float:
+        """Begin the service of a robot at its stop; return how long in s it takes."""
+        book, times, now = self._book, self._times, self._world.clock.time
+        if courier.task is Task.RETURN:
+            return times.drop_time
+        order = book.orders[courier.order]
+        if courier.task is Task.FETCH:
+            book.change(courier.order, "reach_pick", now)
+            return times.pick_time if order.pick_time is None else order.pick_time
+        if self.is_last(courier):
+            book.change(courier.order, "reach_drop", now)
+            return times.drop_time if order.drop_time is None else order.drop_time
+        return times.stop_time if order.stop_time is None else order.stop_time
+
+    def is_last(self, courier: Courier) -> bool:
+        """Return whether a robot is at, or drives to, the last stop of its order."""
+        return courier.leg == len(self._book.stops[courier.order]) - 1
+
+    def lift(self, courier: Courier) -> None:
+        """Put the load of an order on its robot."""
+        book, number = self._book, courier.order
+        book.change(number, "lift", self._world.clock.time)
+        order = book.orders[number]
+        top = float(self._table.top[courier.row])
+        courier.load = self._loads.lift(courier.row, top, order.id, order.load)
+        self._robots.set_loaded(courier.row, True)
+
+    def deliver(self, courier: Courier) -> None:
+        """Put the load down at the last stop; the order fails if the robot has no load any more."""
+        # Asked first: once it is put down nobody carries it.
+        lost = self._loads.carried_by(courier.load) != courier.row
+        self.put_down(courier, self._places.points[courier.place])
+        now = self._world.clock.time
+        if lost:
+            self._book.change(courier.order, "fail", now, reason=LOST)
+        else:
+            self._book.change(courier.order, "deliver", now)
+
+    def abandon(self, courier: Courier, reason: str) -> None:
+        """Put the load down where the robot is; its order, unless it was cancelled before, fails."""
+        if courier.task is Task.CARRY:
+            told = f"{reason}; the load was put down on the way"
+            self._book.change(courier.order, "fail", self._world.clock.time, reason=told)
+        self.put_down(courier, self._places.spot(self._world.position[courier.row]))
+
+    def put_down(self, courier: Courier, point: Spot) -> None:
+        """Put the load of a robot on the floor at `point` in m, if it still has it."""
+        if self._loads.carried_by(courier.load) == courier.row:
+            self._loads.put_down(courier.load, point)
+        courier.load = NO_LOAD
+        self._robots.set_loaded(courier.row, False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.orders.allocation.allocator import Allocator, Assignment, Request, check
+from fleet_sim.orders.allocation.allocators import Allocator, Assignment, Request, check
 from fleet_sim.orders.book import OrderParts
 from fleet_sim.orders.courier import Courier, Stage, Task
 from fleet_sim.orders.fleet import OrderFleet

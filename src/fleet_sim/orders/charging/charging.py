@@ -15,8 +15,8 @@ from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.charging.policies import ChargingPolicy, ChargingRequest
 from fleet_sim.orders.courier import NO_PLACE, Courier, Stage, Task
 from fleet_sim.orders.fleet import OrderFleet
-from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import RobotState
+from fleet_sim.orders.turns import Stands
 
 AT_LEAST = 1e-9
 

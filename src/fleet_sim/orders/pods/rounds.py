@@ -22,13 +22,17 @@ from fleet_sim.orders.pods.benches import Workbench
 from fleet_sim.orders.pods.counter import PodCounter
 from fleet_sim.orders.pods.crew import PodCrew
 from fleet_sim.orders.pods.floor import PodFloor
-from fleet_sim.orders.pods.policies.choice import POD_CHOICES, PodChoice, PodRequest
-from fleet_sim.orders.pods.policies.place import STORAGE_POLICIES, StoragePolicy, StorageRequest
-from fleet_sim.orders.pods.policies.replenishment import (
+from fleet_sim.orders.pods.policies import (
+    POD_CHOICES,
     REPLENISHMENTS,
+    STORAGE_POLICIES,
     NeverReplenish,
+    PodChoice,
+    PodRequest,
     ReplenishPolicy,
     ReplenishRequest,
+    StoragePolicy,
+    StorageRequest,
 )
 from fleet_sim.orders.pods.settings import PodsSettings, PolicySettings
 from fleet_sim.orders.pods.storage import NOWHERE, PodStorage
