@@ -47,17 +47,6 @@ def test_it_is_on_off_and_takes_another_color(sim: Sim) -> None:
     assert switch(sim, color=(0.0, 1.0, 0.0)) == {} and light.get_color() == (0.0, 1.0, 0.0, 1.0)
 
 
-def test_it_blinks_from_when_it_is_switched_on(sim: Sim) -> None:
-    dt = sim.params.timestep
-    light = lamp(sim, lit=False, blink=0.25 / dt)
-    sim.step_once()
-    switch(sim, lit=True)
-    # A period of four steps: lit at the ends of two, dark at those of the next two. The first one has just ended.
-    assert steps(sim, light, 8) == [False, False, True, True, False, False, True, True]
-    switch(sim, blink=0.0)
-    assert steps(sim, light, 5) == [True] * 5
-
-
 def test_it_blinks_on_when_it_is_restored_and_a_light_that_is_taken_away_is_as_it_was(sim: Sim) -> None:
     light = lamp(sim, blink=0.125 / sim.params.timestep)
     steps(sim, light, 3)

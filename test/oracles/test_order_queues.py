@@ -121,3 +121,26 @@ def test_a_robot_that_gives_up_its_place_is_not_waited_for(tmp_path: Path) -> No
         told = sim.get_manager("orders").figures()["robots"]["time_s"]["charging"]
         assert told == pytest.approx(seconds, abs=0.3)
         assert int(table.order[waiting[2].row]) == -1 and sim.get_manager("orders").counts[OrderState.FAILED] == 0
+
+
+@holds(
+    "report:orders.pods.stock.on_pods", fault="orders/pods/storage.py: each pod begins with the kind after the last one"
+)
+def test_pods_stand_in_storage_and_are_filled_with_kinds_in_turns(tmp_path: Path) -> None:
+    listed = [{"id": "own", "at": [4.5, 2.5], "stock": {"sku_2": 6}}, {"at": [6.5, 7.5], "stock": {"sku_1": 1}}]
+    pods = {"list": listed, "count": 9, "skus": 6, "kinds": 2, "items": [3, 5], "capacity": 11}
+    with scenario(tmp_path, pods) as sim:
+        found = sim.get_manager("orders").pods
+        held, names = found.stock.held, found.shelves.names
+        assert names == ["own", *(f"pod_{number}" for number in range(1, 11))]
+        assert [held[0, found.stock.number("sku_2")], held[0].sum(), held[1, found.stock.number("sku_1")]] == [6, 6, 1]
+        filled = held[2:]
+        # Two kinds on each, three to five of each kind, and each of six kinds on three of nine pods.
+        assert ((filled > 0).sum(axis=1) == 2).all() and ((filled > 0).sum(axis=0) == 3).all()
+        assert set(filled[filled > 0].tolist()) <= {3, 4, 5} and len(set(filled[filled > 0].tolist())) > 1
+        assert held.sum() == sim.get_manager("orders").figures()["pods"]["stock"]["on_pods"]
+        places = np.array([sim.get_object(name).position for name in names])
+        assert len(np.unique(places.round(6), axis=0)) == 11
+        x, y = places[:, 0], places[:, 1]
+        assert ((x > 3) & (x < 9) & (((y > 1) & (y < 3)) | ((y > 6) & (y < 8)))).all()
+        assert places[:2, :2] == pytest.approx(np.array([entry["at"] for entry in listed]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +16,7 @@ from hypothesis import strategies as st
 import fleet_sim as fs
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.orders import ALLOCATORS, Assignment, OrderState, Request
-from fleet_sim.orders.allocation.allocator import check
-from fleet_sim.orders.allocation.registry import make_allocator
+from fleet_sim.orders.allocation.allocators import check, make_allocator
 
 
 def request(costs: Floats, priority: Sequence[int] | None = None, queue: int = 1) -> Request:
@@ -97,46 +95,6 @@ def test_nearest_takes_orders_in_their_order_and_hungarian_the_whole() -> None:
 def test_hungarian_serves_larger_priorities_first() -> None:
     asked = request(np.array([[1.0, 50.0]]), priority=[0, 3])
     assert make_allocator("hungarian", {}).allocate(asked) == [Assignment(0, 1)]
-
-
-def test_the_auction_inserts_an_order_where_it_is_on_the_way() -> None:
-    # Two robots far apart; orders at 0, 20 and 10 m lead 1 m further each.
-    asked = request(np.array([[1.0, 21.0, 11.0], [501.0, 521.0, 511.0]]), queue=3)
-    places = {"begins": np.array([0, 20, 10]), "ends": np.array([1, 21, 11])}
-    asked = Request(**{**{name: getattr(asked, name) for name in asked.__dataclass_fields__}, **places})
-    # The third goes between the first two, as it is on the way.
-    assert make_allocator("auction", {}).allocate(asked) == [
-        Assignment(0, 0, 0),
-        Assignment(0, 1, 1),
-        Assignment(0, 2, 1),
-    ]
-
-
-@pytest.mark.filterwarnings("error")
-def test_the_auction_never_inserts_an_order_where_no_way_leads() -> None:
-    asked = request(np.array([[5.0]]), queue=2)
-
-    def between(begins: Ints, ends: Ints) -> Floats:
-        # Nobody gets to place 20 at the moment, where the robot was to go second.
-        return np.where(np.asarray(ends) == 20, np.inf, np.abs(begins - ends).astype(float))
-
-    places: dict[str, Any] = {"plans": [[(10, 11), (20, 21)]], "between": between}
-    asked = Request(**{**{name: getattr(asked, name) for name in asked.__dataclass_fields__}, **places})
-    (assignment,) = make_allocator("auction", {}).allocate(asked)
-    assert assignment.position == 0
-
-
-def test_hungarian_names_the_extra_that_installs_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    imported = builtins.__import__
-
-    def without_scipy(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.startswith("scipy"):
-            raise ImportError(name)
-        return imported(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without_scipy)
-    with pytest.raises(fs.MissingDependencyError, match=r"'hungarian' needs .*'scipy'.*fleet_sim\[orders\]"):
-        make_allocator("hungarian", {})
 
 
 class Reversed:

@@ -9,39 +9,10 @@ import pytest
 from depot import depot, orders_of, run_until
 
 import fleet_sim as fs
-from fleet_sim.orders import Order, OrderState, RobotState
+from fleet_sim.orders import OrderState, RobotState
 from fleet_sim.orders.states import FINAL, TRANSITIONS, after
 
 ONE = {"id": "first", "pick": "shelf_a", "drop": "dock", "load": 12.0, "pick_time": 2.0, "drop_time": 3.0}
-
-
-def test_a_load_is_taken_carried_and_put_down(tmp_path: Path) -> None:
-    with depot(tmp_path, {"list": [ONE], "load": {"remain": 4.0}}) as sim:
-        orders, robot = orders_of(sim), sim.agents[0]
-        seen: list[tuple[str, str]] = []
-        sim.events.on("order_changed", lambda order, state, **_: seen.append((order, state.value)))
-        run_until(sim, lambda: orders.status("first").state is OrderState.CARRYING)
-        box = sim.get_object("load_first")
-        assert robot.get_attached_objects() == [box]
-        assert box.mass == 12.0
-        # On top of the robot, and with it wherever it goes.
-        assert box.get_pose().z == pytest.approx(0.3 + 0.125)
-        # It sets out in the step in which it has the load.
-        assert robot.get_pose().position[:2] == pytest.approx((3.5, 5.5), abs=0.05)
-        run_until(sim, lambda: orders.status("first").state is OrderState.DROPPING)
-        assert box.get_pose().position[:2] == pytest.approx((13.5, 0.5))
-        assert orders.status("first").robot == "amr_0"
-        run_until(sim, lambda: orders.status("first").state is OrderState.DONE)
-        assert robot.get_attached_objects() == []
-        assert box.get_pose().position == pytest.approx((13.5, 0.5, 0.125))
-        status = orders.status("first")
-        assert status.ended is not None
-        run_until(sim, lambda: sim.clock.time >= status.ended + 3.9)
-        assert box in sim.sim_objects
-        sim.run_simulation(duration=0.3)
-        assert box not in sim.sim_objects
-    names = ["assigned", "driving", "picking", "carrying", "dropping", "done"]
-    assert seen == [("first", name) for name in names]
 
 
 def test_times_are_those_of_the_simulation(tmp_path: Path) -> None:
@@ -80,18 +51,6 @@ def test_stops_in_between_are_visited_with_the_load(tmp_path: Path) -> None:
         assert orders.counts[OrderState.DONE] == 1
 
 
-def test_a_loaded_robot_is_slower_as_set(tmp_path: Path) -> None:
-    with depot(tmp_path, {"list": [ONE], "robot": {"loaded_speed": 0.5}}) as sim:
-        orders, robot, fastest = orders_of(sim), sim.agents[0], {False: 0.0, True: 0.0}
-        while orders.status("first").state is not OrderState.DONE:
-            sim.step_once()
-            loaded = orders.status("first").state in (OrderState.CARRYING, OrderState.DROPPING)
-            fastest[loaded] = max(fastest[loaded], float(np.linalg.norm(robot.velocity)))
-        assert fastest[False] == pytest.approx(2.0)
-        assert fastest[True] == pytest.approx(1.0)
-        assert robot.max_linear_vel.max() == pytest.approx(2.0)
-
-
 def test_urgent_orders_are_served_first_and_robots_keep_to_their_limits(tmp_path: Path) -> None:
     late = [{**ONE, "id": name, "priority": priority} for name, priority in (("low", 0), ("high", 5))]
     heavy = {**ONE, "id": "heavy", "load": 80.0, "priority": 9}
@@ -105,21 +64,6 @@ def test_urgent_orders_are_served_first_and_robots_keep_to_their_limits(tmp_path
         assert orders.status("heavy").robot == "amr_1"
         assert orders.status("high").robot == "amr_0"
         assert orders.status("low").state is OrderState.WAITING
-
-
-def test_a_station_serves_one_robot_at_a_time(tmp_path: Path) -> None:
-    entries = [{**ONE, "id": str(number), "pick_time": 20.0} for number in range(3)]
-    places = [[3.5, 7.5], [5.5, 7.5], [1.5, 5.5]]
-    with depot(tmp_path, {"list": entries}, places) as sim:
-        orders, table = orders_of(sim), sim.features.table("orders")
-        rows = [robot.row for robot in sim.agents]
-        run_until(sim, lambda: orders.counts[OrderState.CARRYING] == 1)
-        assert sorted(table.state[rows].tolist()) == sorted(
-            [RobotState.LOADED.code, RobotState.SERVING.code, RobotState.WAITING.code]
-        )
-        run_until(sim, lambda: orders.counts[OrderState.DONE] == 3)
-        picked = sorted(orders.status(str(number)).picked for number in range(3))
-        assert min(np.diff(picked)) >= 20.0 - 1e-6
 
 
 def test_the_same_run_again_after_a_reset_and_from_a_saved_state(tmp_path: Path) -> None:
@@ -162,8 +106,3 @@ def test_an_order_changes_by_named_transitions_only() -> None:
                 with pytest.raises(fs.StateError, match=f"an order that is {state} cannot {name}"):
                     after(name, state)
     assert not any(state in begins for state in FINAL for begins, _ in TRANSITIONS.values())
-
-
-def test_an_order_says_all_its_stops() -> None:
-    assert Order(pick="a", drop=(1.0, 2.0)).places == ("a", (1.0, 2.0))
-    assert Order(stops=("a", "b", "c")).places == ("a", "b", "c")

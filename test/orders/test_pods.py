@@ -168,6 +168,25 @@ def test_who_is_removed_or_leaves_with_a_pod_strands_it(tmp_path: Path) -> None:
         assert orders.figures()["pods"]["stranded"] == 0
 
 
+def test_a_robot_that_rests_with_a_pod_works_again_when_that_is_removed(tmp_path: Path) -> None:
+    pods = {"list": [*ONE["list"], {"id": "other", "at": [7.5, 2.5], "stock": {"nuts": 9}}]}
+    one = {"robot": {"at": {"site": "free", "count": 1, "seed": 1}}, "orders": {"retry_after": 60.0}}
+    with scenario(tmp_path, {**pods, "replenishment": {"type": "never"}}, **one) as sim:
+        watch, orders, traffic = PodWatch(sim), orders_of(sim), sim.get_manager("traffic")
+        orders.submit(id="a", lines={"tea": 1})
+        run_until(watch, lambda: len(watch.lifted) == 1)
+        # With a pod it drives nowhere outside of the traffic: it rests, and would try again after a minute.
+        traffic.leave(sim.agents[0])
+        sim.step_once()
+        sim.remove_object(sim.get_object(next(iter(watch.lifted))))
+        sim.step_once()
+        traffic.enroll(sim.agents[0])
+        orders.submit(id="b", lines={"nuts": 1})
+        while orders.status("b").state is not OrderState.DONE and sim.sim_time < 200.0:
+            sim.step_once()
+        assert orders.status("b").state is OrderState.DONE
+
+
 def test_saved_states_and_resets_go_on_in_the_same_way(tmp_path: Path) -> None:
     pods = {"count": 16, "skus": 8, "items": [3, 6]}
     with scenario(tmp_path, pods, orders={"arrivals": [demand("a")]}) as sim:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 from depot import ROBOT, depot, orders_of, run_until
@@ -133,24 +132,6 @@ def test_arrivals_depend_on_the_seed_alone(tmp_path: Path) -> None:
             assert orders_of(sim).status("arrival_0").due == pytest.approx(came[0][2] + 60.0, abs=0.1)
     assert seen[0] == seen[1]
     assert 15 < len(seen[0]) < 50
-
-
-def test_a_daily_profile_has_its_rates_hour_by_hour(tmp_path: Path) -> None:
-    profile = [0.0] * 24
-    profile[7], profile[8] = 100.0, 300.0
-    stream = {"per_hour": profile, "start_hour": 7.0, "pick": {"shelf_a": 3.0, "shelf_b": 1.0}, "drop": {"drop": 1.0}}
-    with depot(tmp_path, {"arrivals": [stream]}, at=[], timestep=10.0) as sim:
-        came = released(sim, 3.5 * 3600.0)
-    times = np.array([time for _, _, time in came])
-    counts = np.histogram(times, bins=[0.0, 3600.0, 7200.0, 1e9])[0]
-    # Within five standard deviations.
-    assert abs(counts[0] - 100) < 50
-    assert abs(counts[1] - 300) < 90
-    assert counts[2] == 0
-    picks = [stops[0] for _, stops, _ in came]
-    assert set(picks) == {"shelf_a", "shelf_b"}
-    assert abs(picks.count("shelf_a") / len(picks) - 0.75) < 0.12
-    assert {stops[1] for _, stops, _ in came} == {"dock", "gate"}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 
 from fleet_sim.errors import InvalidValueError, UnknownNameError
 from fleet_sim.orders.pods.stock import PodStock
-from fleet_sim.orders.service import Service
-from fleet_sim.orders.timers import Timers
+from fleet_sim.orders.turns import Service, Timers
 
 # ---- timers ----------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from fleet_sim.reports.figures import rows_of
 from fleet_sim.reports.scales import around, clock_to, from_zero
 from fleet_sim.sites import Warehouse
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
-from fleet_sim.traffic.figures.states import StateKind
+from fleet_sim.traffic.figures.collector import StateKind
 
 EVIL = "<script>alert(1)</script>\"'&"
 

@@ -11,9 +11,7 @@ import yaml
 import fleet_sim as fs
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.orders import Orders
-from fleet_sim.orders.pods.policies.choice import PodRequest
-from fleet_sim.orders.pods.policies.place import StorageRequest
-from fleet_sim.orders.pods.policies.replenishment import ReplenishRequest, ReplenishThreshold
+from fleet_sim.orders.pods.policies import PodRequest, ReplenishRequest, ReplenishThreshold, StorageRequest
 
 MAP = """
 site: pod_floor

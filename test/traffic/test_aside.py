@@ -7,7 +7,7 @@ from threading import Event, current_thread
 
 import pytest
 
-from fleet_sim.traffic.aside import Aside, Late
+from fleet_sim.traffic.planning import Aside, Late
 
 
 def test_calls_share_a_thread_until_one_is_late() -> None:

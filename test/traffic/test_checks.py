@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fleet_sim.errors import InvalidValueError, PlanError
-from fleet_sim.traffic import Network, Problem, check_paths, rotations
+from fleet_sim.traffic import Network, Problem, check_paths
 
 NETWORK = networks.grid_network("....\n....")
 
@@ -71,14 +71,6 @@ def test_a_window_must_be_filled_unless_all_have_arrived() -> None:
         check_paths(asked, np.array([[0, 1], [2, 2]]))
 
 
-def test_blocked_nodes_are_not_entered_but_left() -> None:
-    blocked = np.zeros(8, bool)
-    blocked[[1, 2]] = True
-    with pytest.raises(PlanError, match="robot 0 moves from node 0 to node 1 at step 1, which is blocked"):
-        check_paths(problem([0, 2], [1, 3], blocked=blocked, window=1), np.array([[0, 1], [2, 3]]))
-    check_paths(problem([0, 2], [4, 3], blocked=blocked), np.array([[0, 4, 4], [2, 2, 3]]))
-
-
 def test_circles_are_refused_where_lanes_have_no_room_for_them() -> None:
     # Three lanes in a ring, and a parking place beside one of them, by which the network has claims.
     points = [(5.0, 5.0), (15.0, 5.0), (10.0, 12.0), (10.0, 5.5)]
@@ -86,13 +78,6 @@ def test_circles_are_refused_where_lanes_have_no_room_for_them() -> None:
     with pytest.raises(PlanError, match="at step 1 robots wait for each other in a circle"):
         check_paths(problem([0, 1, 2], [1, 2, 0], network=ring), np.array([[0, 1], [1, 2], [2, 0]]))
     check_paths(problem([0, 1], [1, 2], network=ring), np.array([[0, 1], [1, 2]]))
-
-
-def test_robots_may_follow_and_move_round_in_circles() -> None:
-    paths = np.array([[0, 1, 5], [1, 5, 4], [5, 4, 0], [4, 0, 1]])
-    check_paths(problem([0, 1, 5, 4], [5, 4, 0, 1]), paths)
-    assert [(step, robots.tolist()) for step, robots in rotations(paths)] == [(1, [0, 1, 2, 3]), (2, [0, 1, 2, 3])]
-    assert rotations(np.array([[0, 1, 2], [1, 2, 3]])) == []
 
 
 def lanes() -> Network:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from crowds import RADIUS, Crowd
+from crowds import Crowd
 from networks import site_of
 
 from fleet_sim.errors import ConfigError, FleetSimError
@@ -29,40 +29,6 @@ def disturbed(count: int = 14, seed: int = 1, **disturbances: Any) -> Crowd:
     crowd = Crowd(site_of(HALL), count, seed=seed, disturbances=disturbances)
     crowd.roam()
     return crowd
-
-
-def test_delayed_robots_stand_and_drive_on() -> None:
-    crowd = disturbed(delays={"probability": 0.1, "shortest": 2.0, "longest": 4.0})
-    crowd.run(60.0)
-    figures = crowd.traffic.figures()
-    # 14 robots for 60 s, a tenth of them in each second; who is delayed is not delayed again.
-    assert 40 < figures["delays"] < 85
-    assert crowd.done > 10
-    assert crowd.closest >= 2.0 * RADIUS
-
-
-def test_slow_robots_drive_at_their_pace() -> None:
-    crowd = disturbed(slow={"share": 0.5, "pace": 0.25})
-    fastest = np.zeros(14)
-    for _ in range(300):
-        crowd.run(0.1)
-        velocity = crowd.sim.world.velocity[crowd.traffic.rows]
-        fastest = np.maximum(fastest, np.hypot(velocity[:, 0], velocity[:, 1]))
-    slow = fastest <= 0.5 + 1e-9
-    assert 2 <= np.count_nonzero(slow) <= 12
-    assert fastest[~slow].max() > 1.0
-    assert crowd.closest >= 2.0 * RADIUS
-
-
-def test_broken_robots_are_repaired() -> None:
-    crowd = disturbed(breakdowns={"probability": 0.01, "after": 10.0})
-    crowd.run(90.0)
-    figures = crowd.traffic.figures()
-    assert figures["breakdowns"] >= 3
-    assert figures["repairs"] >= 1
-    assert crowd.done > 20
-    assert crowd.closest >= 2.0 * RADIUS
-    assert len(crowd.traffic.robots) == 14
 
 
 def test_broken_robots_are_removed() -> None:

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from fleet_sim import ConfigError, MissingDependencyError
+from fleet_sim import ConfigError
 from fleet_sim.sites import Grid
 from fleet_sim.traffic.figures import FigureCollector, read_run, run_of, write_run
-from fleet_sim.traffic.figures.series import MOST, Series
-from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
+from fleet_sim.traffic.figures.collector import DRIVING, MOST, WAITING, Series
 
 GRID = Grid(np.ones((4, 5), bool))
 
@@ -24,88 +21,12 @@ def points(*cells: int) -> np.ndarray:
     return GRID.positions(np.array(cells))
 
 
-def test_states_distances_and_tasks_add_up() -> None:
-    found = FigureCollector(GRID)
-    robots = np.arange(3)
-    found.observe(0.5, robots, points(0, 10, 19), np.array([DRIVING, WAITING, IDLE]))
-    found.tasks_ended(np.array([3.0, 5.0]))
-    found.observe(0.5, robots, points(1, 10, 19), np.array([DRIVING, BLOCKED, SERVING]))
-    assert found.shares() == pytest.approx(
-        {"driving": 1 / 3, "waiting": 1 / 6, "blocked": 1 / 6, "serving": 1 / 6, "idle": 1 / 6}
-    )
-    assert found.waiting_times().tolist() == [0.0, 1.0, 0.0]
-    assert found.seconds_in("driving").tolist() == [1.0, 0.0, 0.0]
-    assert found.driven.tolist() == [1.0, 0.0, 0.0]
-    assert (found.tasks_done, found.flow_times.tolist(), found.simulated) == (2, [3.0, 5.0], 1.0)
-    times, sums = found.series.table()
-    assert times.tolist() == [1.0]
-    assert sums.tolist() == [[2.0, 1.0, 0.5, 0.5, 0.5, 0.5]]
-
-
-def test_robots_may_come_and_go() -> None:
-    found = FigureCollector(GRID)
-    found.observe(1.0, np.array([0]), points(0), np.array([DRIVING]))
-    found.observe(1.0, np.array([0, 7]), points(1, 19), np.array([DRIVING, DRIVING]))
-    found.observe(1.0, np.array([7]), points(18), np.array([DRIVING]))
-    # Whoever comes back has driven nothing meanwhile, wherever it appears.
-    found.observe(1.0, np.array([0, 7]), points(15, 17), np.array([DRIVING, DRIVING]))
-    assert found.driven[[0, 7]].tolist() == [1.0, 2.0]
-    assert found.driven.sum() == 3.0
-
-
-def test_the_first_step_counts_where_it_begins_is_known() -> None:
-    found = FigureCollector(GRID)
-    found.begin(np.array([1]), points(3))
-    found.observe(1.0, np.array([0, 1]), points(0, 4), np.array([DRIVING, DRIVING]))
-    assert found.driven.tolist() == [0.0, 1.0]
-
-
-def test_heat_counts_passages_and_waiting_by_square() -> None:
-    found = FigureCollector(GRID)
-    for cell, code in ((0, DRIVING), (1, DRIVING), (1, WAITING), (1, WAITING), (0, DRIVING)):
-        found.observe(0.25, np.array([0]), points(cell), np.array([code]))
-    found.observe(0.25, np.array([0]), np.array([[-0.5, 99.0]]), np.array([WAITING]))
-    assert found.heat.passages.reshape(4, 5)[0].tolist() == [2.0, 1.0, 0.0, 0.0, 0.0]
-    assert found.heat.waited.sum() == found.heat.waited[1] == 0.5
-
-
-@pytest.mark.parametrize("yaw", [0.0, 0.7])
-def test_heat_finds_the_squares_that_the_grid_does(yaw: float) -> None:
-    grid = Grid(np.ones((8, 9), bool), 1.5, (-3.0, 2.0, yaw))
-    found = FigureCollector(grid)
-    places = np.random.default_rng(1).uniform(-15, 20, (500, 2))
-    found.observe(1.0, np.arange(500), places, np.full(500, WAITING))
-    cells = grid.cells_at(places)
-    assert found.heat.passages.tolist() == np.bincount(cells[cells >= 0], minlength=grid.count).tolist()
-
-
 def test_small_cells_are_counted_together() -> None:
     free = np.ones((7, 10), bool)
     free[:, 9] = False
     found = FigureCollector(Grid(free, 0.2))
     assert found.heat.grid.cell == pytest.approx(0.6)
     assert found.heat.free_mask.tolist() == [[True, True, True, False]] * 3
-
-
-def test_a_standstill_of_all_is_one_deadlock() -> None:
-    found = FigureCollector(GRID, deadlock_after=2.0)
-    robots, here = np.arange(2), points(0, 3)
-
-    def stand(seconds: float, *codes: int) -> None:
-        for _ in range(int(seconds / 0.5)):
-            found.observe(0.5, robots, here, np.array(codes))
-
-    stand(5.0, WAITING, SERVING)
-    stand(5.0, BLOCKED, DRIVING)
-    stand(1.5, WAITING, IDLE)
-    assert (found.standstill.deadlocks, found.standstill.stuck()) == (0, 1)
-    stand(10.0, WAITING, IDLE)
-    assert found.standstill.deadlocks == 1
-    stand(0.5, DRIVING, IDLE)
-    assert found.standstill.stuck() == 0
-    stand(10.0, WAITING, WAITING)
-    assert found.standstill.deadlocks == 2
-    assert found.standstill.longest == 21.5
 
 
 def test_series_keep_their_sums_however_long_the_run() -> None:
@@ -187,25 +108,3 @@ def test_other_files_are_refused(tmp_path: Path, text: str, reason: str) -> None
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(ConfigError, match=reason):
         read_run(tmp_path / "run.json")
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.lists(st.lists(st.tuples(st.integers(-1, 5), st.integers(-1, 4), st.integers(0, 4)), min_size=3, max_size=3)))
-def test_figures_are_the_same_with_and_without_numba(steps: list[list[tuple[int, int, int]]]) -> None:
-    def missing(*_: object) -> float:
-        raise MissingDependencyError("numba is not installed")
-
-    both = []
-    for tally in (None, missing):
-        found = FigureCollector(GRID, deadlock_after=1.0)
-        with pytest.MonkeyPatch.context() as patch:
-            if tally is not None:
-                patch.setattr("fleet_sim.traffic.figures.collector.tally", tally)
-            for number, step in enumerate(steps):
-                # One robot comes and goes.
-                there = np.array(step)[: 3 - number % 2]
-                found.observe(0.5, np.arange(len(there)), there[:, :2] + 0.3, there[:, 2])
-        heat, still = found.heat, found.standstill
-        sums = (found.driven, heat.passages, heat.waited, found.waiting_times(), *found.series.table())
-        both.append(([each.tolist() for each in sums], found.shares(), still.longest, still.deadlocks, still.stuck()))
-    assert both[0] == both[1]

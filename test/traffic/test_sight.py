@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fleet_sim.arrays import Bools, Floats
+from fleet_sim.traffic.across import pulled
 from fleet_sim.traffic.points import Point
 from fleet_sim.traffic.sight import TOUCH, Sight
-from fleet_sim.traffic.smoothing import pulled
 
 
 def gap(begin: Floats, end: Floats, low: Floats) -> float:
@@ -72,19 +72,6 @@ def test_discs_may_touch_walls_and_borders() -> None:
     # A point that stands is a line, too.
     assert sight.is_clear((4.0, 1.0), (4.0, 1.0), 1.0)
     assert not sight.is_clear((2.5, 0.5), (2.5, 0.5), 0.0)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_mirrored_grids_have_mirrored_sight(seed: int) -> None:
-    rng = np.random.default_rng(100 + seed)
-    blocked = rng.random((6, 6)) < 0.15
-    sights = Sight(blocked), Sight(blocked[:, ::-1]), Sight(blocked.T)
-    for _ in range(80):
-        (x1, y1), (x2, y2) = rng.uniform(0.5, 5.5, (2, 2)).tolist()
-        radius = float(rng.uniform(0.0, 0.6))
-        plain = sights[0].is_clear((x1, y1), (x2, y2), radius)
-        assert sights[1].is_clear((6.0 - x1, y1), (6.0 - x2, y2), radius) == plain
-        assert sights[2].is_clear((y1, x1), (y2, x2), radius) == plain
 
 
 def test_a_way_in_the_open_is_one_line() -> None:

@@ -266,14 +266,6 @@ def test_mistakes_are_one_clear_error(
     assert error.count("\n") == 1
 
 
-def test_help_says_ranges_units_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["traffic", "run", "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "Speed limit of a robot. [above 0 to 100 m/s] (2.0)" in shown
-    assert "[0.001 to 1 s] (0.1)" in shown
-
-
 def test_a_written_plan_is_read_again(folder: Path) -> None:
     (folder / "one.scen").write_text("0\troom.map\t8\t6\t0\t0\t7\t5\t12.0\n")
     found = run("run", "one.scen", "--planner", "pibt", "--paths", "plan.txt")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -10,11 +12,8 @@ from fleet_sim.arrays import Floats
 from fleet_sim.config.modes import ActionCause, RouteMode
 from fleet_sim.core.routes import LiftStop, NoRoute, Route, RouteNeeds, Stretch, Wanted
 from fleet_sim.core.world import World
-from fleet_sim.equipment.lift_lines import LiftLines, WaitingPlace, outside
-from fleet_sim.equipment.lift_plan import Entrance
-from fleet_sim.equipment.lifts import STEP, Lifts
-from fleet_sim.equipment.shafts import without_shafts
-from fleet_sim.equipment.storey_plan import WALL, StoreyPlan
+from fleet_sim.equipment.building import WALL
+from fleet_sim.equipment.lift import STEP, Entrance, LiftLines, Lifts, WaitingPlace, outside
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.building import Building
 from fleet_sim.sites.site import Site
@@ -22,6 +21,8 @@ from fleet_sim.spatial.lines import distances_to_lines
 from fleet_sim.traffic.router import Router
 from fleet_sim.traffic.standing import ANGLES, APART, Passing, apart, past_all, places_around, retreat, standing_discs
 
+AROUND = 0.1
+"""Room for the doors of a lift around its cabin in m, where no route leads."""
 RINGS = 40
 """Places around the doors of a lift that are looked at to wait there."""
 
@@ -273,3 +274,100 @@ def offer_building_routes(sim: MultiRobotSimulationCore, building: Building) -> 
 
     sim.events.on("cleared", leave)
     return router
+
+
+class Crossing(NamedTuple):
+    """A lift that takes a robot from one storey to another: from a floor to a floor, each with its entrance.
+
+    The robot stands at `door` (2,) before it gets in, and at `out` (2,) after it got out.
+    """
+
+    floor: int
+    stop: int
+    entrance: Entrance
+    exit: Entrance
+    door: Floats
+    out: Floats
+
+
+class StoreyPlan:
+    """The storeys of `building`, by number, and its lifts, by row.
+
+    What is at most 0.3 m below the floor of a storey, or above, is on it.
+    """
+
+    def __init__(self, world: World, building: Building, lifts: Lifts | None, room: float) -> None:
+        """Robots keep `room` m to walls; `lifts` is None for a building without lifts."""
+        self._world, self.building, self._lifts, self._room = world, building, lifts, room
+        self.heights = np.array([level.elevation for level in building.levels])
+
+    def number(self, height: float) -> int:
+        """Return the number of the level that what is at `height` m is on."""
+        below = np.where(self.heights <= height + STEP, self.heights, -np.inf)
+        return int(below.argmax()) if np.isfinite(below).any() else int(self.heights.argmin())
+
+    def name(self, storey: int) -> str:
+        """Return the name of a level."""
+        return self.building.levels[storey].name
+
+    @property
+    def lifts(self) -> list[int]:
+        """The lifts, by row."""
+        return [] if self._lifts is None else self._lifts.rows.tolist()
+
+    def floor_on(self, lift: int, storey: int) -> int:
+        """Return the number of the floor of a lift that is on a storey; -1: it does not stop there."""
+        assert self._lifts is not None
+        plan = self._lifts.plan(lift)
+        floor = plan.nearest(float(self.heights[storey]))
+        return floor if abs(plan.heights[floor] - self.heights[storey]) <= STEP else -1
+
+    def lift_at(self, place: Floats) -> int | None:
+        """Return the lift in whose cabin, or above or below it, a place (3,) is."""
+        for lift in self.lifts:
+            assert self._lifts is not None
+            level = np.array([[place[0], place[1], self._lifts.table.height[lift]]])
+            if self.passes(lift, self.number(place[2])) and self._lifts.inside_mask(lift, level)[0]:
+                return lift
+        return None
+
+    def passes(self, lift: int, storey: int) -> bool:
+        """Return whether a storey has the shaft of a lift."""
+        assert self._lifts is not None
+        heights = self._lifts.plan(lift).heights
+        return bool(heights.min() - STEP <= self.heights[storey] <= heights.max() + STEP)
+
+    def crossing(self, lift: int, begin: int, end: int, radius: float) -> Crossing | NoRoute:
+        """Return how a lift takes a robot with a footprint of `radius` m from a storey to another, or why not."""
+        assert self._lifts is not None
+        plan, name = self._lifts.plan(lift), self._world.label(lift)
+        stops = [self.floor_on(lift, storey) for storey in (begin, end)]
+        if min(stops) < 0:
+            missing = self.name((begin, end)[stops.index(-1)])
+            return NoRoute(f"lift {name!r} does not stop on {missing!r}", ActionCause.UNREACHABLE)
+        needed = radius + self._room
+        there, here = (plan.entrances[floor] for floor in stops)
+        sides = [there.width, here.width, *(2.0 * self._lifts.table.half[lift, :2] - 2.0 * WALL).tolist()]
+        if 2.0 * needed > min(sides):
+            reason = f"lift {name!r} has {min(sides):g} m of room, and the robot needs {2.0 * needed:g} m"
+            return NoRoute(reason, ActionCause.UNREACHABLE)
+        return Crossing(stops[0], stops[1], there, here, outside(there, needed), outside(here, needed))
+
+
+def without_shafts(site: Site, world: World, lifts: Lifts | None, rows: Sequence[int]) -> Site:
+    """Return a site for routes alone, with walls where the lifts in `rows` have their shafts."""
+    grid = site.grid
+    middles = grid.middles
+    closed_mask = np.zeros(grid.count, bool)
+    for lift in rows:
+        assert lifts is not None
+        plan, half = lifts.plan(lift), lifts.table.half[lift, :2] + AROUND
+        axis = plan.entrances[0].outward
+        # Along the way through its doors, and across: the sides of the cabin.
+        offsets = middles - world.position[lift, :2]
+        along, across = offsets @ axis, offsets @ np.array([-axis[1], axis[0]])
+        faces = float(abs((plan.entrances[0].middle - world.position[lift, :2]) @ axis))
+        deep = int(np.abs(half - AROUND - faces).argmin())
+        closed_mask |= (np.abs(along) <= half[deep]) & (np.abs(across) <= half[1 - deep])
+    none = np.empty(0, np.int64)
+    return replace(site, grid=grid.without(closed_mask), stations=(), starts=none, goals=none, walls=site.boxes())

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from fleet_sim.exports import lazy
 
 if TYPE_CHECKING:
-    from fleet_sim.orders.allocation.allocator import Allocator as Allocator
-    from fleet_sim.orders.allocation.allocator import Assignment as Assignment
-    from fleet_sim.orders.allocation.allocator import Request as Request
-    from fleet_sim.orders.allocation.registry import ALLOCATORS as ALLOCATORS
+    from fleet_sim.orders.allocation.allocators import ALLOCATORS as ALLOCATORS
+    from fleet_sim.orders.allocation.allocators import Allocator as Allocator
+    from fleet_sim.orders.allocation.allocators import Assignment as Assignment
+    from fleet_sim.orders.allocation.allocators import Request as Request
     from fleet_sim.orders.charging.policies import CHARGING_POLICIES as CHARGING_POLICIES
     from fleet_sim.orders.charging.policies import ChargingPolicy as ChargingPolicy
     from fleet_sim.orders.charging.policies import ChargingRequest as ChargingRequest
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from fleet_sim.orders.order import Order as Order
     from fleet_sim.orders.order import OrderStatus as OrderStatus
     from fleet_sim.orders.orders import Orders as Orders
-    from fleet_sim.orders.pods.policies.choice import POD_CHOICES as POD_CHOICES
-    from fleet_sim.orders.pods.policies.choice import PodChoice as PodChoice
-    from fleet_sim.orders.pods.policies.choice import PodRequest as PodRequest
-    from fleet_sim.orders.pods.policies.place import STORAGE_POLICIES as STORAGE_POLICIES
-    from fleet_sim.orders.pods.policies.place import StoragePolicy as StoragePolicy
-    from fleet_sim.orders.pods.policies.place import StorageRequest as StorageRequest
-    from fleet_sim.orders.pods.policies.replenishment import REPLENISHMENTS as REPLENISHMENTS
-    from fleet_sim.orders.pods.policies.replenishment import ReplenishPolicy as ReplenishPolicy
-    from fleet_sim.orders.pods.policies.replenishment import ReplenishRequest as ReplenishRequest
+    from fleet_sim.orders.pods.policies import POD_CHOICES as POD_CHOICES
+    from fleet_sim.orders.pods.policies import REPLENISHMENTS as REPLENISHMENTS
+    from fleet_sim.orders.pods.policies import STORAGE_POLICIES as STORAGE_POLICIES
+    from fleet_sim.orders.pods.policies import PodChoice as PodChoice
+    from fleet_sim.orders.pods.policies import PodRequest as PodRequest
+    from fleet_sim.orders.pods.policies import ReplenishPolicy as ReplenishPolicy
+    from fleet_sim.orders.pods.policies import ReplenishRequest as ReplenishRequest
+    from fleet_sim.orders.pods.policies import StoragePolicy as StoragePolicy
+    from fleet_sim.orders.pods.policies import StorageRequest as StorageRequest
     from fleet_sim.orders.pods.settings import PodsSettings as PodsSettings
     from fleet_sim.orders.run_figures import OrderRun as OrderRun
     from fleet_sim.orders.run_figures import figure_source as figure_source

@@ -17,7 +17,7 @@ from fleet_sim.errors import UnknownNameError
 from fleet_sim.geometry import Pose
 from fleet_sim.orders.places import Spot
 from fleet_sim.orders.settings import LoadSettings
-from fleet_sim.orders.timers import Timers
+from fleet_sim.orders.turns import Timers
 
 NO_LOAD = -1
 TAKEN_AWAY = "taken_away"

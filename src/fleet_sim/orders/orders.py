@@ -11,7 +11,7 @@ from typing import Any
 from fleet_sim.arrays import Floats, Rows
 from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.orders.allocation.registry import make_allocator
+from fleet_sim.orders.allocation.allocators import make_allocator
 from fleet_sim.orders.allocation.round import Rounds
 from fleet_sim.orders.book import OrderBook, OrderParts
 from fleet_sim.orders.charging.charging import Charging
@@ -25,11 +25,10 @@ from fleet_sim.orders.order import Order, OrderStatus
 from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.pods.pods import Pods
 from fleet_sim.orders.settings import OrdersSettings
-from fleet_sim.orders.sources.streams import ARRIVED, ArrivalStreams
-from fleet_sim.orders.stands import Stands
+from fleet_sim.orders.sources.arrivals import ARRIVED, ArrivalStreams
 from fleet_sim.orders.states import OrderState
-from fleet_sim.orders.timers import Timers
 from fleet_sim.orders.transport import Transport
+from fleet_sim.orders.turns import Stands, Timers
 from fleet_sim.settings import read
 from fleet_sim.sites.stations import StationKind
 
@@ -283,7 +282,7 @@ class Orders:
             self.pods.removed(rows)
         for row in rows[self._table.present[rows]].tolist():
             self.odometer.retire(row)
-            self.fleet.lose(row)
+            self.fleet.on_robot_removed(row)
 
     def _announce(self, number: int, begin: OrderState, end: OrderState) -> None:
         """Emit `order_changed`."""

@@ -24,7 +24,7 @@ from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.figures import FigureCollector, Role, Run, RunSource, StateKind, run_of
 from fleet_sim.traffic.figures.closest import RobotOutlines, outlines_of
-from fleet_sim.traffic.figures.states import STATES as OF_TRAFFIC
+from fleet_sim.traffic.figures.collector import STATES as OF_TRAFFIC
 from fleet_sim.traffic.figures.summary import percentiles, planning_of, summary_of
 from fleet_sim.traffic.traffic import Traffic
 

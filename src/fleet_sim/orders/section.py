@@ -24,9 +24,8 @@ from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.pods.pods import Pods
 from fleet_sim.orders.pods.settings import PodsSettings
 from fleet_sim.orders.settings import OrdersSettings
-from fleet_sim.orders.sources.csv_file import read_orders
-from fleet_sim.orders.sources.robot_runners import read_task_orders
-from fleet_sim.orders.traffic_transport import FleetTransport
+from fleet_sim.orders.sources.files import read_orders, read_task_orders
+from fleet_sim.orders.transport import FleetTransport
 from fleet_sim.paths import beside, is_file
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.traffic import Traffic

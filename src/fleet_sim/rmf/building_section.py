@@ -27,7 +27,7 @@ from fleet_sim.equipment import (
     build_lift,
     offer_building_routes,
 )
-from fleet_sim.equipment.door_building import settings_of
+from fleet_sim.equipment.building import settings_of
 from fleet_sim.errors import ConfigError, FleetSimError
 from fleet_sim.geometry import Pose
 from fleet_sim.paths import beside

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -20,8 +20,40 @@ from fleet_sim.traffic.field import CostField
 from fleet_sim.traffic.points import Point, distance
 from fleet_sim.traffic.rules import Rules
 from fleet_sim.traffic.sight import Sight
-from fleet_sim.traffic.smoothing import pulled
 from fleet_sim.traffic.steps import Steps
+
+
+def pulled(points: Sequence[Point], sees: Callable[[Point, Point], bool]) -> list[Point]:
+    """Return the first, the last and as few of the `points` between as sight allows, pulled tight from the first on.
+
+    Lines between neighbours are taken as they are; any other line is in the result only if `sees(begin, end)`.
+    """
+    kept, at, last = [points[0]], 0, len(points) - 1
+    while at < last:
+        at = _farthest(points, at, sees)
+        kept.append(points[at])
+    return kept
+
+
+def _farthest(points: Sequence[Point], at: int, sees: Callable[[Point, Point], bool]) -> int:
+    """Return the index of a point that is seen from that at `at`, far ahead: by doubling, then by halving the range."""
+    last, best, stride = len(points) - 1, at + 1, 2
+    while best < last:
+        ahead = min(at + stride, last)
+        if not sees(points[at], points[ahead]):
+            break
+        best, stride = ahead, 2 * stride
+    else:
+        return best
+    low, high = best, min(at + stride, last)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if sees(points[at], points[middle]):
+            low = middle
+        else:
+            high = middle
+    return low
+
 
 THIN = 1e-6
 """Radius in cells of a robot without a footprint."""

@@ -3,13 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
+
+from fleet_sim.arrays import Floats
+from fleet_sim.config.modes import RouteMode
+from fleet_sim.core.routes import NoRoute, Route, RouteNeeds, Stretch, Wanted
+from fleet_sim.core.world import World
 from fleet_sim.settings import setting
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.sites.section import SiteSection, SiteSettings
 from fleet_sim.sites.site import Site
 from fleet_sim.traffic.router import LARGEST_RADIUS, Router
-from fleet_sim.traffic.site_routes import SiteRoutes
+from fleet_sim.traffic.standing import Passing, past_all, retreat, standing_discs
+
+
+class SiteRoutes:
+    """The ways of `router` for the robots of `world` (a RouteSource). A site is one storey, whatever heights say."""
+
+    detours: ClassVar[bool] = True
+
+    def __init__(self, world: World, router: Router) -> None:
+        self._world, self._router = world, router
+
+    def find(self, start: Floats, goal: Floats, radius: float, *, speed: float, mode: RouteMode) -> Route | NoRoute:
+        """Return the route from `start` to `goal` (3,) in m, or why there is none."""
+        return self._router.find(start, goal, radius, speed=speed, mode=mode)
+
+    def journey(
+        self, row: int, start: Floats, goal: Floats, needs: RouteNeeds, *, detour: bool
+    ) -> list[Stretch] | NoRoute:
+        """Return `find` as a way of one stretch; a detour leads around robots that stand near the one in `row`."""
+        radius, speed, mode = needs
+        if not detour:
+            found = self.find(start, goal, radius, speed=speed, mode=mode)
+            return found if isinstance(found, NoRoute) else [Stretch(found)]
+
+        def find(past: Passing) -> list[Route] | NoRoute:
+            return past.whole(past.router.find(past.clear, goal, radius, speed=speed, mode=mode))
+
+        return _stretches(past_all(self._router, start[:2], self._discs(row), radius, find))
+
+    def retreat(
+        self, row: int, start: Floats, radius: float, *, speed: float, wanted: Wanted
+    ) -> list[Stretch] | NoRoute:
+        """Return the way of the robot in `row` from `start` (3,) to the nearest place that is `wanted`."""
+        discs = self._discs(row)
+        return _stretches(retreat(self._router, start[:2], discs, radius, speed=speed, wanted=wanted))
+
+    def rise(self, start: float, goal: float) -> float:
+        """Return 0: a site is one storey."""
+        return 0.0
+
+    def _discs(self, row: int) -> Floats:
+        return standing_discs(self._world, row, -np.inf, np.inf)
+
+
+def _stretches(routes: list[Route] | NoRoute) -> list[Stretch] | NoRoute:
+    return routes if isinstance(routes, NoRoute) else [Stretch(route) for route in routes]
 
 
 @dataclass

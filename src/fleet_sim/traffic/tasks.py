@@ -13,6 +13,8 @@ from fleet_sim.core.random import purpose_key, uniforms
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sites.grid import NO_CELL
 
+NO_TASK = -1
+
 
 class NextGoals(NamedTuple):
     """Next goals (K,) of K robots as cells, NO_CELL where nothing is left; and which of them ended a task (K,)."""
@@ -99,7 +101,52 @@ class AlternatingTasks(Tasks):
         return NextGoals(np.where(to_ones, of_ones, of_others), np.ones(len(robots), bool))
 
 
-class RevealedTasks(Tasks):
+class TaskList(Tasks):
+    """Tasks from a list, each a row of cells that one robot visits in their order."""
+
+    def __init__(self, robots: int, tasks: Sequence[Sequence[int]]) -> None:
+        super().__init__(robots)
+        self._tasks = tasks
+        self._task: Ints = np.full(robots, NO_TASK, np.int64)
+        self._visited: Ints = np.zeros(robots, np.int64)
+
+    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
+        """Return the next stop of each robot's task, or of one that it takes; NO_CELL where there is none for it."""
+        goals = np.full(len(robots), NO_CELL, np.int64)
+        done_mask = np.zeros(len(robots), bool)
+        for place, robot in enumerate(robots.tolist()):
+            if (task := int(self._task[robot])) != NO_TASK:
+                # Arrived at one more of its stops.
+                self._visited[robot] += 1
+                done_mask[place] = self._visited[robot] >= len(self._stops(task))
+                if done_mask[place]:
+                    self._task[robot] = NO_TASK
+                    self._ended()
+        # Those who ended one are free together: all that is known by then is there for each.
+        for place, robot in enumerate(robots.tolist()):
+            if self._task[robot] == NO_TASK:
+                self._task[robot], self._visited[robot] = self._take(robot, int(cells[place])), 0
+            if (task := int(self._task[robot])) != NO_TASK:
+                goals[place] = self._stops(task)[int(self._visited[robot])]
+        return NextGoals(goals, done_mask)
+
+    def errands(self, robot: int) -> Sequence[int] | None:
+        """Return the cells of the task that `robot` has; None where it has none."""
+        task = int(self._task[robot])
+        return None if task == NO_TASK else self._stops(task)
+
+    def _stops(self, task: int) -> Sequence[int]:
+        return self._tasks[task % len(self._tasks)]
+
+    def _ended(self) -> None:
+        """Note that a task has ended."""
+
+    @abstractmethod
+    def _take(self, robot: int, cell: int) -> int:
+        """Return the next task of `robot`, which stands on `cell`; NO_TASK where there is none for it."""
+
+
+class RevealedTasks(TaskList):
     """Tasks from a list, of which `revealed` are known at a time, those that robots have included.
 
     Where one ends the next of the list is revealed, after the last the first again, as the League of Robot Runners does
@@ -108,97 +155,46 @@ class RevealedTasks(Tasks):
     """
 
     def __init__(self, robots: int, tasks: Sequence[Sequence[int]], revealed: float, width: int) -> None:
-        super().__init__(robots)
-        self._tasks, self._width = tasks, width
+        super().__init__(robots, tasks)
+        self._width = width
         count = int(revealed * robots)
         if count < 1:
             raise InvalidValueError(f"numTasksReveal: {revealed:g} times {robots} robots is less than one task")
         self._open = list(range(count))
         """Numbers of the tasks that are known and that no robot has; those behind the last begin the list again."""
         self._revealed = count
-        self._task: Ints = np.full(robots, -1, np.int64)
-        self._visited: Ints = np.zeros(robots, np.int64)
 
-    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
-        """Return the next stop of each robot's task, or of one that it takes; NO_CELL where others have all."""
-        goals = np.full(len(robots), NO_CELL, np.int64)
-        done_mask = np.zeros(len(robots), bool)
-        for place, robot in enumerate(robots.tolist()):
-            if self._task[robot] >= 0:
-                self._visited[robot] += 1
-                done_mask[place] = self._visited[robot] >= len(self._stops(int(self._task[robot])))
-                if done_mask[place]:
-                    # For each that ends another one is revealed.
-                    self._task[robot] = -1
-                    self._open.append(self._revealed)
-                    self._revealed += 1
-        # Those who ended one are free together: all that is revealed now is there for each.
-        for place, robot in enumerate(robots.tolist()):
-            if self._task[robot] < 0 and self._open:
-                self._take(robot, int(cells[place]))
-            if self._task[robot] >= 0:
-                goals[place] = self._stops(int(self._task[robot]))[int(self._visited[robot])]
-        return NextGoals(goals, done_mask)
+    def _ended(self) -> None:
+        """Reveal another one for each that ends."""
+        self._open.append(self._revealed)
+        self._revealed += 1
 
-    def errands(self, robot: int) -> Sequence[int] | None:
-        """Return the cells of the task that `robot` has; None where it has none."""
-        return self._stops(int(self._task[robot])) if self._task[robot] >= 0 else None
-
-    def _stops(self, task: int) -> Sequence[int]:
-        return self._tasks[task % len(self._tasks)]
-
-    def _take(self, robot: int, cell: int) -> None:
+    def _take(self, robot: int, cell: int) -> int:
+        if not self._open:
+            return NO_TASK
         row, column = divmod(cell, self._width)
         firsts = np.array([self._stops(task)[0] for task in self._open])
         away = np.abs(firsts // self._width - row) + np.abs(firsts % self._width - column)
-        self._task[robot] = self._open.pop(int(away.argmin()))
-        self._visited[robot] = 0
+        return self._open.pop(int(away.argmin()))
 
 
-class ListedTasks(Tasks):
-    """Tasks from a list, each a row of cells that are visited in their order.
+class ListedTasks(TaskList):
+    """Tasks from a list, each for one robot.
 
     With `in_turn` task i is for robot i modulo the number of robots (LoRR's "roundrobin"), else the next task goes to
     the next robot that is free, the lower numbers first. A robot for which none is left stays where it is.
     """
 
     def __init__(self, robots: int, tasks: Sequence[Sequence[int]], *, in_turn: bool) -> None:
-        super().__init__(robots)
-        self._tasks = tasks
+        super().__init__(robots, tasks)
         self._in_turn = in_turn
-        self._taken = 0
-        self._task: Ints = np.full(robots, -1, np.int64)
-        self._visited: Ints = np.zeros(robots, np.int64)
+        self._following: Ints = np.arange(robots) if in_turn else np.zeros(1, np.int64)
+        """The next task of each robot, or of all."""
 
-    def _next(self, robots: Ints, cells: Ints) -> NextGoals:
-        """Return the next stop of each robot's task, or of its next task; NO_CELL where no tasks are left."""
-        goals = np.full(len(robots), NO_CELL, np.int64)
-        done_mask = np.zeros(len(robots), bool)
-        for place, robot in enumerate(robots.tolist()):
-            task = int(self._task[robot])
-            if 0 <= task < len(self._tasks):
-                # Arrived at one more of its stops.
-                self._visited[robot] += 1
-                done_mask[place] = self._visited[robot] >= len(self._tasks[task])
-            if task < 0 or done_mask[place]:
-                task = self._take(robot)
-            if task < len(self._tasks):
-                goals[place] = self._tasks[task][int(self._visited[robot])]
-        return NextGoals(goals, done_mask)
-
-    def errands(self, robot: int) -> Sequence[int] | None:
-        """Return the cells of the task that `robot` has, or had last."""
-        return self._tasks[int(self._task[robot])]
-
-    def _take(self, robot: int) -> int:
-        """Return the next task of `robot`; one behind the last where none is left."""
-        if self._in_turn:
-            before = int(self._task[robot])
-            task = robot if before < 0 else before + self.robots
-        else:
-            task = self._taken
-            self._taken += 1
-        # Never beyond one behind the last, or `in_turn` would count on for ever.
-        self._task[robot] = min(task, len(self._tasks))
-        self._visited[robot] = 0
-        return int(self._task[robot])
+    def _take(self, robot: int, cell: int) -> int:
+        own = robot if self._in_turn else 0
+        task = int(self._following[own])
+        if task >= len(self._tasks):
+            return NO_TASK
+        self._following[own] += self.robots if self._in_turn else 1
+        return task

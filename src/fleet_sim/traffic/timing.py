@@ -14,13 +14,36 @@ from fleet_sim.saved_classes import saved
 from fleet_sim.traffic.checks import check_paths
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT, TrafficColumns
 from fleet_sim.traffic.execution.execution import Execution
-from fleet_sim.traffic.horizon import steps_ahead, usual_lane
+from fleet_sim.traffic.execution.tracks import Tracks
 from fleet_sim.traffic.network import Network
 from fleet_sim.traffic.planners.planner import USUAL_WINDOW, Planner
 from fleet_sim.traffic.planning import Planning
 from fleet_sim.traffic.policies import POLICIES, Situation
 from fleet_sim.traffic.problem import Problem
 from fleet_sim.traffic.settings import COUNTED, FREE, OnFailure, TrafficSettings
+
+LONGEST = 1000
+
+
+def usual_lane(tracks: Tracks) -> float:
+    """Return the length in m that half of all lanes have at most."""
+    lengths = tracks.lengths[tracks.neighbours.ravel() >= 0]
+    return float(np.median(lengths)) if len(lengths) else 1.0
+
+
+def steps_ahead(world: World, rows: Rows, lane: float, period: float) -> int:
+    """Return the least window with which no robot in `rows` has to brake before the next plan, `period` s later.
+
+    That is what the fastest drives until then and needs to stop, in lanes of `lane` m; one step that it is on, and one
+    to go on with.
+    """
+    speeds, brakes = world.motion.linear_limit[rows], world.motion.linear_accel[rows]
+    with np.errstate(invalid="ignore"):
+        ways = np.ceil(speeds * period / lane) + np.ceil(0.5 * speeds * speeds / brakes / lane)
+    # Robots without limits are as fast as they like.
+    most = float(np.nan_to_num(ways, nan=LONGEST, posinf=LONGEST).max(initial=0.0))
+    return min(int(min(most, LONGEST)) + 2, LONGEST)
+
 
 UNPLANNED = STOPPED | BROKEN | UNFIT
 """Reasons to stand for which robots are not planned for, but around."""

@@ -6,11 +6,6 @@ import numpy as np
 import pytest
 from hand_made import Runs, lattice
 
-from fleet_sim.core.schema import NO_ROW
-from fleet_sim.motion.rows import BodyArrays
-from fleet_sim.spatial import quaternions
-from fleet_sim.traffic.execution.drivers import TURNED
-from fleet_sim.traffic.execution.poses import Poses, write_poses
 from fleet_sim.traffic.execution.tracks import tracks_of
 from fleet_sim.traffic.network import Network
 
@@ -81,25 +76,3 @@ def test_acute_lanes_are_left_later() -> None:
     )
     tracks = tracks_of(network, 0.5)
     assert tracks.clears[:2] == pytest.approx([1.0, 1.0])
-
-
-def test_kernels_turn_robots_by_the_bits_of_the_usual_sines() -> None:
-    yaws = np.random.default_rng(2).uniform(-np.pi, np.pi, 200)
-    tilts = np.tile([0.0, 0.0, 0.0, 1.0], (200, 1))
-    zeros = np.zeros((200, 3))
-    bodies = BodyArrays(
-        alive=np.ones(200, bool),
-        parent=np.full(200, NO_ROW),
-        position=zeros.copy(),
-        orientation=tilts.copy(),
-        velocity=zeros.copy(),
-        angular_velocity=zeros.copy(),
-        moved=np.zeros(200, bool),
-        bullet_behind=np.zeros(200, bool),
-        bounds_behind=np.zeros(200, bool),
-    )
-    poses = Poses(bodies, zeros.copy(), zeros.copy())
-    turned = np.full(200, TURNED, np.uint8)
-    write_poses(np.arange(200), turned, zeros[:, :2], zeros[:, :2], yaws, np.zeros(200), tilts, poses)
-    assert np.array_equal(bodies.orientation, quaternions.normalized(quaternions.from_yaws(yaws)))
-    assert (bodies.moved & bodies.bullet_behind & bodies.bounds_behind).all()

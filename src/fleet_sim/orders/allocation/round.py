@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
-from fleet_sim.orders.allocation.allocator import Allocator, Assignment, Request, check
+from fleet_sim.orders.allocation.allocators import Allocator, Assignment, Request, check
 from fleet_sim.orders.book import OrderParts
-from fleet_sim.orders.courier import Courier, Task
+from fleet_sim.orders.courier import Courier, Stage, Task
 from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.settings import AllocationSettings
 
@@ -39,7 +39,7 @@ class Rounds:
         self._explain(request)
         answer = self._part.call(self._answer, request) or []
         for robot, order, position in answer:
-            self._fleet.take(couriers[robot].row, int(orders[order]), position)
+            self._fleet.assign(couriers[robot].row, int(orders[order]), position)
         return len(answer)
 
     def _answer(self, request: Request) -> list[Assignment]:
@@ -48,13 +48,13 @@ class Rounds:
 
     def _room(self, courier: Courier) -> int:
         """Return how many more orders a robot may have."""
-        if courier.resting or courier.out or courier.task in (Task.CHARGE, Task.RETURN, Task.POD):
+        if courier.stage in (Stage.RESTING, Stage.OUT) or courier.task in (Task.CHARGE, Task.RETURN, Task.POD):
             return 0
         if courier.task is Task.NONE and self._world.actions.queued(courier.row):
             # Somebody else has it do something.
             return 0
         # Orders on its plan, and the one it is at.
-        return self._settings.queue - len(courier.plan) - (courier.task is Task.ORDER)
+        return self._settings.queue - len(courier.plan) - (courier.task in (Task.FETCH, Task.CARRY))
 
     def _open_orders(self) -> Ints:
         """Return the waiting orders to look at, the most urgent first; with a closed station they go on waiting."""
@@ -125,7 +125,7 @@ class Rounds:
 
     def _ahead(self, courier: Courier) -> tuple[int, float]:
         """Return where a robot will have done what it does, and how many m it drives until then."""
-        if courier.task is not Task.ORDER:
+        if courier.task not in (Task.FETCH, Task.CARRY):
             return NOWHERE, 0.0
         stops = self._book.stops[courier.order][courier.leg :]
         here = self._world.position[[courier.row]]

@@ -13,10 +13,10 @@ from fleet_sim.entities.agent import Agent
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.orders.book import OrderBook
 from fleet_sim.orders.charging.policies import ChargingPolicy, ChargingRequest
-from fleet_sim.orders.courier import NO_PLACE, Courier, Task
+from fleet_sim.orders.courier import NO_PLACE, Courier, Stage, Task
 from fleet_sim.orders.fleet import OrderFleet
-from fleet_sim.orders.stands import Stands
 from fleet_sim.orders.states import RobotState
+from fleet_sim.orders.turns import Stands
 
 AT_LEAST = 1e-9
 
@@ -51,15 +51,15 @@ class Charging:
         # circles.
         go = self._answer(request, "go") & ~leave if len(self._chargers) else np.zeros(len(couriers), bool)
         for courier, leaves in zip(couriers, leave.tolist(), strict=True):
-            if leaves and courier.task is Task.CHARGE and courier.entered:
+            if leaves and courier.task is Task.CHARGE and courier.stage is Stage.AT_PLACE:
                 self._disconnect(courier)
-                self._fleet.set_free(courier)
+                self._fleet.release(courier)
         for courier, goes in zip(couriers, go.tolist(), strict=True):
-            if goes and courier.task is not Task.CHARGE and not courier.out:
+            if goes and courier.task is not Task.CHARGE and courier.stage is not Stage.OUT:
                 # Noted, as it may have an order in hand; who has nothing to do goes now.
                 self._wanted.add(courier.row)
-                if courier.task in (Task.NONE, Task.PARK) and not courier.resting:
-                    self._fleet.set_free(courier)
+                if courier.is_free:
+                    self._fleet.release(courier)
         self._serve_queue()
 
     def _with_battery(self, batteries: EnergyColumns) -> list[Courier]:
@@ -73,7 +73,7 @@ class Charging:
             rows=rows,
             levels=batteries.energy[rows] / batteries.full_energy[rows],
             idle_mask=np.array([c.task in (Task.NONE, Task.PARK) and not c.plan for c in couriers], bool),
-            charging_mask=np.array([c.task is Task.CHARGE and c.entered for c in couriers], bool),
+            charging_mask=np.array([c.task is Task.CHARGE and c.stage is Stage.AT_PLACE for c in couriers], bool),
             waiting=len(self._book.waiting),
             free_chargers=max(free, 0),
         )
@@ -103,7 +103,7 @@ class Charging:
         place = self._chargers.take(courier.row, self._world.position[courier.row])
         # It keeps its task while it queues, so that no order is given to it meanwhile.
         if place is None:
-            courier.place = NO_PLACE
+            courier.place, courier.stage = NO_PLACE, Stage.STANDING
             self._queue.append(courier.row)
             self._fleet.show(courier, RobotState.WAITING)
         else:
@@ -153,21 +153,21 @@ class Charging:
         emptied, self._emptied = self._emptied, []
         for row in emptied:
             courier = self._fleet.couriers.get(row)
-            if courier is not None and not courier.out:
+            if courier is not None and courier.stage is not Stage.OUT:
                 self._stop(courier)
 
     def _see_energy(self, courier: Courier, batteries: EnergyColumns) -> None:
         energy = float(batteries.energy[courier.row])
-        # Well above empty, not just above 0: it would stop again after the first metre.
-        if courier.out and energy > max(batteries.low_energy[courier.row], AT_LEAST):
-            courier.out = False
-            self._fleet.go_on(courier)
-        elif not courier.out and energy <= 0.0 and batteries.stops_when_empty[courier.row]:
+        if courier.stage is Stage.OUT:
+            # Well above empty, not just above 0: it would stop again after the first metre.
+            if energy > max(batteries.low_energy[courier.row], AT_LEAST):
+                self._fleet.resume_after_charge(courier)
+        elif energy <= 0.0 and batteries.stops_when_empty[courier.row]:
             self._stop(courier)
 
     def _stop(self, courier: Courier) -> None:
         """Take a robot out of service that ran out of energy on its way, and tell of it."""
-        if courier.entered:
+        if courier.stage is Stage.AT_PLACE:
             # At a charger it only has to wait, and at a stop it is served first.
             return
         self.forget(courier)

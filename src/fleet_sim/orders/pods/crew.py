@@ -8,7 +8,7 @@ from typing import Any
 
 from fleet_sim.core.world import World
 from fleet_sim.errors import FleetSimError, InvalidValueError
-from fleet_sim.orders.courier import NO_PLACE, Courier, Task
+from fleet_sim.orders.courier import NO_PLACE, Courier, Stage, Task
 from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.loads import NO_LOAD
 from fleet_sim.orders.places import OrderPlaces
@@ -60,7 +60,7 @@ class PodCrew:
         courier.task, courier.attempts = Task.POD, 0
         self._fleet.drive(courier, place)
 
-    # ---- what a Porter hears -----------------------------------------------------------------------------------------
+    # ---- what a Porter does ------------------------------------------------------------------------------------------
 
     def check(self, courier: Courier) -> None:
         """Raise InvalidValueError for a robot with a pod that others would not look out for."""
@@ -75,7 +75,7 @@ class PodCrew:
             # Somebody else may have moved the pod while the robot was on its way.
             if not self._shelves.is_at(visit.pod, self._places.points[courier.place]):
                 self._forget(visit.pod)
-                self.failed(courier, f"pod {self._shelves.names[visit.pod]!r} is not there any more")
+                self._fleet.fail(courier, f"pod {self._shelves.names[visit.pod]!r} is not there any more")
                 return
             self._stand(courier, visit, PodPhase.LIFT, self._settings.lift_time)
         elif visit.phase is PodPhase.STORE:
@@ -105,14 +105,6 @@ class PodCrew:
                 self._counter.finish(visit)
             self._serve(courier, visit)
 
-    def failed(self, courier: Courier, reason: str) -> None:
-        """Let a robot rest. One without its pod does not try again; another robot may."""
-        if courier.load == NO_LOAD:
-            self.give_up(courier, reason)
-            courier.task, courier.place = Task.NONE, NO_PLACE
-        courier.attempts += 1
-        self._fleet.rest(courier)
-
     def give_up(self, courier: Courier, reason: str) -> None:
         """End a visit before its time. A pod that is on the robot stays where that is."""
         visit = self.visits.pop(courier.row)
@@ -140,8 +132,7 @@ class PodCrew:
                 courier = self._fleet.couriers[visit.row]
                 self.give_up(courier, "it was removed")
                 self._floor.widen(courier.row, False)
-                courier.entered = False
-                self._fleet.set_free(courier)
+                self._fleet.release(courier)
         if pod in self._floor.stranded:
             self._floor.clear_away(pod)
             return
@@ -183,7 +174,7 @@ class PodCrew:
             bench.since = -1.0
         if bench.owner == NOBODY and bench.queue:
             # Robots that are out of energy do not come; one of them is next only where all are.
-            able = [row for row in bench.queue if not self._fleet.couriers[row].out]
+            able = [row for row in bench.queue if self._fleet.couriers[row].stage is not Stage.OUT]
             row = self._nearest(bench, able or list(bench.queue))
             bench.queue.pop(row)
             bench.owner = row
@@ -200,8 +191,7 @@ class PodCrew:
 
     def _go_on(self, courier: Courier, visit: PodVisit) -> bool:
         """Take a pod on to a station that needs what is on it; returns whether there is one."""
-        charging = self._fleet.charging
-        if not self._settings.go_on or visit.fills or (charging is not None and charging.wants(courier.row)):
+        if not self._settings.go_on or visit.fills or self._fleet.charging.wants(courier.row):
             return False
         station = self._counter.station_for(visit, self.visits.values())
         if station == NO_PLACE:
@@ -210,7 +200,6 @@ class PodCrew:
         left, visit.station = visit.station, station
         self._counter.claim_more(visit)
         self.went_on += 1
-        courier.entered = False
         self._approach(courier, visit)
         self._free_station(courier.row, left)
         return True
@@ -230,7 +219,6 @@ class PodCrew:
             self._storage.take(place, visit.pod)
         visit.target, visit.phase = place, PodPhase.STORE
         self._floor.look()
-        courier.entered = False
         self._fleet.drive(courier, self._counter.places[place])
         self._free_station(courier.row, visit.station)
 
@@ -243,7 +231,6 @@ class PodCrew:
 
     def _lift(self, courier: Courier, visit: PodVisit) -> None:
         """Lift the pod and go on to its workstation; where it cannot be lifted the robot gives the visit up."""
-        courier.entered = False
         try:
             self._floor.widen(courier.row, True)
             self._shelves.raise_onto(visit.pod, courier.row)
@@ -251,13 +238,12 @@ class PodCrew:
             log.warning("pod %r stays: %s", self._shelves.names[visit.pod], error)
             self.give_up(courier, str(error))
             self._floor.widen(courier.row, False)
-            self._fleet.set_free(courier)
+            self._fleet.release(courier)
             return
         self._fleet.set_loaded(courier, self._shelves.id_of(visit.pod))
         self._approach(courier, visit)
 
     def _lower(self, courier: Courier, visit: PodVisit) -> None:
-        courier.entered = False
         if not self._has_pod(courier, visit):
             self._lose_pod(courier, visit)
             return
@@ -270,17 +256,16 @@ class PodCrew:
         self._fleet.set_loaded(courier, NO_LOAD)
         self._floor.widen(courier.row, False)
         self._floor.look()
-        self._fleet.set_free(courier)
+        self._fleet.release(courier)
 
     def _has_pod(self, courier: Courier, visit: PodVisit) -> bool:
         return self._shelves.carried_by(visit.pod) == courier.row
 
     def _lose_pod(self, courier: Courier, visit: PodVisit) -> None:
         """Hear that somebody has taken the pod off its robot."""
-        courier.entered = False
         self.give_up(courier, "it was taken from its robot")
         self._floor.widen(courier.row, False)
-        self._fleet.set_free(courier)
+        self._fleet.release(courier)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 

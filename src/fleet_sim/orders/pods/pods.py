@@ -16,11 +16,10 @@ from fleet_sim.orders.pods.benches import Workbench
 from fleet_sim.orders.pods.counter import PodCounter
 from fleet_sim.orders.pods.crew import PodCrew
 from fleet_sim.orders.pods.floor import PodFloor
-from fleet_sim.orders.pods.placing import place_pods
 from fleet_sim.orders.pods.rounds import PodPolicies, PodRounds
 from fleet_sim.orders.pods.settings import PodsSettings
 from fleet_sim.orders.pods.shelves import PodShelves
-from fleet_sim.orders.pods.storage import PodStorage
+from fleet_sim.orders.pods.storage import PodStorage, place_pods
 from fleet_sim.sites.stations import StationKind
 from fleet_sim.traffic.traffic import Traffic
 

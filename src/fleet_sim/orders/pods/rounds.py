@@ -15,20 +15,24 @@ from fleet_sim.arrays import Floats, Ints
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.orders.columns import OrderColumns
-from fleet_sim.orders.courier import Courier, Task
+from fleet_sim.orders.courier import Courier
 from fleet_sim.orders.fleet import OrderFleet
 from fleet_sim.orders.places import OrderPlaces
 from fleet_sim.orders.pods.benches import Workbench
 from fleet_sim.orders.pods.counter import PodCounter
 from fleet_sim.orders.pods.crew import PodCrew
 from fleet_sim.orders.pods.floor import PodFloor
-from fleet_sim.orders.pods.policies.choice import POD_CHOICES, PodChoice, PodRequest
-from fleet_sim.orders.pods.policies.place import STORAGE_POLICIES, StoragePolicy, StorageRequest
-from fleet_sim.orders.pods.policies.replenishment import (
+from fleet_sim.orders.pods.policies import (
+    POD_CHOICES,
     REPLENISHMENTS,
+    STORAGE_POLICIES,
     NeverReplenish,
+    PodChoice,
+    PodRequest,
     ReplenishPolicy,
     ReplenishRequest,
+    StoragePolicy,
+    StorageRequest,
 )
 from fleet_sim.orders.pods.settings import PodsSettings, PolicySettings
 from fleet_sim.orders.pods.storage import NOWHERE, PodStorage
@@ -159,12 +163,12 @@ class PodRounds:
         """Return the robots that may fetch a pod now: strong enough, low enough, and with nothing else to do."""
         able = self._table.max_load >= self._mass
         # A robot that should charge is not idle, though it has nothing to do.
-        wants = self._fleet.charging.wants if self._fleet.charging is not None else lambda row: False
+        wants = self._fleet.charging.wants
         return [
             courier
             for row, courier in self._fleet.couriers.items()
-            if courier.task in (Task.NONE, Task.PARK)
-            and not (courier.resting or courier.out or courier.plan or wants(row) or self._world.actions.queued(row))
+            if courier.is_free
+            and not (courier.plan or wants(row) or self._world.actions.queued(row))
             and able[row]
             and self._floor.passes_under(row)
         ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +11,66 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.core import random
-from fleet_sim.errors import InvalidValueError, UnknownNameError
+from fleet_sim.core.world import World
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, UnknownNameError, unknown_name
 from fleet_sim.gate.bounds import LONGEST_TIME
 from fleet_sim.orders.order import HEAVIEST, MOST_ITEMS, Order
 from fleet_sim.orders.places import OrderPlaces
-from fleet_sim.orders.sources.items import ItemDraws
+from fleet_sim.orders.turns import Timers
 from fleet_sim.settings import Checked, setting, time_setting
 from fleet_sim.sites.stations import StationKind
 from fleet_sim.spatial import trigonometry as trig
+
+_LANE = 7
+"""Of random numbers: others of the same stream are drawn in the first one."""
+_LINES = 0
+_PER_DRAW = 1_000_000
+
+
+class ItemDraws:
+    """Draws lines of different skus. What is drawn depends on the key and on the number of the draw alone."""
+
+    def __init__(
+        self,
+        skus: Sequence[str],
+        weights: Mapping[str, float],
+        lines: tuple[int, int],
+        quantity: tuple[int, int],
+        key: int,
+    ) -> None:
+        """Raises UnknownNameError for an unknown sku, InvalidValueError for numbers that do not fit together."""
+        for sku in weights:
+            if sku not in skus:
+                raise unknown_name("sku", sku, skus)
+        self._skus = list(weights) if weights else list(skus)
+        self._weights: Floats = np.array(list(weights.values())) if weights else np.ones(len(skus))
+        for name, (low, high) in (("lines", lines), ("quantity", quantity)):
+            if high < low:
+                raise InvalidValueError(f"{name}: expected the smaller number first, got {[low, high]}")
+        if np.count_nonzero(self._weights) < lines[1]:
+            most = np.count_nonzero(self._weights)
+            raise InvalidValueError(f"lines: {lines[1]} of different skus are asked for, of {most} that there are")
+        self._lines, self._quantity, self._key = lines, quantity, key
+
+    def draw(self, number: int) -> tuple[tuple[str, int], ...]:
+        """Return the lines of the draw `number`: pairs of sku and items."""
+        left, found = self._weights.copy(), []
+        for line in range(self._between(self._lines, number, _LINES)):
+            bounds = np.cumsum(left)
+            at = int(np.searchsorted(bounds, self._uniform(number, 1 + 2 * line) * bounds[-1], side="right"))
+            sku = min(at, int(np.flatnonzero(left)[-1]))
+            left[sku] = 0.0
+            found.append((self._skus[sku], self._between(self._quantity, number, 2 + 2 * line)))
+        return tuple(found)
+
+    def _between(self, bounds: tuple[int, int], number: int, place: int) -> int:
+        low, high = bounds
+        return min(low + int(self._uniform(number, place) * (high - low + 1)), high)
+
+    def _uniform(self, number: int, place: int) -> float:
+        counts = np.array([_PER_DRAW * number + place])
+        return float(random.uniforms(self._key, np.zeros(1, np.int64), counts, _LANE)[0])
+
 
 HOUR, HOURS = 3600.0, 24
 FASTEST = 1e6
@@ -181,3 +234,61 @@ def _weighted(weights: Weights, places: OrderPlaces, key: str) -> tuple[list[int
     if not found:
         raise InvalidValueError(f"{key}: no station of the site has a weight above 0, given {weights}")
     return list(found), np.array(list(found.values()))
+
+
+log = logging.getLogger(__name__)
+
+ARRIVED = "arrived"
+
+
+class ArrivalStreams:
+    """Submits each order when it comes. One that is refused is counted only: nobody waits for an answer."""
+
+    def __init__(self, world: World, timers: Timers, submit: Callable[[Order], str]) -> None:
+        self._world, self._timers, self._submit = world, timers, submit
+        self._streams: list[Arrivals] = []
+        self._warned = False
+
+    def begin(self, settings: Sequence[ArrivalSettings], places: OrderPlaces, skus: Sequence[str]) -> None:
+        """Let orders come as set, of items among `skus`; raises ConfigError naming the stream."""
+        for index, own in enumerate(settings):
+            try:
+                key = self._world.random.key(f"orders {index}")
+                self._streams.append(Arrivals(own, places, key, skus))
+            except (UnknownNameError, InvalidValueError) as error:
+                raise ConfigError(str(error), path=f"arrivals[{index}]") from error
+            self._expect(index)
+
+    def _expect(self, stream: int) -> None:
+        time = self._streams[stream].next_time()
+        if time is not None:
+            self._timers.add(self._world.clock.ticks(time), ARRIVED, stream)
+
+    def arrive(self, stream: int) -> None:
+        """Submit the order of a stream that comes now, and wait for the next."""
+        arrivals, clock = self._streams[stream], self._world.clock
+        self._take(arrivals.order())
+        # All that come within a step come in it: busy streams would lag behind their rate.
+        while (time := arrivals.next_time()) is not None:
+            if (tick := clock.ticks(time)) > clock.tick:
+                self._timers.add(tick, ARRIVED, stream)
+                break
+            self._take(arrivals.order())
+
+    def _take(self, order: Order) -> None:
+        try:
+            self._submit(order)
+        except FleetSimError as error:
+            # The next ones may be possible.
+            if not self._warned:
+                log.warning("an order was refused: %s; further ones are counted only", error)
+            self._warned = True
+
+    def save(self) -> Any:
+        """Return the state, for a checkpoint."""
+        return [stream.save() for stream in self._streams]
+
+    def restore(self, saved: Any) -> None:
+        """Restore what `save` returned."""
+        for stream, state in zip(self._streams, saved, strict=True):
+            stream.restore(state)

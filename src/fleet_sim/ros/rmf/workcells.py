@@ -10,7 +10,7 @@ from rmf_fleet_msgs.msg import FleetState
 from rmf_ingestor_msgs.msg import IngestorRequest, IngestorResult, IngestorState
 
 from fleet_sim.equipment import ServeRobot
-from fleet_sim.equipment.workcells import Workcells
+from fleet_sim.equipment.workcell import Workcells
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.ros import qos
 from fleet_sim.ros.conversions import time_to_msg

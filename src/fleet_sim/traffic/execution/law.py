@@ -165,9 +165,9 @@ def turn(
             wanted = np.nan
         if drivers.held[row] or np.isnan(wanted):
             if spin != 0.0:
-                after = max(abs(spin) - accel * dt, 0.0) * np.sign(spin)
-                drivers.yaw[row] = wrapped(drivers.yaw[row] + 0.5 * dt * (spin + after))
-                drivers.spin[row] = after
+                new_spin = max(abs(spin) - accel * dt, 0.0) * np.sign(spin)
+                drivers.yaw[row] = wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
+                drivers.spin[row] = new_spin
                 step.motions[index] = TURNED
             continue
         error = wrapped(wanted - drivers.yaw[row])
@@ -181,62 +181,71 @@ def turn(
         if spin == 0.0 and abs(error) <= STRAIGHT:
             continue
         step.motions[index] = TURNED
-        way = 1.0 if error >= 0.0 else -1.0
-        after = way * next_speed(way * spin, abs(error), 0.0, limit, accel, dt)
-        there = can_stop(abs(error), way * spin, limit, accel, dt)
-        drivers.yaw[row] = wanted if there else wrapped(drivers.yaw[row] + 0.5 * dt * (spin + after))
-        drivers.spin[row] = 0.0 if there else after
+        sign = 1.0 if error >= 0.0 else -1.0
+        new_spin = sign * next_speed(sign * spin, abs(error), 0.0, limit, accel, dt)
+        stops = can_stop(abs(error), sign * spin, limit, accel, dt)
+        drivers.yaw[row] = wanted if stops else wrapped(drivers.yaw[row] + 0.5 * dt * (spin + new_spin))
+        drivers.spin[row] = 0.0 if stops else new_spin
 
 
 @inlined
 def drive(rows: Rows, dt: float, tracks: Tracks, marks: Marks, ways: Ways, drivers: Drivers, step: Stride) -> None:
-    """Move robots that do not turn along their ways, at most to the ends of what they were granted."""
+    """Move robots that do not turn along their ways, at most to the ends of what they were granted.
+
+    Places are indices into the way of a robot: its nodes, with the lane into each.
+    """
     for index in range(len(rows)):
         row = rows[index]
         drivers.waiting[row] = False
-        at, granted = marks.at[row], marks.granted[row]
+        place, granted_place = marks.at[row], marks.granted[row]
         if step.motions[index] == TURNED or drivers.round[row] >= 0:
             continue
-        if at == granted:
-            wants = drivers.goal[row] >= 0 and not drivers.arrived[row] and ways.nodes[row, at] != drivers.goal[row]
-            drivers.waiting[row] = wants
-            drivers.waited[row] += wants
+        if place == granted_place:
+            wants_to_go = (
+                drivers.goal[row] >= 0 and not drivers.arrived[row] and ways.nodes[row, place] != drivers.goal[row]
+            )
+            drivers.waiting[row] = wants_to_go
+            drivers.waited[row] += wants_to_go
             continue
-        speed, accel, held = drivers.speed[row], step.accels[index], drivers.held[row] != 0
-        limit = min(step.tops[index], tracks.limits[ways.lanes[row, at + 1]])
-        end, left = at + 1, tracks.lengths[ways.lanes[row, at + 1]] - drivers.progress[row]
-        after = max(speed - accel * dt, 0.0) if held else min(limit, speed + accel * dt)
-        while end < granted and not ways.bends[row, end + 1]:
-            if ways.nodes[row, end] == drivers.goal[row] and not drivers.arrived[row]:
+        speed, accel, is_held = drivers.speed[row], step.accels[index], drivers.held[row] != 0
+        lane = ways.lanes[row, place + 1]
+        top_speed = min(step.tops[index], tracks.limits[lane])
+        new_speed = max(speed - accel * dt, 0.0) if is_held else min(top_speed, speed + accel * dt)
+        # It has to stop at the end of what it was granted, before a bend, or at its goal.
+        stop_place, to_stop = place + 1, tracks.lengths[lane] - drivers.progress[row]
+        while stop_place < granted_place and not ways.bends[row, stop_place + 1]:
+            if ways.nodes[row, stop_place] == drivers.goal[row] and not drivers.arrived[row]:
                 break
-            lane = ways.lanes[row, end + 1]
+            lane = ways.lanes[row, stop_place + 1]
             # A lower limit ahead holds from the lane's first node on.
-            after = min(after, next_speed(speed, left, tracks.limits[lane], np.inf, accel, dt))
-            left += tracks.lengths[lane]
-            end += 1
-        gap = drivers.gap[row] if end == granted else 0.0
-        free = max(left - gap, 0.0)
-        after = max(min(after, next_speed(speed, free, 0.0, limit, accel, dt)), speed - accel * dt)
+            new_speed = min(new_speed, next_speed(speed, to_stop, tracks.limits[lane], np.inf, accel, dt))
+            to_stop += tracks.lengths[lane]
+            stop_place += 1
+        # Behind the one before it, a follower stops before the node.
+        clearance = drivers.gap[row] if stop_place == granted_place else 0.0
+        allowed = max(to_stop - clearance, 0.0)
+        new_speed = min(new_speed, next_speed(speed, allowed, 0.0, top_speed, accel, dt))
+        new_speed = max(new_speed, speed - accel * dt)
         # It may come to rest within the step.
-        way = min(0.5 * dt * (speed + after), free)
-        if not held and can_stop(free, speed, limit, accel, dt):
-            way, after = free, 0.0
-        if way > 0.0 or speed != 0.0:
+        distance = min(0.5 * dt * (speed + new_speed), allowed)
+        if not is_held and can_stop(allowed, speed, top_speed, accel, dt):
+            distance, new_speed = allowed, 0.0
+        if distance > 0.0 or speed != 0.0:
             step.motions[index] = MOVED
-        elif not held:
+        elif not is_held:
             # For the one before it, in the middle of a lane.
             drivers.waiting[row] = True
             drivers.waited[row] += 1
-        drivers.driven[row] += way
-        if way >= left:
-            marks.at[row], drivers.progress[row], drivers.speed[row] = end, 0.0, 0.0
+        drivers.driven[row] += distance
+        if distance >= to_stop:
+            marks.at[row], drivers.progress[row], drivers.speed[row] = stop_place, 0.0, 0.0
             continue
-        drivers.speed[row] = after
-        drivers.progress[row] += way
-        while at + 1 < end and drivers.progress[row] >= tracks.lengths[ways.lanes[row, at + 1]]:
-            at += 1
-            drivers.progress[row] -= tracks.lengths[ways.lanes[row, at]]
-        marks.at[row] = at
+        drivers.speed[row] = new_speed
+        drivers.progress[row] += distance
+        while place + 1 < stop_place and drivers.progress[row] >= tracks.lengths[ways.lanes[row, place + 1]]:
+            place += 1
+            drivers.progress[row] -= tracks.lengths[ways.lanes[row, place]]
+        marks.at[row] = place
 
 
 @inlined

@@ -3,9 +3,8 @@
 `collector.py` gathers, `summary.py` makes figures of it, and `run_file.py` writes and reads them.
 """
 
-from fleet_sim.traffic.figures.collector import FigureCollector
+from fleet_sim.traffic.figures.collector import STATES, FigureCollector, Role, StateKind
 from fleet_sim.traffic.figures.run_file import Run, RunHeat, RunSource, read_run, run_of, write_run
-from fleet_sim.traffic.figures.states import STATES, Role, StateKind
 
 __all__ = [
     "STATES",

@@ -1,20 +1,255 @@
-"""FigureCollector: what a fleet did, gathered step by step on arrays."""
+"""FigureCollector: what robots do, added up step by step: their states, ways and waits, where, and over time."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.errors import MissingDependencyError
+from fleet_sim.kernels import compiled
+from fleet_sim.saved_classes import saved
 from fleet_sim.sites.grid import Grid
+from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.traffic.figures.closest import Closest, RobotOutlines, discs_of
-from fleet_sim.traffic.figures.heat import HeatMap
-from fleet_sim.traffic.figures.series import Series
-from fleet_sim.traffic.figures.standstill import Standstill
-from fleet_sim.traffic.figures.states import STATES, Role, StateKind
-from fleet_sim.traffic.figures.tally import Logs, tally
+
+
+@saved
+class Role(Enum):
+    """What a state means for the flow of traffic."""
+
+    MOVES = "moves"
+    WAITS = "waits"
+    WORKS = "works"
+    RESTS = "rests"
+
+
+@saved
+class StateKind(NamedTuple):
+    """A state of robots: its name in tables and plots, and what it means."""
+
+    name: str
+    role: Role
+
+
+DRIVING, WAITING, BLOCKED, SERVING, IDLE = range(5)
+
+STATES = (
+    StateKind("driving", Role.MOVES),
+    StateKind("waiting", Role.WAITS),
+    StateKind("blocked", Role.WAITS),
+    StateKind("serving", Role.WORKS),
+    StateKind("idle", Role.RESTS),
+)
+"""Driving: it moves or turns on its way. Waiting: it stands on its way, for others to pass first. Blocked: it stands on
+its way and may not go on at all. Serving: it stands at its goal for as long as that takes. Idle: it has no goal."""
+
+
+class HeatSquares(NamedTuple):
+    """A heat map as kernels see it: its sums (H * W,), and by robot (N,) the square `last` seen on, -1 beside the map.
+
+    `frame` (4,) is its lower left corner x, y in m, and sine and cosine of how it is turned.
+    """
+
+    passages: Floats
+    waited: Floats
+    last: Ints
+    frame: Floats
+    cell: float
+    width: int
+    height: int
+
+
+class Logs(NamedTuple):
+    """Sums of robots (N,): m `driven` since they were at `points` (N, 2), if they were `present`; s `waited` at a
+    stretch, and `in_state` (S, N)."""
+
+    driven: Floats
+    points: Floats
+    present: Bools
+    waited: Floats
+    in_state: Floats
+
+
+@compiled
+def tally(
+    dt: float, robots: Ints, points: Floats, codes: Ints, waits: Bools, squares: HeatSquares, logs: Logs, counts: Ints
+) -> float:
+    """Add up a step of `robots` (K,) at `points` (K, 2) in states `codes` (K,), some of which are `waits` (S,).
+
+    Writes how many were in each state to `counts` (S,); returns the longest time that one of them has waited, in s.
+    """
+    longest, scale, sine, cosine = 0.0, 1.0 / squares.cell, squares.frame[2], squares.frame[3]
+    counts[:] = 0
+    there = logs.present.copy()
+    logs.present[:] = False
+    for place in range(len(robots)):
+        robot, code = robots[place], codes[place]
+        x, y = points[place, 0], points[place, 1]
+        waiting = waits[code]
+        east, north = x - squares.frame[0], y - squares.frame[1]
+        # Shifted by one, so that cutting off the fraction is rounding down just below the map, too.
+        column = int((cosine * east + sine * north) * scale + 1.0) - 1
+        up = int((cosine * north - sine * east) * scale + 1.0) - 1
+        square = -1
+        if 0 <= column < squares.width and 0 <= up < squares.height:
+            square = (squares.height - 1 - up) * squares.width + column
+        if square != squares.last[robot]:
+            squares.last[robot] = square
+            if square >= 0:
+                squares.passages[square] += 1.0
+        if waiting and square >= 0:
+            squares.waited[square] += dt
+        waited = logs.waited[robot] + dt if waiting else 0.0
+        logs.waited[robot] = waited
+        longest = max(longest, waited)
+        # A robot that was not there before would seem to have driven from its last place, or from the origin.
+        if there[robot]:
+            across, along = x - logs.points[robot, 0], y - logs.points[robot, 1]
+            logs.driven[robot] += np.sqrt(across * across + along * along)
+        logs.points[robot, 0], logs.points[robot, 1] = x, y
+        logs.present[robot] = True
+        logs.in_state[code, robot] += dt
+        counts[code] += 1
+    return longest
+
+
+SMALLEST = 0.5
+"""Length in m of the squares that are counted in, at least: finer maps would show tracks, not traffic."""
+MOST_SQUARES = 250_000
+
+
+@saved
+class HeatMap:
+    """Counts over the squares of a site: its cells, or several cells together where those are small.
+
+    `passages` (H * W,) are robots that came onto a square, `waited` (H * W,) seconds that robots stood there on their
+    way. `free_mask` (H, W) tells where any robot can be; the first row is the one with the largest y.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        cells = max(1, math.ceil(SMALLEST / grid.cell - 1e-9), math.ceil(math.sqrt(grid.count / MOST_SQUARES)))
+        rows, columns = -(-grid.height // cells), -(-grid.width // cells)
+        fine = np.zeros((rows * cells, columns * cells), bool)
+        # The origin is at the lower left, so what is added is above and to the right.
+        fine[rows * cells - grid.height :, : grid.width] = grid.free_mask
+        free: Bools = np.asarray(fine.reshape(rows, cells, columns, cells).any(axis=(1, 3)))
+        self.grid = Grid(free, cells * grid.cell, grid.origin)
+        self.passages: Floats = np.zeros(self.grid.count)
+        self.waited: Floats = np.zeros(self.grid.count)
+        self._last: Ints = np.full(0, -1, np.int64)
+
+    @property
+    def free_mask(self) -> Bools:
+        """Which squares (H, W) have free space."""
+        return self.grid.free_mask
+
+    def squares(self, count: int) -> HeatSquares:
+        """Return this map as `tally` adds to it, which counts `count` robots."""
+        if count > len(self._last):
+            self._last = np.append(self._last, np.full(count - len(self._last), -1))
+        grid = self.grid
+        x, y, yaw = grid.origin
+        # As numbers with a fraction, whatever a file has: each type would be machine code of its own.
+        frame = np.array((x, y, *trig.sin_cos_of(yaw)), np.float64)
+        return HeatSquares(self.passages, self.waited, self._last, frame, grid.cell, grid.width, grid.height)
+
+
+_ROLES = list(Role)
+MOVES, WAITS, WORKS = (_ROLES.index(role) for role in (Role.MOVES, Role.WAITS, Role.WORKS))
+
+
+@saved
+class Standstill:
+    """Counts deadlocks: for `after` s robots stood on their way, and none moved or was at work at a goal.
+
+    Each such standstill counts once, however long it lasts. `longest` is the longest time in s that any robot stood on
+    its way without moving: what a deadlock of a few robots shows in while others drive.
+    """
+
+    def __init__(self, after: float) -> None:
+        self.after = after
+        self.deadlocks = 0
+        self.longest = 0.0
+        self._still = 0.0
+        self._waited: Floats = np.zeros(0)
+
+    def waited(self, count: int) -> Floats:
+        """Return how long each of at least `count` robots (N,) has stood by now, in s, for `tally` to go on with."""
+        if count > len(self._waited):
+            self._waited = np.pad(self._waited, (0, count - len(self._waited)))
+        return self._waited
+
+    def judge(self, dt: float, longest: float, by_role: Ints) -> None:
+        """Take into account that so many (4,) were in each role for `dt` s, and one has stood for `longest` s."""
+        self.longest = max(self.longest, longest)
+        if not by_role[WAITS] or by_role[MOVES] or by_role[WORKS]:
+            self._still = 0.0
+            return
+        before = self._still
+        self._still += dt
+        # Only when the time is reached, so that one standstill is one deadlock.
+        if before < self.after - 1e-9 <= self._still:
+            self.deadlocks += 1
+
+    def stuck(self) -> int:
+        """Return how many robots stand on their way now, and have for at least `after` s."""
+        return int(np.count_nonzero(self._waited >= self.after - 1e-9))
+
+
+MOST = 600
+"""Stretches that are kept; even, as two become one when there are more."""
+
+
+@saved
+class Series:
+    """Sums of the quantities `names` in stretches of `period` s, which double whenever MOST of them are full."""
+
+    def __init__(self, names: Sequence[str], period: float = 1.0) -> None:
+        self.names = tuple(names)
+        self._period = period
+        self._sums = np.zeros((MOST, len(self.names)))
+        self._lengths = np.zeros(MOST)
+        self._count = 0
+        self._open = np.zeros(len(self.names))
+        self._open_length = 0.0
+
+    def add(self, dt: float, amounts: Floats) -> None:
+        """Add what `amounts` (K,) were in the last `dt` s."""
+        # Added up here first: most steps only add to the stretch under way.
+        self._open += amounts
+        self._open_length += dt
+        # Steps need not divide a stretch, and their sum is not exact.
+        if self._open_length >= self._period - 1e-9:
+            self._close()
+
+    def _close(self) -> None:
+        """End the stretch under way; when MOST are full, join neighbors, so that a run of any length fits."""
+        self._sums[self._count] = self._open
+        self._lengths[self._count] = self._open_length
+        self._count += 1
+        self._open[:] = 0.0
+        self._open_length = 0.0
+        if self._count == MOST:
+            # Two neighbours become one, so all stretches stay equally long.
+            half = MOST // 2
+            self._sums[:half] = self._sums[::2] + self._sums[1::2]
+            self._lengths[:half] = self._lengths[::2] + self._lengths[1::2]
+            self._count = half
+            self._period *= 2.0
+
+    def table(self) -> tuple[Floats, Floats]:
+        """Return the ends (B,) of the stretches in s, and the sums (B, K) of each; the last may be a shorter one."""
+        sums, lengths = self._sums[: self._count], self._lengths[: self._count]
+        # The stretch under way counts, or the sums would miss the end of a run.
+        if self._open_length > 0.0:
+            sums, lengths = np.vstack((sums, self._open)), np.append(lengths, self._open_length)
+        return np.cumsum(lengths), sums.copy()
+
 
 TASKS = "tasks_done"
 
@@ -51,7 +286,6 @@ class FigureCollector:
         self._present: Bools = np.zeros(0, bool)
         self._flow: list[Floats] = []
         self._done_now = 0
-        self._compiled = True
 
     # ---- while it runs -----------------------------------------------------------------------------------------------
 
@@ -107,25 +341,14 @@ class FigureCollector:
 
     def _add_up(self, dt: float, robots: Ints, points: Floats, codes: Ints) -> Ints:
         """Add up the step, and return how many robots (S,) are in each state."""
-        counts = np.zeros(len(self.states), np.int64)
-        # Turned maps are seldom, and left to the arrays.
-        if self._compiled and self.heat.grid.origin[2] == 0.0:
-            most = len(self._driven)
-            waited = self.standstill.waited(most)
-            logs = Logs(self._driven, self._points, self._present, waited, self._in_state)
-            try:
-                longest = tally(dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
-            except MissingDependencyError:
-                self._compiled = False
-            else:
-                self.standstill.judge(dt, longest, self._by_role(counts))
-                return counts
-        counts[:] = np.bincount(codes, minlength=len(counts))
-        waits_mask = self._waits[codes]
-        self.heat.look(robots, points, waits_mask, dt)
-        self.standstill.look(dt, robots, waits_mask, self._by_role(counts))
-        self._measure(robots, points)
-        self._in_state[codes, robots] += dt
+        counts, most = np.zeros(len(self.states), np.int64), len(self._driven)
+        logs = Logs(self._driven, self._points, self._present, self.standstill.waited(most), self._in_state)
+        step = (dt, robots, points, codes, self._waits, self.heat.squares(most), logs, counts)
+        try:
+            longest = tally(*step)
+        except MissingDependencyError:
+            longest = tally.in_python(*step)
+        self.standstill.judge(dt, longest, self._by_role(counts))
         return counts
 
     def _by_role(self, counts: Ints) -> Ints:
@@ -138,16 +361,6 @@ class FigureCollector:
         self._driven = np.pad(self._driven, (0, more))
         self._points = np.pad(self._points, ((0, more), (0, 0)))
         self._present = np.pad(self._present, (0, more))
-
-    def _measure(self, robots: Ints, points: Floats) -> None:
-        """Add what the robots drove since the last step; one that was not there then has driven nothing."""
-        steps = points - self._points[robots]
-        lengths = np.sqrt(steps[:, 0] ** 2 + steps[:, 1] ** 2)
-        # A robot that was not there before would seem to have driven from its last place, or from the origin.
-        self._driven[robots] += np.where(self._present[robots], lengths, 0.0)
-        self._points[robots] = points
-        self._present[:] = False
-        self._present[robots] = True
 
     # ---- afterwards --------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.traffic.columns import BROKEN, STOPPED, UNFIT
 from fleet_sim.traffic.figures import FigureCollector
 from fleet_sim.traffic.figures.closest import RobotOutlines, outlines_of
-from fleet_sim.traffic.figures.states import BLOCKED, DRIVING, IDLE, SERVING, WAITING
+from fleet_sim.traffic.figures.collector import BLOCKED, DRIVING, IDLE, SERVING, WAITING
 from fleet_sim.traffic.figures.summary import planning_of, summary_of
 from fleet_sim.traffic.runs.crew import Crew
 from fleet_sim.traffic.traffic import Traffic

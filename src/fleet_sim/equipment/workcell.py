@@ -1,24 +1,79 @@
-"""All work cells of a simulation: dispensers load robots, ingestors unload them."""
+"""Work cells: dispensers load robots, ingestors unload them.
+
+The key `workcell` of an object's entry, which `setup.cfg` declares as a feature.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fleet_sim.arrays import Rows
-from fleet_sim.config.modes import CollisionMode
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.config.modes import Mode
 from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.columns import FeatureColumns, column
+from fleet_sim.core.commands import Command, command
 from fleet_sim.core.feature_rows import FeatureRows
+from fleet_sim.core.features import Feature, FeatureHost
+from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.core.schema import KIND_OBJECT, NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.equipment.fittings import fittings_mask
-from fleet_sim.equipment.workcell_columns import WorkcellColumns
-from fleet_sim.equipment.workcell_commands import ServeRobot
+from fleet_sim.equipment.fittings import STATIC, fittings_mask
 from fleet_sim.errors import FleetSimError, InvalidValueError, StateFileError
+from fleet_sim.gate.bounds import LARGEST_SIZE
 from fleet_sim.geometry import Pose
+from fleet_sim.settings import Checked, setting, time_setting
 
-STATIC = CollisionMode.STATIC.code
+
+class WorkcellKind(Mode):
+    """What a work cell does."""
+
+    DISPENSER = "dispenser"
+    INGESTOR = "ingestor"
+
+
+@dataclass
+class WorkcellSettings(Checked):
+    """A work cell: a dispenser gives the object beside it to a robot, an ingestor takes what a robot brings."""
+
+    kind: WorkcellKind = setting(WorkcellKind.DISPENSER, doc="What it does.")
+    reach: float = setting(1.0, low=0.0, high=LARGEST_SIZE, unit="m", doc="Objects this near are beside it.")
+    keep: float = time_setting(
+        5.0, doc="After this time an ingestor sends an object back to the dispenser that it came from."
+    )
+
+
+@command("serve_robot")
+class ServeRobot(Command):
+    """Let a work cell give its object to the nearest of `robots`, or take what that brings.
+
+    The same `request` again is answered again, and nothing else happens.
+    """
+
+    feature: ClassVar[str] = "workcell"
+
+    cell: str
+    robots: tuple[str, ...]
+    request: str = ""
+
+
+class WorkcellColumns(FeatureColumns):
+    """What each work cell has."""
+
+    ingests: Bools = column(bool, writer="spawning", doc="is an ingestor, not a dispenser")
+    reach: Floats = column(float, default=1.0, unit="m", writer="spawning")
+    keep: Floats = column(float, unit="s", writer="spawning", doc="until an ingestor sends an object back")
+    looked: Bools = column(bool, writer="Workcells", doc="has looked for its object")
+    item: Ints = column(int, default=NO_ROW, writer="Workcells", reference=True, doc="its object, wherever that is")
+    filled: Bools = column(bool, writer="Workcells", doc="has its object")
+    returns_at: Floats = column(float, unit="s", writer="Workcells", doc="when an ingestor sends it back")
+    home: Floats = column(float, (3,), unit="m", frame="world", writer="Workcells", doc="where it found its object")
+    taken_from: Ints = column(int, default=NO_ROW, writer="Workcells", reference=True, doc="dispenser of its object")
+
+
 MOST_REMEMBERED = 10_000
 """Requests whose outcome a cell remembers."""
 
@@ -180,3 +235,30 @@ class Workcells(FeatureRows[WorkcellColumns]):
     def _removed(self, rows: Rows) -> None:
         for row in rows.tolist():
             self._outcomes.pop(row, None)
+
+
+class WorkcellFeature(Feature[WorkcellSettings, WorkcellColumns]):
+    """Dispensers and ingestors: `workcell:` in an object's entry, `sim.features.use("workcell")` is the Workcells."""
+
+    doc = "Makes it a dispenser or an ingestor of objects that robots carry."
+    settings = WorkcellSettings
+    table = WorkcellColumns
+
+    def values(self, settings: WorkcellSettings) -> Mapping[str, Any]:
+        """Return the columns of a work cell with `settings`."""
+        return {"ingests": settings.kind is WorkcellKind.INGESTOR, "reach": settings.reach, "keep": settings.keep}
+
+    def start(self, host: FeatureHost, table: WorkcellColumns) -> Workcells:
+        """Look before robots move."""
+        cells = Workcells(host.world, table)
+        host.pipeline.add(System("workcells", Phase.UPDATE, cells.step), before="motion")
+        host.dispatcher.handle(ServeRobot, cells.serve)
+        host.checkpoints.register_late("workcells", cells)
+        return cells
+
+    def details(self, table: WorkcellColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say whether it has its object."""
+        return [("ingestor" if table.ingests[row] else "dispenser", "full" if table.filled[row] else "empty")]
+
+
+FEATURE = WorkcellFeature()

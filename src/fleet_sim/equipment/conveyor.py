@@ -1,20 +1,59 @@
-"""All conveyors of a simulation: they carry what lies on them."""
+"""Conveyors: belts that carry what lies on them.
+
+The key `conveyor` of an object's entry, which `setup.cfg` declares as a feature.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from fleet_sim.arrays import Rows, as_float
+from fleet_sim.arrays import Bools, Floats, Rows, as_float
 from fleet_sim.core.acknowledgement import CommandAck
+from fleet_sim.core.columns import FeatureColumns, column
+from fleet_sim.core.commands import Command, command
+from fleet_sim.core.features import Feature, FeatureHost
+from fleet_sim.core.pipeline import Phase, System
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.entities.recipients import Recipients
-from fleet_sim.equipment.conveyor_columns import ConveyorColumns
-from fleet_sim.equipment.conveyor_commands import RunConveyors
 from fleet_sim.equipment.fittings import STATIC, fittings_mask
 from fleet_sim.gate.bounds import LARGEST_SPEED
+from fleet_sim.settings import Checked, setting
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
+
+
+@dataclass
+class ConveyorSettings(Checked):
+    """A conveyor: whatever lies on top of the object is carried along its own x axis."""
+
+    speed: float = setting(
+        0.5, low=-LARGEST_SPEED, high=LARGEST_SPEED, unit="m/s", doc="Of its belt; negative: against its x axis."
+    )
+    running: bool = setting(True, doc="Whether it runs at first.")
+
+
+@command("run_conveyors")
+class RunConveyors(Command):
+    """Let conveyors run, or stand (`running=False`); `speed` in m/s, None: as before."""
+
+    feature: ClassVar[str] = "conveyor"
+
+    names: tuple[str, ...]
+    running: bool = True
+    speed: float | None = None
+
+
+class ConveyorColumns(FeatureColumns):
+    """What each belt does."""
+
+    speed: Floats = column(float, unit="m/s", frame="body", writer="spawning, RunConveyors", doc="along x")
+    running: Bools = column(bool, writer="spawning, RunConveyors")
+
 
 NEAR = 0.05
 """A body whose lowest point is this near in m to the top of a belt lies on it."""
@@ -76,3 +115,25 @@ class Conveyors:
         positions[:, 0] += way * cosine
         positions[:, 1] += way * sine
         world.place(rows, positions, world.orientation[rows])
+
+
+class ConveyorFeature(Feature[ConveyorSettings, ConveyorColumns]):
+    """Conveyors: `conveyor:` in an object's entry, `sim.features.use("conveyor")` is the Conveyors."""
+
+    doc = "Makes its top a belt that carries what lies on it."
+    settings = ConveyorSettings
+    table = ConveyorColumns
+
+    def start(self, host: FeatureHost, table: ConveyorColumns) -> Conveyors:
+        """Carry before robots move."""
+        conveyors = Conveyors(host.world, table)
+        host.pipeline.add(System("conveyors", Phase.UPDATE, conveyors.step), before="motion")
+        host.dispatcher.handle(RunConveyors, conveyors.run)
+        return conveyors
+
+    def details(self, table: ConveyorColumns, row: int) -> Sequence[tuple[str, str]]:
+        """Say how fast the belt is."""
+        return [("belt", f"{table.speed[row]:.2f} m/s" if table.running[row] else "stands")]
+
+
+FEATURE = ConveyorFeature()

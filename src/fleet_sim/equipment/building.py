@@ -1,34 +1,41 @@
-"""Builds lifts: a cabin with walls, its doors, and the doors in front of it on each floor.
-
-Doors of the cabin move with it; each floor has its own in front of them. The floor of the cabin collides with nothing,
-as robots stand on it.
-"""
+"""Builds doors and lifts of their settings, and reads the sections `doors` and `lifts` of a scenario."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fleet_sim.arrays import Rows
 from fleet_sim.config.modes import CollisionMode
+from fleet_sim.config.sections import SettingsSection
 from fleet_sim.entities.shape_params import ShapeParams
 from fleet_sim.entities.sim_object import SimObject
 from fleet_sim.entities.spawn_params import SimObjectSpawnParams
-from fleet_sim.equipment.door_building import build_door
-from fleet_sim.equipment.door_settings import DoorKind, DoorSettings
-from fleet_sim.equipment.lift import LiftHandle
-from fleet_sim.equipment.lift_columns import LiftColumns
-from fleet_sim.equipment.lift_plan import Entrance, LiftPlan
-from fleet_sim.equipment.lift_settings import LiftCabinSettings, LiftDoorSettings, LiftSettings
-from fleet_sim.equipment.lifts import Lifts
+from fleet_sim.equipment.door import DoorColumns, DoorHandle, DoorKind, DoorLeafSettings, DoorSettings, DoorsSettings
+from fleet_sim.equipment.lift import (
+    Entrance,
+    LiftCabinSettings,
+    LiftColumns,
+    LiftDoorSettings,
+    LiftHandle,
+    LiftPlan,
+    Lifts,
+    LiftSettings,
+    LiftsSettings,
+)
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError
 from fleet_sim.geometry import Pose
 from fleet_sim.simulation import MultiRobotSimulationCore
+from fleet_sim.sites.site import Door
 from fleet_sim.spatial import trigonometry as trig
 
 WALL = 0.05
-"""Thickness of the walls and of the floor of a cabin in m."""
+"""Thickness of the walls, the doors and the floor of a cabin in m."""
 GAP = 0.05
 """Between the cabin and what is in front of it, in m."""
 INSET = 0.025
@@ -37,6 +44,80 @@ COLOR = (0.7, 0.72, 0.75, 1.0)
 
 Side = tuple[float, float, float, float]
 """Middle of a piece of wall x, y, and its half sides along x and y, in m in the frame of the cabin."""
+
+KINDS = {
+    "hinged": DoorKind.SWING,
+    "double_hinged": DoorKind.DOUBLE_SWING,
+    "sliding": DoorKind.SLIDING,
+    "double_sliding": DoorKind.DOUBLE_SLIDING,
+}
+"""What files of sites call the kinds of doors."""
+
+
+def build_door(sim: MultiRobotSimulationCore, settings: DoorSettings) -> DoorHandle:
+    """Spawn the leaves of a door in `sim`; returns the door. Raises DuplicateNameError."""
+    leaves: list[SimObject] = sim.spawn_all(_leaves(settings))
+    table = sim.features.table("door")
+    assert isinstance(table, DoorColumns)
+    if len(leaves) > 1:
+        table.leader[leaves[1].row] = leaves[0].row
+    return DoorHandle(leaves[0], table)
+
+
+def settings_of(door: Door, *, floor: float, time: float, automatic: float) -> DoorSettings:
+    """Return the settings of a door of a site, on a floor of that height in m; raises InvalidValueError."""
+    if door.kind not in KINDS:
+        known = ", ".join(KINDS)
+        raise InvalidValueError(f"door {door.name!r} is of the kind {door.kind!r}; built are {known}")
+    return DoorSettings(
+        name=door.name,
+        begin=door.begin,
+        end=door.end,
+        kind=KINDS[door.kind],
+        floor=floor,
+        degrees=door.degrees if KINDS[door.kind].swings else 90.0,
+        direction=door.direction,
+        ratio=door.ratio,
+        time=time,
+        automatic=automatic,
+    )
+
+
+def _leaves(settings: DoorSettings) -> list[SimObjectSpawnParams]:
+    """Return what to spawn for a door: one leaf, or two that part where `ratio` says."""
+    yaw = trig.atan2_of(settings.end[1] - settings.begin[1], settings.end[0] - settings.begin[0])
+    if not settings.kind.is_double:
+        return [_leaf(settings, settings.name, 0.0, settings.width, yaw, turn=1.0)]
+    first = settings.width / (1.0 + settings.ratio)
+    return [
+        _leaf(settings, settings.name, 0.0, first, yaw, turn=1.0),
+        # Turned round, so that it opens as the first one does: away from its own far end.
+        _leaf(settings, f"{settings.name}_b", first, settings.width, yaw + math.pi, turn=-1.0),
+    ]
+
+
+def _leaf(
+    settings: DoorSettings, name: str, begin: float, end: float, yaw: float, *, turn: float
+) -> SimObjectSpawnParams:
+    """Return a leaf from `begin` to `end`, in m along the passage."""
+    share = 0.5 * (begin + end) / settings.width
+    x, y = ((1.0 - share) * a + share * b for a, b in zip(settings.begin, settings.end, strict=True))
+    length = end - begin
+    half = (0.5 * length, 0.5 * settings.thickness, 0.5 * settings.height)
+    shape = ShapeParams("box", half_extents=half, rgba_color=settings.color)
+    swings = settings.kind.swings
+    leaf = DoorLeafSettings(
+        slide=0.0 if swings else -length,
+        swing=turn * settings.direction * math.radians(settings.degrees) if swings else 0.0,
+        hinge=-0.5 * length if swings else 0.0,
+        time=settings.time,
+        open=settings.open,
+        automatic=settings.automatic,
+        hold=settings.hold,
+        guarded=settings.guarded,
+    )
+    pose = Pose.from_euler(x, y, settings.floor + 0.5 * settings.height, 0.0, 0.0, math.remainder(yaw, math.tau))
+    return SimObjectSpawnParams(shape, shape, pose, name=name, mass=0.0, pickable=False, features={"door": leaf})
 
 
 def build_lift(sim: MultiRobotSimulationCore, settings: LiftSettings) -> LiftHandle:
@@ -165,3 +246,65 @@ def _door(
 def _to_world(settings: LiftSettings, x: float, y: float) -> tuple[float, float]:
     sine, cosine = trig.sin_cos_of(settings.yaw)
     return settings.position[0] + x * cosine - y * sine, settings.position[1] + x * sine + y * cosine
+
+
+# What builds the pieces of a section, one by one, each with the key that describes it.
+Pieces: TypeAlias = Iterator[tuple[str, Callable[[], object]]]
+
+
+class EquipmentSection(SettingsSection[MultiRobotSimulationCore]):
+    """Builds what its settings list; what is wrong with a piece is told with the key that describes it."""
+
+    of_building = True
+
+    @abstractmethod
+    def pieces(self, sim: MultiRobotSimulationCore, settings: Any) -> Pieces:
+        """Yield what builds each piece, in the order in which they are built."""
+
+    def open(self, sim: MultiRobotSimulationCore, entry: Any, *, source: str = "") -> None:
+        """Build all pieces; raises ConfigError."""
+        for where, build in self.pieces(sim, self.read(entry, source)):
+            try:
+                build()
+            except FleetSimError as error:
+                raise ConfigError.of(error).within(where, source=source) from error
+
+
+class DoorsSection(EquipmentSection):
+    """Builds the doors of a scenario; `sim.features.use("door")` returns the Doors."""
+
+    doc = "Doors: those of the site, and others."
+    name = "doors"
+    settings_class = DoorsSettings
+
+    def pieces(self, sim: MultiRobotSimulationCore, settings: DoorsSettings) -> Pieces:
+        """Yield what builds each door: first those of the site, where there is one, then those that are listed."""
+        site = sim.extensions.find_manager("site") if settings.site else None
+        for door in site.doors if site else ():
+
+            def build(door: Door = door) -> object:
+                time, automatic = settings.time, settings.automatic
+                return build_door(sim, settings_of(door, floor=0.0, time=time, automatic=automatic))
+
+            yield "doors.site", build
+        for index, entry in enumerate(settings.list):
+            yield f"doors.list[{index}]", partial(build_door, sim, entry)
+
+
+DOORS = DoorsSection()
+
+
+class LiftsSection(EquipmentSection):
+    """Builds the lifts of a scenario; `sim.features.use("lift")` returns the Lifts."""
+
+    doc = "Lifts between the levels of a building."
+    name = "lifts"
+    settings_class = LiftsSettings
+
+    def pieces(self, sim: MultiRobotSimulationCore, settings: LiftsSettings) -> Pieces:
+        """Yield what builds each lift."""
+        for index, lift in enumerate(settings.list):
+            yield f"lifts.list[{index}]", partial(build_lift, sim, lift)
+
+
+LIFTS = LiftsSection()
