@@ -13,11 +13,11 @@ from fleet_sim.settings import setting
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group
-from fleet_sim.swarm.compiled_agents import looks_of
 from fleet_sim.swarm.compiled_views import Views, seen_in_views, views_of
 from fleet_sim.swarm.parameters import documented, unbounded_setting
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
 from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
+from fleet_sim.swarm.unicycle import look
 from fleet_sim.swarm.vision import Sector, in_frame, least
 
 _ARC = 12
@@ -195,7 +195,9 @@ class BinaryFOVSensor(BinarySensor):
     def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
         """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""
         if group.columns.compiled:
-            return group.positions, *looks_of(group.columns, group.rows, self.bias)
+            angles, sines = np.full(len(group.rows), self.bias), np.empty(len(group.rows))
+            look(group.rows, group.columns.orientation, angles, sines)
+            return group.positions, angles, sines
         looks = group.headings + self.bias
         sines, cosines = trig.sin_cos(looks)
         return group.positions, cosines, sines
