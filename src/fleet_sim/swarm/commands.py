@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Rows
+from fleet_sim.core.columns import numbers_of
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.swarm.agents import Group
-from fleet_sim.swarm.unicycle import give, held_arrays, numbers_of, runner, unicycle_arrays
+from fleet_sim.swarm.unicycle import give, held_arrays, unicycle_arrays
 
 _FLOAT = np.dtype(np.float64)
 
@@ -36,16 +37,16 @@ def rest_held(group: Group) -> None:
 
 def _give(group: Group, twists: Any) -> Rows:
     """Give body twists (N, 2) as commands; return the rows that were commanded."""
-    columns, rows = group.columns, group.rows
-    run, compiled = runner(give, columns)
-    driving = unicycle_arrays(columns, compiled=compiled).driving
-    held = held_arrays(group.swarm, compiled=compiled)
+    columns, rows, clock = group.columns, group.rows, group.columns.clock
+    driving, held = unicycle_arrays(columns).driving, held_arrays(group.swarm, compiled=columns.compiled)
     given = np.empty(len(rows), np.int64)
-    clock, alive = columns.clock, columns.alive if compiled else columns.scalars.alive
-    if compiled:
-        count = run(rows, twists, clock.dt, clock.tick, held, alive, driving, given)
+    if columns.compiled:
+        # A copy: of other layouts, and of what cannot be written, kernels are compiled again.
+        twists = np.array(twists, np.float64, order="C")
+        count = give(rows, twists, clock.dt, clock.tick, held, columns.alive, driving, given)
     else:
-        count = run(rows.tolist(), numbers_of(twists), clock.dt, clock.tick, held, alive, driving, numbers_of(given))
+        run, alive = give.in_python, columns.scalars.alive
+        count = run(rows.tolist(), numbers_of(twists), clock.dt, clock.tick, held, alive, driving, numbers_of(given))  # type: ignore[arg-type]
     driven = rows if count == len(rows) else given[:count]
     columns.waypoints.discard(columns.motion, driven)
     return driven

@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.kernels.turns import atan2, heading, sin_cos
 from fleet_sim.motion.compiled_rows import quaternion_of
+from fleet_sim.swarm.neighbours import PointCells, column_of
 
-_CELLS_PER_POINT = 4
-_MIN_CELLS = 1024
-# Farther apart, points are left to arrays.
-_FAR = 1e9
 _TURN = 2.0 * math.pi
 # Of the square of a distance, more than rounding: below, it is worth the root.
 _SLACK = 1.000001
@@ -28,20 +23,6 @@ class Flock(NamedTuple):
     positions: Floats
     velocities: Floats
     teams: Ints
-
-
-class FlockCells(NamedTuple):
-    """Points by square cells: the corner of the first and one over the size, columns and lines, and their points.
-
-    The points of cell c are `order[begins[c] : begins[c + 1]]`, at `places` (M, 2). `near` has room for all points.
-    """
-
-    frame: Floats
-    size: Ints
-    begins: Ints
-    order: Ints
-    places: Floats
-    near: Ints
 
 
 class Helm(NamedTuple):
@@ -66,63 +47,9 @@ class Wishes(NamedTuple):
     team: int
 
 
-def cells_of(positions: Floats, reach: float, among: Floats | None = None) -> FlockCells | None:
-    """Return points (M, 2) by cells of at least `reach`; None where there is no such grid.
-
-    `among` are the points (N, 2) that the grid is laid over, those among them, where these are more.
-    """
-    among, count = positions if among is None else among, len(positions)
-    if not (0.0 < reach < _FAR) or not count:
-        return None
-    x, y = among[:, 0], among[:, 1]
-    low, high = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
-    # What is not a number is neither more nor less.
-    if not all(-_FAR < place < _FAR for place in (*low, *high)):
-        return None
-    most = _CELLS_PER_POINT * count + _MIN_CELLS
-    # A little larger, so that rounding brings nobody in reach further than one cell away.
-    inverse = 1.0 / (max(reach, 1e-6) * (1.0 + 1e-9))
-    while ((high[0] - low[0]) * inverse + 1.0) * ((high[1] - low[1]) * inverse + 1.0) > most:
-        inverse *= 0.5
-    columns, lines = (int((high[axis] - low[axis]) * inverse) + 1 for axis in (0, 1))
-    room = (
-        np.zeros(columns * lines + 2, np.int64),
-        np.empty(count, np.int64),
-        np.empty((count, 2)),
-        np.empty(count + 1, np.int64),
-    )
-    cells = FlockCells(np.array([low[0], low[1], inverse]), np.array([columns, lines]), *room)
-    sort_points(np.ascontiguousarray(positions), cells)
-    return cells
-
-
-@inlined
-def _column(place: float, low: float, inverse: float) -> int:
-    return int((place - low) * inverse)
-
-
-@compiled_step
-def sort_points(positions: Floats, cells: FlockCells) -> None:
-    """Fill `cells`; points of one cell are in ascending order."""
-    low_x, low_y, inverse = cells.frame[0], cells.frame[1], cells.frame[2]
-    columns, begins = cells.size[0], cells.begins
-    for point in range(len(positions)):
-        cell = _column(positions[point, 1], low_y, inverse) * columns + _column(positions[point, 0], low_x, inverse)
-        begins[cell + 2] += 1
-    for cell in range(len(begins) - 2):
-        begins[cell + 2] += begins[cell + 1]
-    for point in range(len(positions)):
-        cell = _column(positions[point, 1], low_y, inverse) * columns + _column(positions[point, 0], low_x, inverse)
-        # begins[c + 1] is where the next point of cell c goes, and at last where cell c + 1 begins.
-        place = begins[cell + 1]
-        cells.order[place] = point
-        cells.places[place, 0], cells.places[place, 1] = positions[point, 0], positions[point, 1]
-        begins[cell + 1] += 1
-
-
 @compiled_step
 def flock(
-    rows: Rows, own_x: Floats, own_y: Floats, crowd: Flock, cells: FlockCells, sums: Floats, wishes: Wishes, out: Floats
+    rows: Rows, own_x: Floats, own_y: Floats, crowd: Flock, cells: PointCells, sums: Floats, wishes: Wishes, out: Floats
 ) -> int:
     """Write the weighted sums of the wishes of agents `rows` (N,) to `out` (2, N); return how many see somebody.
 
@@ -150,7 +77,7 @@ def flock(
 
 
 @inlined
-def _add_to_near(other: int, rows: Rows, crowd: Flock, cells: FlockCells, sums: Floats, wishes: Wishes) -> None:
+def _add_to_near(other: int, rows: Rows, crowd: Flock, cells: PointCells, sums: Floats, wishes: Wishes) -> None:
     """Add one of the crowd to the sums of the agents that see it."""
     x, y = crowd.positions[other, 0], crowd.positions[other, 1]
     speed_x, speed_y, row = crowd.velocities[other, 0], crowd.velocities[other, 1], crowd.rows[other]
@@ -177,12 +104,12 @@ def _add_to_near(other: int, rows: Rows, crowd: Flock, cells: FlockCells, sums: 
 
 
 @inlined
-def _find_near(x: float, y: float, cells: FlockCells, square: float) -> int:
+def _find_near(x: float, y: float, cells: PointCells, square: float) -> int:
     """Write to `cells.near` which places are within the root of `square` of a point; return how many."""
     columns, lines, inverse, near = cells.size[0], cells.size[1], cells.frame[2], cells.near
     # Cells are at least as large as the reach, so from beside the grid the cells at its border are enough.
-    column = min(max(_column(x, cells.frame[0], inverse), 0), columns - 1)
-    line = min(max(_column(y, cells.frame[1], inverse), 0), lines - 1)
+    column = min(max(column_of(x, cells.frame[0], inverse), 0), columns - 1)
+    line = min(max(column_of(y, cells.frame[1], inverse), 0), lines - 1)
     count = 0
     for strip in range(max(line - 1, 0), min(line + 2, lines)):
         begin = cells.begins[strip * columns + max(column - 1, 0)]

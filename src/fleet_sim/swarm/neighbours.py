@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.boxes import FAR, Boxes
 from fleet_sim.collision.levels import BoxIndex
 from fleet_sim.collision.tables import radix_order
+from fleet_sim.core.columns import numbers_of
+from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.swarm.agents import Group
+
+_CELLS_PER_POINT = 4
+_MIN_CELLS = 1024
+# Farther apart, points are in no cells.
+_FAR = 1e9
 
 
 def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
@@ -111,3 +120,74 @@ def _sorted(first: Rows, second: Rows) -> tuple[Rows, Rows]:
     left = first.take(order)
     order = order.take(radix_order(left, int(left.max()) + 1))
     return first.take(order), second.take(order)
+
+
+class PointCells(NamedTuple):
+    """Points by square cells: the corner of the first and one over the size, columns and lines, and their points.
+
+    The points of cell c are `order[begins[c] : begins[c + 1]]`, at `places` (M, 2). `near` has room for all points.
+    """
+
+    frame: Floats
+    size: Ints
+    begins: Ints
+    order: Ints
+    places: Floats
+    near: Ints
+
+
+def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, compiled: bool) -> PointCells | None:
+    """Return points (M, 2) by cells of at least `reach`; None where there is no such grid.
+
+    `among` are the points (N, 2) that the grid is laid over, those among them, where these are more.
+    """
+    among, count = positions if among is None else among, len(positions)
+    if not (0.0 < reach < _FAR) or not count:
+        return None
+    x, y = among[:, 0], among[:, 1]
+    low, high = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
+    # What is not a number is neither more nor less.
+    if not all(-_FAR < place < _FAR for place in (*low, *high)):
+        return None
+    most = _CELLS_PER_POINT * count + _MIN_CELLS
+    # A little larger, so that rounding brings nobody in reach further than one cell away.
+    inverse = 1.0 / (max(reach, 1e-6) * (1.0 + 1e-9))
+    while ((high[0] - low[0]) * inverse + 1.0) * ((high[1] - low[1]) * inverse + 1.0) > most:
+        inverse *= 0.5
+    columns, lines = (int((high[axis] - low[axis]) * inverse) + 1 for axis in (0, 1))
+    room = (
+        np.zeros(columns * lines + 2, np.int64),
+        np.empty(count, np.int64),
+        np.empty((count, 2)),
+        np.empty(count + 1, np.int64),
+    )
+    cells = PointCells(np.array([low[0], low[1], inverse]), np.array([columns, lines]), *room)
+    if compiled:
+        _sort_points(np.ascontiguousarray(positions), cells)
+    else:
+        _sort_points.in_python(numbers_of(positions), numbers_of(cells))
+    return cells
+
+
+@inlined
+def column_of(place: float, low: float, inverse: float) -> int:
+    return int((place - low) * inverse)
+
+
+@compiled_step
+def _sort_points(positions: Floats, cells: PointCells) -> None:
+    """Fill `cells`; points of one cell are in ascending order."""
+    low_x, low_y, inverse = cells.frame[0], cells.frame[1], cells.frame[2]
+    columns, begins = cells.size[0], cells.begins
+    for point in range(len(positions)):
+        cell = column_of(positions[point, 1], low_y, inverse) * columns + column_of(positions[point, 0], low_x, inverse)
+        begins[cell + 2] += 1
+    for cell in range(len(begins) - 2):
+        begins[cell + 2] += begins[cell + 1]
+    for point in range(len(positions)):
+        cell = column_of(positions[point, 1], low_y, inverse) * columns + column_of(positions[point, 0], low_x, inverse)
+        # begins[c + 1] is where the next point of cell c goes, and at last where cell c + 1 begins.
+        place = begins[cell + 1]
+        cells.order[place] = point
+        cells.places[place, 0], cells.places[place, 1] = positions[point, 0], positions[point, 1]
+        begins[cell + 1] += 1

@@ -7,7 +7,6 @@ the numbers of the same columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -15,9 +14,9 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
-from fleet_sim.core.columns import ColumnTable, named_columns
+from fleet_sim.core.columns import ColumnTable, named_columns, numbers_of
 from fleet_sim.core.world import World
-from fleet_sim.kernels import Kernel, compiled_step
+from fleet_sim.kernels import compiled_step
 from fleet_sim.kernels.turns import heading, sin_cos
 from fleet_sim.motion import differential
 from fleet_sim.motion.compiled_rows import BodyArrays, SpeedLimits, quaternion_of, touch
@@ -69,21 +68,11 @@ class UnicycleArrays(NamedTuple):
     axes: AxisLimits
 
 
-def numbers_of(arrays: Any) -> Any:
-    """Return arrays, in tuples or not, as memory whose numbers Python reads three times as fast, under one index."""
-    return type(arrays)(*map(numbers_of, arrays)) if hasattr(arrays, "_fields") else memoryview(arrays)
-
-
-def runner(kernel: Kernel[..., Any], world: World) -> tuple[Callable[..., Any], bool]:
-    """Return a kernel as it runs in `world`, and whether it is compiled: else it takes lists, and `numbers_of`."""
-    return (kernel, True) if world.compiled else (kernel.in_python, False)
-
-
 _KNOWN: WeakKeyDictionary[object, tuple[Any, ...]] = WeakKeyDictionary()
 
 
-def unicycle_arrays(world: World, *, compiled: bool) -> UnicycleArrays:
-    """Return the columns of `world`, as arrays or as numbers."""
+def unicycle_arrays(world: World) -> UnicycleArrays:
+    """Return the columns of `world`: arrays with compiled code, else their numbers."""
     motion, known = world.motion, _KNOWN.get(world)
     # A table that grows gets other arrays, and other scalars with them. Looking up thirty names takes as long as what
     # is done with twenty agents.
@@ -95,12 +84,12 @@ def unicycle_arrays(world: World, *, compiled: bool) -> UnicycleArrays:
             named_columns(AxisLimits, motion),
         )
         known = _KNOWN[world] = motion.scalars, world.scalars, arrays, numbers_of(arrays)
-    found: UnicycleArrays = known[2 if compiled else 3]
+    found: UnicycleArrays = known[2 if world.compiled else 3]
     return found
 
 
 def held_arrays(swarm: ColumnTable, *, compiled: bool) -> Held:
-    """Return the columns of a swarm, as arrays or as numbers."""
+    """Return the columns of a swarm: arrays with compiled code, else their numbers."""
     known = _KNOWN.get(swarm)
     if known is None or known[0] is not swarm.scalars:
         arrays = named_columns(Held, swarm)
@@ -119,9 +108,8 @@ class UnicycleLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
-        run, compiled = runner(follow, world)
-        arrays = unicycle_arrays(world, compiled=compiled)
-        if run(rows if compiled else rows.tolist(), dt, world.clock.tick, arrays):
+        arrays, tick = unicycle_arrays(world), world.clock.tick
+        if follow(rows, dt, tick, arrays) if world.compiled else follow.in_python(rows.tolist(), dt, tick, arrays):
             return NO_ROWS
         return differential.follow_poses(world, rows[world.motion.control.take(rows) == _POSE], dt)
 

@@ -11,8 +11,8 @@ from fleet_sim.arrays import Floats, Rows
 from fleet_sim.settings import setting
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.compiled_flock import Flock, Helm, Wishes, cells_of, flock, look, steer
-from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
+from fleet_sim.swarm.compiled_flock import Flock, Helm, Wishes, flock, look, steer
+from fleet_sim.swarm.neighbours import cells_of, counts, near_in_crowd, sums
 from fleet_sim.swarm.parameters import Configured, documented, team_setting
 from fleet_sim.swarm.unicycle import steered
 
@@ -78,7 +78,7 @@ class BoidsController(Configured, Controller):
         """Return the same as `act` without it, by compiled code; None where it is for arrays."""
         crowd, positions, count = group.world.everyone, group.positions, len(group.rows)
         others = positions if crowd.rows is group.rows else crowd.positions
-        cells = cells_of(positions, self.reach, among=others)
+        cells = cells_of(positions, self.reach, others, compiled=True)
         if cells is None:
             return None
         headings, own_x, own_y = np.empty((3, count))
