@@ -16,8 +16,7 @@ from fleet_sim.swarm.agents import Group
 
 _CELLS_PER_POINT = 4
 _MIN_CELLS = 1024
-# Farther apart, points are in no cells.
-_FAR = 1e9
+_FAR = 1e100
 
 
 def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
@@ -82,11 +81,6 @@ def counts(owner: Rows, count: int) -> Ints:
     return np.bincount(owner, minlength=count)
 
 
-def sums(owner: Rows, values: Floats, count: int) -> Floats:
-    """Return the sums (count,) of `values` by owner, added up in the order given."""
-    return np.asarray(np.bincount(owner, weights=values, minlength=count), np.float64)
-
-
 def _near_boxes(points: Floats, reach: float) -> BoxIndex:
     # Half of the reach on each side: boxes touch where points are within the reach of each other on each axis.
     return BoxIndex(_boxes(points, 0.5 * reach), max(reach, 1e-9))
@@ -136,22 +130,17 @@ class PointCells(NamedTuple):
     near: Ints
 
 
-def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, compiled: bool) -> PointCells | None:
-    """Return points (M, 2) by cells of at least `reach`; None where there is no such grid.
+def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, compiled: bool) -> PointCells:
+    """Return points (M, 2), at least one, by cells of at least `reach`.
 
     `among` are the points (N, 2) that the grid is laid over, those among them, where these are more.
     """
     among, count = positions if among is None else among, len(positions)
-    if not (0.0 < reach < _FAR) or not count:
-        return None
     x, y = among[:, 0], among[:, 1]
     low, high = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
-    # What is not a number is neither more nor less.
-    if not all(-_FAR < place < _FAR for place in (*low, *high)):
-        return None
     most = _CELLS_PER_POINT * count + _MIN_CELLS
     # A little larger, so that rounding brings nobody in reach further than one cell away.
-    inverse = 1.0 / (max(reach, 1e-6) * (1.0 + 1e-9))
+    inverse = 1.0 / (min(max(reach, 1e-6), _FAR) * (1.0 + 1e-9))
     while ((high[0] - low[0]) * inverse + 1.0) * ((high[1] - low[1]) * inverse + 1.0) > most:
         inverse *= 0.5
     columns, lines = (int((high[axis] - low[axis]) * inverse) + 1 for axis in (0, 1))
@@ -170,22 +159,26 @@ def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, co
 
 
 @inlined
-def column_of(place: float, low: float, inverse: float) -> int:
-    return int((place - low) * inverse)
+def column_of(place: float, low: float, inverse: float, columns: int) -> int:
+    """Return the column of a place, of one beside the cells the nearest."""
+    # As a number that is not whole: of a large one machine code makes another integer.
+    return int(min(max((place - low) * inverse, 0.0), columns - 1.0))
 
 
 @compiled_step
 def _sort_points(positions: Floats, cells: PointCells) -> None:
     """Fill `cells`; points of one cell are in ascending order."""
     low_x, low_y, inverse = cells.frame[0], cells.frame[1], cells.frame[2]
-    columns, begins = cells.size[0], cells.begins
+    columns, lines, begins = cells.size[0], cells.size[1], cells.begins
     for point in range(len(positions)):
-        cell = column_of(positions[point, 1], low_y, inverse) * columns + column_of(positions[point, 0], low_x, inverse)
+        x, y = positions[point, 0], positions[point, 1]
+        cell = column_of(y, low_y, inverse, lines) * columns + column_of(x, low_x, inverse, columns)
         begins[cell + 2] += 1
     for cell in range(len(begins) - 2):
         begins[cell + 2] += begins[cell + 1]
     for point in range(len(positions)):
-        cell = column_of(positions[point, 1], low_y, inverse) * columns + column_of(positions[point, 0], low_x, inverse)
+        x, y = positions[point, 0], positions[point, 1]
+        cell = column_of(y, low_y, inverse, lines) * columns + column_of(x, low_x, inverse, columns)
         # begins[c + 1] is where the next point of cell c goes, and at last where cell c + 1 begins.
         place = begins[cell + 1]
         cells.order[place] = point

@@ -19,7 +19,7 @@ from fleet_sim.core.columns import numbers_of
 from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.swarm.neighbours import PointCells, cells_of
+from fleet_sim.swarm.neighbours import PointCells, cells_of, column_of
 
 Number: TypeAlias = "float | Floats"
 
@@ -305,8 +305,7 @@ def _look_near(views: Views, discs: Discs, cells: PointCells, hiding: Hiding, se
         row, x, y = views.rows[observer], views.x[observer], views.y[observer]
         sine, cosine, seen = views.sine[observer], views.cosine[observer], False
         # Those outside of the cells look from the nearest one.
-        column = min(max(int((x - cells.frame[0]) * inverse), 0), columns - 1)
-        line = min(max(int((y - cells.frame[1]) * inverse), 0), lines - 1)
+        column, line = column_of(x, cells.frame[0], inverse, columns), column_of(y, cells.frame[1], inverse, lines)
         # The line of cells that the observer is in comes first: most see somebody who is near.
         for turn in range(3):
             strip = line + (0 if turn == 0 else 2 * turn - 3)
