@@ -49,8 +49,9 @@ class BoidsController(Configured, Controller):
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
-        crowd, positions, count = group.world.everyone, group.positions, len(group.rows)
-        others = positions if crowd.rows is group.rows else crowd.positions
+        # Copies: kernels are compiled again for arrays that cannot be written.
+        crowd, positions, count = group.world.everyone, group.positions.copy(), len(group.rows)
+        others = positions if crowd.rows is group.rows else crowd.positions.copy()
         columns, compiled = group.columns, group.columns.compiled
         cells = cells_of(positions, self.reach, others, compiled=compiled)
         wishes = Wishes(
@@ -65,7 +66,7 @@ class BoidsController(Configured, Controller):
         )
         slowest = float(self.min_speed * self.speed)
         helm = Helm(float(self.speed), slowest, float(self.turn_gain), float(self.max_turn), float(self.walls))
-        everybody = Flock(crowd.rows, others, np.ascontiguousarray(crowd.velocities), crowd.teams)
+        everybody = Flock(crowd.rows, others, np.array(crowd.velocities, order="C"), crowd.teams)
         push = wall_push(positions, group.world.walls, self.wall_distance)
         (headings, own_x, own_y), found, actions = np.empty((3, count)), np.empty((2, count)), np.empty((count, 2))
         boids = Boids(group.rows, headings, own_x, own_y, push[0], push[1], np.zeros((count, 8)), found)

@@ -182,7 +182,7 @@ def _repeated(count: int, *values: float | Floats) -> list[Floats]:
 def discs_of(crowd: Crowd) -> Discs:
     """Return the discs of agents."""
     positions = crowd.positions
-    return Discs(crowd.rows, positions[:, 0].copy(), positions[:, 1].copy(), crowd.radii)
+    return Discs(crowd.rows, positions[:, 0].copy(), positions[:, 1].copy(), crowd.radii.copy())
 
 
 def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats, walls: Floats) -> Bools:
