@@ -43,7 +43,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "vda5050": ("vda5050", "factsheet"),
     "ros": ("ros_fields", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
     "swarm": ("swarm", "swarm_controllers", "swarm_senses", "swarm_source"),
-    "envs": ("envs", "milling_envs", "dynamics"),
+    "envs": ("envs", "env_worlds", "milling_envs"),
     "record": ("records",),
 }
 TWINS = ("bits", "twin", "compiled", "hash", "snapshot", "determin", "same_run", "same_results", "reproduc", "repeat")
