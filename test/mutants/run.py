@@ -42,7 +42,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "equipment": ("equipment",),
     "vda5050": ("vda5050", "factsheet"),
     "ros": ("ros_fields", "ros_goals", "ros_sensors", "ros_nav2", "ros_namespaces"),
-    "swarm": ("swarm", "swarm_controllers", "swarm_senses", "swarm_source"),
+    "swarm": ("swarm", "swarm_worlds", "swarm_controllers", "swarm_senses", "swarm_source"),
     "envs": ("envs", "env_worlds", "milling_envs"),
     "record": ("records",),
 }

@@ -150,6 +150,8 @@ def test_worlds_in_other_processes_earn_what_they_observe() -> None:
             assert (terminated[sure] == (there | hit)[sure]).all()
             assert (truncated == (~ended & ~terminated & (steps >= 70))).all()
             assert (infos["is_success"][sure] == there[sure]).all()
+            # Where episodes begin in the next step, there is no last observation of another one.
+            assert set(infos) == {"is_success", "_is_success"}
             counted["goal"] += int((there & sure).sum())
             counted["hit"] += int((hit & sure).sum())
             counted["late"] += int(truncated.sum())
