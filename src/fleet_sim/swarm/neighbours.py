@@ -136,21 +136,22 @@ def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, co
     `among` are the points (N, 2) that the grid is laid over, those among them, where these are more.
     """
     among, count = positions if among is None else among, len(positions)
-    x, y = among[:, 0], among[:, 1]
-    low, high = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
+    low_x, low_y = among.min(axis=0).tolist()
+    # Of what is infinite, or no number, all is in the first cells or the last ones.
+    width, height = (span if span < _FAR else _FAR for span in (among.max(axis=0) - (low_x, low_y)).tolist())
     most = _CELLS_PER_POINT * count + _MIN_CELLS
     # A little larger, so that rounding brings nobody in reach further than one cell away.
     inverse = 1.0 / (min(max(reach, 1e-6), _FAR) * (1.0 + 1e-9))
-    while ((high[0] - low[0]) * inverse + 1.0) * ((high[1] - low[1]) * inverse + 1.0) > most:
+    while (width * inverse + 1.0) * (height * inverse + 1.0) > most:
         inverse *= 0.5
-    columns, lines = (int((high[axis] - low[axis]) * inverse) + 1 for axis in (0, 1))
+    columns, lines = int(width * inverse) + 1, int(height * inverse) + 1
     room = (
         np.zeros(columns * lines + 2, np.int64),
         np.empty(count, np.int64),
         np.empty((count, 2)),
         np.empty(count + 1, np.int64),
     )
-    cells = PointCells(np.array([low[0], low[1], inverse]), np.array([columns, lines]), *room)
+    cells = PointCells(np.array([low_x, low_y, inverse]), np.array([columns, lines]), *room)
     if compiled:
         _sort_points(np.ascontiguousarray(positions), cells)
     else:
@@ -161,8 +162,9 @@ def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, co
 @inlined
 def column_of(place: float, low: float, inverse: float, columns: int) -> int:
     """Return the column of a place, of one beside the cells the nearest."""
-    # As a number that is not whole: of a large one machine code makes another integer.
-    return int(min(max((place - low) * inverse, 0.0), columns - 1.0))
+    offset = (place - low) * inverse
+    # What is no number is not above 0. Cut before it is made whole: a large one would become any integer.
+    return int(min(offset, columns - 1.0)) if offset > 0.0 else 0
 
 
 @compiled_step

@@ -208,11 +208,9 @@ def is_busy(
         if not moving_mask[one]:
             continue
         x, y, radius = position[rows[one], 0], position[rows[one], 1], radii[one]
-        if walls:
-            # A disc wider than the world has its place in the middle.
-            margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
-            if not (margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y):
-                return True
+        # Of a disc wider than the world this says so always, and the rounds of pushing know its place.
+        if walls and not (radius <= x <= width - radius and radius <= y <= height - radius):
+            return True
         for other in range(len(rows)):
             # Of two that move, one look is enough.
             if other == one or (other < one and moving_mask[other]):
