@@ -136,9 +136,12 @@ def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, co
     `among` are the points (N, 2) that the grid is laid over, those among them, where these are more.
     """
     among, count = positions if among is None else among, len(positions)
-    low_x, low_y = among.min(axis=0).tolist()
+    # By column, which is several times as fast as by row.
+    x, y = among[:, 0], among[:, 1]
+    low_x, low_y = float(x.min()), float(y.min())
+    spans = float(x.max()) - low_x, float(y.max()) - low_y
     # Of what is infinite, or no number, all is in the first cells or the last ones.
-    width, height = (span if span < _FAR else _FAR for span in (among.max(axis=0) - (low_x, low_y)).tolist())
+    width, height = (span if span < _FAR else _FAR for span in spans)
     most = _CELLS_PER_POINT * count + _MIN_CELLS
     # A little larger, so that rounding brings nobody in reach further than one cell away.
     inverse = 1.0 / (min(max(reach, 1e-6), _FAR) * (1.0 + 1e-9))
