@@ -211,7 +211,7 @@ def test_a_fleet_observes_and_earns_what_its_world_says() -> None:
 @holds(
     "env:FleetSim/Navigation-v0.vector.observation",
     "env:FleetSim/Navigation-v0.vector.reward",
-    fault="envs/compiled_observations.py: the speed is multiplied by max_speed, not divided by it",
+    fault="envs/observations.py: the speed is multiplied by max_speed, not divided by it",
 )
 @pytest.mark.parametrize("worlds", [2, 18])
 def test_worlds_side_by_side_are_observed_and_rewarded_as_one_is(worlds: int) -> None:

@@ -130,6 +130,14 @@ def small_world(update: str = "together", **agent: Any) -> tuple[RectangularWorl
     return world, one
 
 
+@pytest.mark.parametrize("name", ["positions", "headings", "velocities", "linear", "angular", "radii", "teams", "ways"])
+def test_arrays_of_agents_do_not_take_what_would_have_no_effect(name: str) -> None:
+    world, agent = small_world()
+    for crowd in (world.everyone, agent.group):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(crowd, name)[0] = 3.5
+
+
 @holds("api:SwarmAgent.pos", fault="swarm/swarm_body.py: position returns a plain copy")
 @pytest.mark.parametrize("name", ["pos", "position"])
 def test_writing_into_a_position_moves_the_agent(name: str) -> None:

@@ -42,41 +42,6 @@ def one(action: Any = (1.0, 0.5), steps: int = 1, **settings: Any) -> SwarmAgent
     return world.population[0]
 
 
-def test_the_unicycle_moves_along_the_midpoint_arc() -> None:
-    agent = one((1.0, 0.5), angle=0.3)
-    middle = 0.3 + 0.5 * 0.05
-    assert agent.position == pytest.approx([10 + 0.1 * np.cos(middle), 10 + 0.1 * np.sin(middle)])
-    assert agent.angle == pytest.approx(0.35)
-    assert (agent.linear, agent.angular) == (1.0, 0.5)
-    velocity = agent.world.everyone.velocities[0]
-    assert velocity == pytest.approx([np.cos(0.35), np.sin(0.35)])
-
-
-def test_many_steps_of_the_unicycle_close_a_circle() -> None:
-    agent = one((1.0, 2 * np.pi / 5), steps=50)
-    assert agent.position == pytest.approx([10, 10], abs=1e-9)
-    assert agent.angle == pytest.approx(0.0, abs=1e-9)
-
-
-def test_limits_of_speed_and_acceleration_hold() -> None:
-    agent = one((5.0, -4.0), max_linear_vel=2.0, max_angular_vel=1.0)
-    assert (agent.linear, agent.angular) == pytest.approx((2.0, -1.0))
-    agent = one((5.0, -4.0), steps=3, max_linear_accel=1.0, max_angular_accel=2.0)
-    assert (agent.linear, agent.angular) == pytest.approx((0.3, -0.6))
-
-
-def test_two_wheels() -> None:
-    wheels = {"type": "DiffDriveAgent", "wheel_radius": 0.1, "axle_length": 0.5}
-    straight = one((3.0, 3.0), **wheels)
-    assert straight.position == pytest.approx([10.03, 10.0])
-    # One wheel stands: the body goes round it, on a circle of half the axle.
-    turning = one((0.0, 5.0), steps=7, **wheels)
-    assert turning.angular == pytest.approx(1.0)
-    centre = np.array([10.0, 10.25])
-    assert np.hypot(*(turning.position - centre)) == pytest.approx(0.25, rel=2e-3)
-    assert turning.angle == pytest.approx(0.7)
-
-
 def test_delay_carries_actions_out_late() -> None:
     class Counting(Controller):
         def act(self, group: Group) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from typing import Any
 
 import numpy as np
@@ -94,23 +93,6 @@ def alone(kind: str, cls: type[Any]) -> Any:
             return self.inner.step(agent)
 
     return AloneController if kind == "controller" else AloneSensor
-
-
-@pytest.mark.parametrize(("kind", "cls"), EVERYTHING, ids=ids)
-def test_it_derives_from_its_base_and_is_known_by_two_names(kind: str, cls: type[Any]) -> None:
-    assert issubclass(cls, BASES[kind])
-    names = [name for name, known in registry.known_types(kind).items() if known is cls]
-    assert cls.__name__ in names
-    assert [name for name in names if re.fullmatch(r"[a-z_]+", name)], f"{cls.__name__} has no short name"
-
-
-@pytest.mark.parametrize(("kind", "cls"), EVERYTHING, ids=ids)
-def test_it_is_documented(kind: str, cls: type[Any]) -> None:
-    assert cls.__doc__, f"{cls.__name__} has no docstring"
-    parameters = [name for name in inspect.signature(cls).parameters if name not in ("name", "history_size", "team")]
-    text = "\n".join(inspect.getdoc(part) or "" for part in (cls, cls.__init__))
-    for name in parameters:
-        assert f"`{name}`" in text, f"{cls.__name__}: parameter {name} is not documented"
 
 
 @pytest.mark.parametrize(("kind", "cls"), EVERYTHING, ids=ids)

@@ -47,15 +47,3 @@ def test_the_document_works(tmp_path: Path) -> None:
     assert (tmp_path / "mill.csv").read_text().startswith("step,time,population,Circliness\n")
     for picture in ("mill.png", "mine.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_world_of_the_document_has_ten_lines() -> None:
-    (text,) = (text for language, text in BLOCKS if text.startswith("# mill.yaml"))
-    assert len(text.splitlines()) - 1 <= 10
-
-
-def test_the_sensor_and_the_controller_of_the_document_have_few_lines() -> None:
-    (text,) = (text for language, text in BLOCKS if text.startswith("# mine.py"))
-    for name in ("NearTheMiddle", "TurnBack"):
-        (body,) = re.findall(rf"^(class {name}\(.*?)(?:\n\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
-        assert len(body.strip().splitlines()) <= 5

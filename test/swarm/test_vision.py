@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from fleet_sim.arrays import AnyArray
 from fleet_sim.swarm.vision import (
+    NOTHING,
+    Discs,
+    Hiding,
     Sector,
-    discs_hide,
+    Views,
     in_frame,
     ray_meets_discs,
     ray_segment_distances,
-    segments_hide,
+    see_discs,
 )
 
 near = st.integers(-3000, 3000).map(lambda thousandths: thousandths / 1000.0)
@@ -22,6 +25,13 @@ near = st.integers(-3000, 3000).map(lambda thousandths: thousandths / 1000.0)
 
 def one(value: float) -> AnyArray:
     return np.array([value])
+
+
+def sees(sector: Sector, ahead: float, aside: float, radius: float, hiding: Hiding = NOTHING) -> bool:
+    """Whether an observer in the middle that looks along x sees a disc."""
+    edges = (*sector.edge, 0.0, 1.0, 0.0, 0.0)
+    views = Views(*map(one, (sector.half_angle, sector.reach, *edges)), np.array([7]))
+    return bool(see_discs(views, Discs(np.array([8]), *map(one, (ahead, aside, radius))), 1, hiding, compiled=False)[0])
 
 
 @pytest.mark.parametrize(
@@ -49,7 +59,13 @@ def one(value: float) -> AnyArray:
 def test_discs_in_a_sector(half_angle: float, ahead: float, aside: float, radius: float, seen: bool) -> None:
     sector = Sector(half_angle, 2.0)
     for side in (aside, -aside):
-        assert sector.sees_discs(one(ahead), one(side), one(radius)).tolist() == [seen]
+        assert sees(sector, ahead, side, radius) == seen
+
+
+def holds(sector: Sector, points: AnyArray) -> AnyArray:
+    """Which points (M, 2) are in a sector."""
+    turned = np.abs(np.arctan2(points[:, 1], points[:, 0])) <= sector.half_angle
+    return turned & (np.hypot(points[:, 0], points[:, 1]) <= sector.reach)
 
 
 def sampled(sector: Sector) -> AnyArray:
@@ -66,7 +82,7 @@ def test_discs_are_seen_where_they_hold_a_point_of_the_sector(
     sector = Sector(half_angle, 2.0)
     points = sampled(sector)
     gap = float(np.hypot(points[:, 0] - ahead, points[:, 1] - aside).min())
-    seen = bool(sector.sees_discs(one(ahead), one(aside), one(radius))[0])
+    seen = sees(sector, ahead, aside, radius)
     if gap <= radius - 1e-9:
         assert seen
     if gap > radius + 0.05:
@@ -81,13 +97,13 @@ def test_walls_are_seen_at_the_distance_of_their_nearest_point_in_the_sector(
     sector = Sector(half_angle, 2.0)
     begin, end = np.array(ends[:2]), np.array(ends[2:])
     along = begin + np.linspace(0.0, 1.0, 2001)[:, None] * (end - begin)
-    inside = sector.sees_points(along[:, 0], along[:, 1])
+    inside = holds(sector, along)
     distance = float(sector.segment_distances(begin[:, None], end[:, None])[0])
     if inside.any():
         assert distance <= np.hypot(*along[inside].T).min() + 1e-9
     if np.isfinite(distance):
         # Its points are 4 mm apart; some lie that near to the sector, and to the distance found.
-        wider = Sector(sector.half_angle + 0.02, sector.reach + 0.02).sees_points(along[:, 0], along[:, 1])
+        wider = holds(Sector(sector.half_angle + 0.02, sector.reach + 0.02), along)
         gaps = np.hypot(along[:, 0], along[:, 1])[wider | (np.hypot(along[:, 0], along[:, 1]) < 0.02)]
         assert np.abs(gaps - distance).min() < 0.2
 
@@ -117,13 +133,17 @@ def test_rays_meet_segments() -> None:
 
 
 def test_segments_and_discs_hide_what_is_behind_them() -> None:
-    origins, targets = np.zeros((4, 2)), np.array([(2.0, 0.0), (0.5, 0.0), (2.0, 3.0), (1.0, 0.0)])
-    wall = np.array([(1.0, -1.0, 1.0, 1.0)])
-    assert segments_hide(origins, targets, wall).tolist() == [True, False, False, True]
-    along = np.array([(3.0, 0.0, 4.0, 0.0), (-2.0, 0.0, -1.0, 0.0)])  # on the line, but not between
-    assert not segments_hide(origins, targets, along).any()
-    centres = np.full((4, 2), (1.0, 0.2))
-    assert discs_hide(origins, targets, centres, np.full(4, 0.3)).tolist() == [True, False, False, True]
+    targets = [(2.0, 0.0), (0.5, 0.0), (2.0, 3.0), (1.0, 0.0)]
+    everywhere, nobody = Sector(4.0, 9.0), Discs(np.empty(0, np.int64), *[np.empty(0)] * 3)
+    walls = Hiding(np.array([(1.0, -1.0, 1.0, 1.0)]), nobody)
+    assert [sees(everywhere, *target, 0.1, walls) for target in targets] == [False, True, True, False]
+    # On the line, but not between.
+    along = Hiding(np.array([(3.0, 0.0, 4.0, 0.0), (-2.0, 0.0, -1.0, 0.0)]), nobody)
+    assert all(sees(everywhere, *target, 0.1, along) for target in targets)
+    for row, seen in ((9, [False, True, True, False]), (7, [True] * 4), (8, [True] * 4)):
+        # Neither the observer nor the one that is looked at hides anything.
+        disc = Hiding(np.empty((0, 4)), Discs(np.array([row]), one(1.0), one(0.2), one(0.3)))
+        assert [sees(everywhere, *target, 0.1, disc) for target in targets] == seen
 
 
 def test_frames_turn_with_the_observer() -> None:

@@ -203,6 +203,14 @@ def named_columns(kind: type[Named], table: object) -> Named:
     return kind(*(getattr(table, name) for name in kind._fields))
 
 
+def numbers_of(arrays: Any) -> Any:
+    """Return an array, or a tuple of them with names, as memory for kernels that run in Python.
+
+    Under one index it gives plain numbers, which are several times faster than those of NumPy, with the same results.
+    """
+    return type(arrays)(*map(numbers_of, arrays)) if hasattr(arrays, "_fields") else memoryview(arrays)
+
+
 def stack_tables(whole: ColumnTable, parts: Sequence[ColumnTable]) -> None:
     """Put the columns of `parts`, which are equally long, one after the other into the arrays of `whole`.
 

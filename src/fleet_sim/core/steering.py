@@ -86,26 +86,6 @@ def give_velocities(world: World, rows: Rows, linear: Floats, angular: Floats, t
     motion.control[rows] = VELOCITY
 
 
-def give_velocity(world: World, row: int, linear: float, angular: float) -> None:
-    """Command `row` to drive at `linear` m/s ahead and to turn at `angular` rad/s, as `give_velocities` does.
-
-    In plain numbers, which for one robot is ten times faster than with arrays of one.
-    """
-    motion = world.motion.scalars
-    # A timeout has to be converted to ticks, and a path to be dropped from the pool: both are rare here.
-    if motion.command_timeout[row] > 0.0 or motion.path_length[row]:
-        give_velocities(world, np.array([row]), np.array([[linear, 0.0, 0.0]]), np.array([[0.0, 0.0, angular]]))
-        return
-    # What `give_velocities` does, column by column, for a robot without a path and without a timeout.
-    motion.waypoint[row] = 0
-    ahead, turning, x, y, z = motion.command_linear, motion.command_angular, 3 * row, 3 * row + 1, 3 * row + 2
-    ahead[x], ahead[y], ahead[z] = linear, 0.0, 0.0
-    turning[x], turning[y], turning[z] = 0.0, 0.0, angular
-    motion.command_expiry[row] = -1
-    motion.reached[row] = False
-    motion.control[row] = VELOCITY
-
-
 def _expiries(world: World, rows: Rows, timeout: float | None) -> Ints | int:
     """Return the ticks at which commands given now end, -1 for never."""
     clock = world.clock

@@ -73,7 +73,6 @@ def register_rllib() -> list[str]:
     Those for one robot have their names of Gymnasium, those for fleets the ones of FLEETS. What RLlib calls
     `env_config` are their settings.
     """
-    register_all()
     for name in ENVIRONMENTS:
         register_env(name, partial(_single, name))
     for name in FLEETS:

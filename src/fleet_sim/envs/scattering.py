@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
+from fleet_sim.core.columns import numbers_of
 from fleet_sim.kernels import compiled_step
 
 _MISSES, _LESS = 200, 0.8
@@ -19,21 +21,28 @@ def scatter_points(rng: np.random.Generator, count: int, size: float, distance: 
 
     If there is no room left, the distance is reduced step by step, so that the function always returns.
     """
-    # Rejection sampling. After 200 misses in a row the squared distance shrinks by a fifth.
-    points = np.empty((len(taken) + count, 2))
-    points[: len(taken)] = taken
-    have, limit, tries = len(taken), distance * distance, 0
-    while have < len(points):
-        # Not `uniform`, which some builds of NumPy round otherwise than a product and a sum.
-        point = size * rng.random(2) - 0.5 * size
-        offsets = points[:have] - point
-        if not have or (offsets[:, 0] ** 2 + offsets[:, 1] ** 2).min() >= limit:
-            points[have] = point
-            have += 1
-            tries = 0
-        elif (tries := tries + 1) >= _MISSES:
-            limit, tries = _LESS * limit, 0
-    return points[len(taken) :]
+    points = np.empty((count, 2))
+    # Drawn two by two, as each point takes: the stream of any generator is where the last point left it.
+    draws: Any = _Draws(rng)
+    _scatter.in_python(draws, 0, numbers_of(points), numbers_of(np.array(taken, np.float64)), size, distance)
+    return points
+
+
+class _Draws:
+    """Numbers of a generator in [0, 1), by their places, as many as are asked for."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._numbers: list[float] = []
+
+    def __len__(self) -> int:
+        return sys.maxsize
+
+    def __getitem__(self, place: int) -> float:
+        while place >= len(self._numbers):
+            # Not `uniform`, which some builds of NumPy round otherwise than a product and a sum.
+            self._numbers += self._rng.random(2).tolist()
+        return self._numbers[place]
 
 
 def random_headings(rng: np.random.Generator, count: int) -> Floats:
@@ -93,7 +102,10 @@ def place_worlds(draws: Floats, size: float, distance: float, start: Beginnings,
 
 @compiled_step
 def _scatter(draws: Floats, taken: int, points: Floats, standing: Floats, size: float, distance: float) -> int:
-    """Fill `points` (N, 2), away from each other and from `standing`; return how many draws are used, -1: too few."""
+    """Fill `points` (N, 2), away from each other and from `standing`; return how many draws are used, -1: too few.
+
+    After 200 misses in a row the squared distance shrinks by a fifth.
+    """
     have, tries, limit = 0, 0, distance * distance
     while have < len(points):
         if taken < 0 or taken + 2 > len(draws):

@@ -10,9 +10,8 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
 from fleet_sim.envs.arena import OBSTACLE_RADIUS, Arena, RobotKind, Share
-from fleet_sim.envs.compiled_observations import LIMIT, NearestOthers, Scales, write_observations
 from fleet_sim.envs.drawing import OBSTACLE, PAPER, ROBOTS, ArenaCanvas, Image
-from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, neighbour_part, own_part
+from fleet_sim.envs.observations import NEIGHBOUR_SIZE, OWN_SIZE, Observations, Scales, observe_arena
 from fleet_sim.errors import ConfigError
 from fleet_sim.gate.bounds import MOST_OBJECTS
 from fleet_sim.settings import UsedSettings, setting
@@ -149,62 +148,20 @@ class ArenaTask(Generic[ParamsT]):
 
     def observe(self) -> Observations:
         """Return the observations (W, R, `observation_size`), all values within [-2, 2]."""
-        if self.arena.world.compiled:
-            return self._observe_compiled()
         params, arena = self.params, self.arena
-        positions, headings = arena.positions, arena.robots.headings
-        scales = (params.arena_size, params.max_speed, params.max_turn)
-        own = own_part(self.goals, positions, headings, arena.robots.linear, arena.robots.angular, scales)
-        near = self._near(positions, headings)
-        seen: Observations = np.clip(np.concatenate([own, self.extra(), near], axis=2), -LIMIT, LIMIT).astype(
-            np.float32
-        )
-        return seen
-
-    def _observe_compiled(self) -> Observations:
-        """Return what all robots see, (worlds, robots, size) in float32, by compiled code.
-
-        The same as by arrays: own part, extra part cut to -LIMIT ... LIMIT, then the nearest others.
-        """
-        params, arena = self.params, self.arena
-        count = min(params.neighbours, self.shape[1] + arena.obstacle_rows.shape[1])
-        seen: Observations = np.zeros((*self.shape, self.observation_size(params)), np.float32)
-        scales = Scales(params.arena_size, params.max_speed, params.max_turn, params.reach, 2.0 * params.max_speed)
+        # The largest relative velocity: two robots that drive towards each other.
+        closing = 2.0 * params.max_speed
+        scales = Scales(params.arena_size, params.max_speed, params.max_turn, params.reach, closing)
         radii = 2.0 * arena.kind.radius, OBSTACLE_RADIUS + arena.kind.radius
-        near = NearestOthers(np.empty(count), np.empty(count, np.int64))
-        write_observations(arena.squares(), arena.moving(), self.goals, scales, radii, self.extra_size, near, seen)
-        if self.extra_size:
-            seen[..., OWN_SIZE : OWN_SIZE + self.extra_size] = np.clip(self.extra(), -LIMIT, LIMIT)
-        return seen
-
-    def _near(self, positions: Floats, headings: Floats) -> Floats:
-        """Return what robots see of their nearest neighbors: other robots that drive, and obstacles.
-
-        `positions` (worlds, robots, 2) in m, `headings` (worlds, robots) in rad, both in the frame of each world.
-        """
-        params, arena = self.params, self.arena
-        worlds, robots = self.shape
-        obstacles, velocities = arena.obstacles, arena.robots.velocities
-        others = np.concatenate([positions, obstacles], axis=1)
-        other_velocities = np.concatenate([velocities, np.zeros_like(obstacles)], axis=1)
-        radii = np.concatenate([np.full(robots, arena.kind.radius), np.full(obstacles.shape[1], OBSTACLE_RADIUS)])
-        # Parked robots and the robot itself are no neighbours.
-        present = np.ones((worlds, robots, others.shape[1]), np.bool_)
-        present[:, :, :robots] = arena.active[:, None, :]
-        own = np.arange(robots)
-        present[:, own, own] = False
-        return neighbour_part(
-            positions,
-            headings,
-            velocities,
-            radii + arena.kind.radius,
-            others,
-            other_velocities,
-            present,
+        return observe_arena(
+            arena.squares(),
+            arena.moving(),
+            self.goals,
+            scales,
+            radii,
+            self.extra(),
             params.neighbours,
-            params.reach,
-            # The largest relative velocity: two robots that drive towards each other.
-            2.0 * params.max_speed,
+            compiled=arena.world.compiled,
         )
 
     # ---- drawing -----------------------------------------------------------------------------------------------------

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
-from fleet_sim.arrays import NO_ROWS, Rows
+from fleet_sim.arrays import Rows
 from fleet_sim.config.modes import ControllerMode
 from fleet_sim.core.world import World
 
@@ -45,21 +42,3 @@ class MotorLaw(Protocol):
     """
 
     motors: bool
-
-
-def move_by_control(
-    world: World,
-    rows: Rows,
-    dt: float,
-    follow_velocities: Callable[[World, Rows, float], None],
-    follow_poses: Callable[[World, Rows, float], Rows],
-) -> Rows:
-    """Move those of `rows` that follow a velocity command, then those on a path; return those that arrived.
-
-    Each function is called with its own rows only, and not at all where there are none.
-    """
-    commanded_mask = world.motion.control.take(rows) == VELOCITY
-    if np.count_nonzero(commanded_mask):
-        follow_velocities(world, np.compress(commanded_mask, rows), dt)
-        rows = np.compress(~commanded_mask, rows)
-    return follow_poses(world, rows, dt) if len(rows) else NO_ROWS

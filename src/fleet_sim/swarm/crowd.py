@@ -6,7 +6,7 @@ import numpy as np
 
 from fleet_sim.arrays import AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.core.columns import ColumnTable, column
-from fleet_sim.core.planar import PlanarRows
+from fleet_sim.core.planar import PlanarRows, read_only
 from fleet_sim.core.world import World
 
 NO_TEAM, NO_GROUP = -1, -1
@@ -32,7 +32,7 @@ class SwarmColumns(ColumnTable):
 
 
 class Crowd(PlanarRows):
-    """Agents as arrays (N,), one entry each in order of spawning. The arrays are read again at each access."""
+    """Agents as arrays (N,), one entry each in order of spawning; copies that are made at each access."""
 
     def __init__(self, columns: World, swarm: SwarmColumns, rows: Rows) -> None:
         super().__init__(columns, rows)
@@ -45,27 +45,27 @@ class Crowd(PlanarRows):
     def positions(self) -> Floats:
         """Positions (N, 2) in the world frame, in m."""
         # Several times faster than one index in rows and columns, with the same layout.
-        return np.ascontiguousarray(self.columns.position.take(self.rows, axis=0)[:, :2])
+        return read_only(np.ascontiguousarray(self.columns.position.take(self.rows, axis=0)[:, :2]))
 
     @property
     def ways(self) -> Floats:
         """How far they came (N, 2) in the last step, in m: what they drove, with what pushed or stopped them."""
-        return self.positions - self.swarm.previous[self.rows]
+        return read_only(self.positions - self.swarm.previous[self.rows])
 
     @property
     def radii(self) -> Floats:
         """Radii of their discs (N,), in m; 0 for a point."""
-        return self.swarm.agent_radius[self.rows]
+        return read_only(self.swarm.agent_radius[self.rows])
 
     @property
     def teams(self) -> Ints:
         """Codes of their teams (N,), see `RectangularWorld.team_code`; -1 for none."""
-        return self.swarm.team[self.rows]
+        return read_only(self.swarm.team[self.rows])
 
     @property
     def touching(self) -> Bools:
         """Whether they touched a wall, an object or another agent in this step (N,)."""
-        return self.swarm.touching[self.rows]
+        return read_only(self.swarm.touching[self.rows])
 
 
 def joined(known: AnyArray, more: AnyArray) -> AnyArray:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.boxes import FAR, Boxes
 from fleet_sim.collision.levels import BoxIndex
 from fleet_sim.collision.tables import radix_order
+from fleet_sim.core.columns import numbers_of
+from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.swarm.agents import Group
+
+_CELLS_PER_POINT = 4
+_MIN_CELLS = 1024
+_FAR = 1e100
 
 
 def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
@@ -73,11 +81,6 @@ def counts(owner: Rows, count: int) -> Ints:
     return np.bincount(owner, minlength=count)
 
 
-def sums(owner: Rows, values: Floats, count: int) -> Floats:
-    """Return the sums (count,) of `values` by owner, added up in the order given."""
-    return np.asarray(np.bincount(owner, weights=values, minlength=count), np.float64)
-
-
 def _near_boxes(points: Floats, reach: float) -> BoxIndex:
     # Half of the reach on each side: boxes touch where points are within the reach of each other on each axis.
     return BoxIndex(_boxes(points, 0.5 * reach), max(reach, 1e-9))
@@ -111,3 +114,78 @@ def _sorted(first: Rows, second: Rows) -> tuple[Rows, Rows]:
     left = first.take(order)
     order = order.take(radix_order(left, int(left.max()) + 1))
     return first.take(order), second.take(order)
+
+
+class PointCells(NamedTuple):
+    """Points by square cells: the corner of the first and one over the size, columns and lines, and their points.
+
+    The points of cell c are `order[begins[c] : begins[c + 1]]`, at `places` (M, 2). `near` has room for all points.
+    """
+
+    frame: Floats
+    size: Ints
+    begins: Ints
+    order: Ints
+    places: Floats
+    near: Ints
+
+
+def cells_of(positions: Floats, reach: float, among: Floats | None = None, *, compiled: bool) -> PointCells:
+    """Return points (M, 2), at least one, by cells of at least `reach`.
+
+    `among` are the points (N, 2) that the grid is laid over, those among them, where these are more.
+    """
+    among, count = positions if among is None else among, len(positions)
+    # By column, which is several times as fast as by row.
+    x, y = among[:, 0], among[:, 1]
+    low_x, low_y = float(x.min()), float(y.min())
+    spans = float(x.max()) - low_x, float(y.max()) - low_y
+    # Of what is infinite, or no number, all is in the first cells or the last ones.
+    width, height = (span if span < _FAR else _FAR for span in spans)
+    most = _CELLS_PER_POINT * count + _MIN_CELLS
+    # A little larger, so that rounding brings nobody in reach further than one cell away.
+    inverse = 1.0 / (min(max(reach, 1e-6), _FAR) * (1.0 + 1e-9))
+    while (width * inverse + 1.0) * (height * inverse + 1.0) > most:
+        inverse *= 0.5
+    columns, lines = int(width * inverse) + 1, int(height * inverse) + 1
+    room = (
+        np.zeros(columns * lines + 2, np.int64),
+        np.empty(count, np.int64),
+        np.empty((count, 2)),
+        np.empty(count + 1, np.int64),
+    )
+    cells = PointCells(np.array([low_x, low_y, inverse]), np.array([columns, lines]), *room)
+    if compiled:
+        _sort_points(np.ascontiguousarray(positions), cells)
+    else:
+        _sort_points.in_python(numbers_of(positions), numbers_of(cells))
+    return cells
+
+
+@inlined
+def column_of(place: float, low: float, inverse: float, columns: int) -> int:
+    """Return the column of a place, of one beside the cells the nearest."""
+    offset = (place - low) * inverse
+    # What is no number is not above 0. Cut before it is made whole: a large one would become any integer.
+    return int(min(offset, columns - 1.0)) if offset > 0.0 else 0
+
+
+@compiled_step
+def _sort_points(positions: Floats, cells: PointCells) -> None:
+    """Fill `cells`; points of one cell are in ascending order."""
+    low_x, low_y, inverse = cells.frame[0], cells.frame[1], cells.frame[2]
+    columns, lines, begins = cells.size[0], cells.size[1], cells.begins
+    for point in range(len(positions)):
+        x, y = positions[point, 0], positions[point, 1]
+        cell = column_of(y, low_y, inverse, lines) * columns + column_of(x, low_x, inverse, columns)
+        begins[cell + 2] += 1
+    for cell in range(len(begins) - 2):
+        begins[cell + 2] += begins[cell + 1]
+    for point in range(len(positions)):
+        x, y = positions[point, 0], positions[point, 1]
+        cell = column_of(y, low_y, inverse, lines) * columns + column_of(x, low_x, inverse, columns)
+        # begins[c + 1] is where the next point of cell c goes, and at last where cell c + 1 begins.
+        place = begins[cell + 1]
+        cells.order[place] = point
+        cells.places[place, 0], cells.places[place, 1] = positions[point, 0], positions[point, 1]
+        begins[cell + 1] += 1

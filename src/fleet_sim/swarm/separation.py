@@ -4,26 +4,98 @@ from __future__ import annotations
 
 import logging
 import math
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.collision.broad import MIN_AUTO_CELL_SIZE, candidate_pairs
+from fleet_sim.core.columns import numbers_of
+from fleet_sim.kernels import compiled_step
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.swarm.near_pairs import Bodies, Pairs, near_pairs
 from fleet_sim.swarm.regions import edges, inside_polygon
 from fleet_sim.swarm.swarm_state import SwarmState
+
+PUSHED = 0.5
+"""Margin of the candidate pairs, in largest radii: bodies that near may be pushed into each other."""
+
+FEW = 64
+"""Number of bodies up to which all pairs are tested."""
+
+Pairs: TypeAlias = tuple[Rows, Rows]
+
+
+class Bodies(NamedTuple):
+    """Discs that collide: rows, centres (N, 2), radii (N,), and which of them may be pushed (N,)."""
+
+    rows: Rows
+    centres: Floats
+    radii: Floats
+    movable_mask: Bools
+
+
+def near_pairs(bodies: Bodies, *, compiled: bool = False) -> Pairs:
+    """Return the indices of pairs of bodies that may come to overlap in this step, and of which one may move.
+
+    With `compiled`, compiled code finds the same.
+    """
+    movable = bodies.movable_mask.nonzero()[0]
+    # With few bodies a list of all pairs, kept from step to step, is cheaper than sorting boxes.
+    if len(bodies.rows) <= FEW:
+        if len(movable) == 1:
+            # Agents updated in turn move one by one, so this is the common case there.
+            return _pairs_with(len(bodies.rows), int(movable[0]))
+        first, second = all_pairs(len(bodies.rows))
+        if len(movable) == len(bodies.rows):
+            return first, second
+        wanted_mask = bodies.movable_mask[first] | bodies.movable_mask[second]
+        return first[wanted_mask], second[wanted_mask]
+    if len(movable) == 1:
+        others = np.flatnonzero(np.arange(len(bodies.rows)) != movable[0])
+        return np.broadcast_to(movable, others.shape), others
+    least, most = float(bodies.radii.min()), float(bodies.radii.max())
+    margin = PUSHED * most
+    lower, upper = np.zeros((len(bodies.rows), 3)), np.zeros((len(bodies.rows), 3))
+    # Flat boxes: all agents are in one plane, so z stays 0 for all.
+    for axis in (0, 1):
+        np.subtract(bodies.centres[:, axis], bodies.radii, out=lower[:, axis])
+        np.add(bodies.centres[:, axis], bodies.radii, out=upper[:, axis])
+    static_mask = ~bodies.movable_mask
+    # Of bodies of about one size, nobody has to look for the middle one.
+    cell = max(4.0 * most, MIN_AUTO_CELL_SIZE) if 0.0 < most <= 2.0 * least else None
+    pairs = candidate_pairs(
+        lower, upper, margin=margin, static_mask=static_mask, ignore_static=False, cell_size=cell, compiled=compiled
+    )
+    return pairs[:, 0], pairs[:, 1]
+
+
+@lru_cache(maxsize=FEW + 1)
+def all_pairs(count: int) -> Pairs:
+    """Return all pairs of `count` bodies, sorted; the arrays are shared, so they cannot be written."""
+    first, second = np.triu_indices(count, 1)
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
+
+
+@lru_cache(maxsize=FEW * FEW)
+def _pairs_with(count: int, one: int) -> Pairs:
+    """Return the pairs of `count` bodies in which `one` is, as they come in `all_pairs`."""
+    first, second = all_pairs(count)
+    mask = (first == one) | (second == one)
+    first, second = first[mask], second[mask]
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
+
 
 log = logging.getLogger(__name__)
 
 ROUNDS = 4
 """Rounds of pushing per step: pushing two bodies apart may push one into a third."""
 
-FEW_OTHERS = 32
-"""Number of bodies up to which one mover is compared with one after the other."""
-
 FEW_TOGETHER = 8
-"""Number of bodies up to which all are compared one after the other."""
+"""Number of bodies up to which it is worth a look whether all of them are apart, where that is not compiled."""
 
 EXACT = 1e-9
 """Overlaps below this, in m, are rounding."""
@@ -56,16 +128,10 @@ def keep_apart(world: SwarmState, movers: Rows) -> None:
     """
     swarm, columns, rows = world.swarm, world.columns, world.collidable_rows
     # Before the early returns below: contacts of the last step must not stay.
-    if len(movers) == 1:
-        row = movers.item()
-        if swarm.scalars.touching[row]:
-            forget_contacts(world, movers)
-        if _is_clear(world, rows, row):
-            return
-    else:
+    if len(movers) > 1 or (len(movers) == 1 and swarm.scalars.touching[movers.item()]):
         forget_contacts(world, movers)
-        if not len(rows) or not len(movers) or _are_clear(world, rows):
-            return
+    if not len(rows) or not len(movers) or _are_apart(world, rows, movers):
+        return
     moving_mask = np.zeros(columns.capacity, np.bool_)
     moving_mask[movers] = True
     movable_mask = moving_mask[rows] & ~swarm.grounded[rows]
@@ -113,62 +179,46 @@ def separate(world: SwarmState, bodies: Bodies, pairs: Pairs) -> None:
         columns.touch(changed)
 
 
-def _is_clear(world: SwarmState, rows: Rows, row: int) -> bool:
-    """Return whether nothing is to be done after `row` alone moved: it overlaps none of `rows`, no wall, no polygon.
+def _are_apart(world: SwarmState, rows: Rows, movers: Rows) -> bool:
+    """Return whether `movers` overlap none of `rows`, no wall, no polygon: then nothing is to be done.
 
-    With arrays of one, the rounds below take several times as long to find the same, and agents in turn ask one by one.
+    False says nothing where many move: the rounds of pushing find out as fast.
     """
     swarm, columns, config = world.swarm, world.columns, world.config
-    scalars, place = swarm.scalars, columns.scalars.position
-    if not scalars.collides[row] or scalars.grounded[row]:
+    alone = len(movers) == 1
+    if alone and (not swarm.scalars.collides[movers.item()] or swarm.scalars.grounded[movers.item()]):
         return True
-    if world.polygons:
+    if world.polygons or not (alone or len(rows) <= (FEW if columns.compiled else FEW_TOGETHER)):
         return False
-    x, y, radius = place[3 * row], place[3 * row + 1], scalars.agent_radius[row]
-    if config.collide_walls and not _is_inside(config.size, x, y, radius):
-        return False
-    if len(rows) == 1:
-        return True
-    away = columns.position.take(rows, axis=0)
-    if len(rows) <= FEW_OTHERS:
-        radii, places = swarm.agent_radius.take(rows).tolist(), away.tolist()
-        for other, (other_x, other_y, _), other_radius in zip(rows.tolist(), places, radii, strict=True):
-            away_x, away_y = other_x - x, other_y - y
-            if other_radius + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT and other != row:
-                return False
-        return True
-    ways = away[:, :2] - (x, y)
-    squares = ways * ways
-    depths = swarm.agent_radius.take(rows) + radius - np.sqrt(squares[:, 0] + squares[:, 1])
-    # It is one of the rows, and as deep in itself as it is wide.
-    return np.count_nonzero(depths > EXACT) == (2.0 * radius > EXACT)
+    # Where several move, those who do not are looked at as well, which is the same or more.
+    moving_mask = rows == movers if alone else np.ones(len(rows), np.bool_)
+    radii, walls = swarm.agent_radius.take(rows), config.collide_walls
+    if columns.compiled:
+        return not is_busy(columns.position, rows, radii, moving_mask, *config.size, walls)
+    position, run = numbers_of(columns.position), cast("Any", is_busy.in_python)
+    return not run(position, rows.tolist(), radii.tolist(), moving_mask.tolist(), *config.size, walls)
 
 
-def _are_clear(world: SwarmState, rows: Rows) -> bool:
-    """Return whether nothing is to be done for `rows`: they are few, none overlaps another one, a wall, a polygon."""
-    if len(rows) > FEW_TOGETHER or world.polygons:
-        return False
-    config = world.config
-    radii, before = world.swarm.agent_radius.take(rows).tolist(), list[tuple[float, float, float]]()
-    for (x, y, _), radius in zip(world.columns.position.take(rows, axis=0).tolist(), radii, strict=True):
-        if config.collide_walls and not _is_inside(config.size, x, y, radius):
-            return False
-        for other_x, other_y, other_radius in before:
-            away_x, away_y = other_x - x, other_y - y
-            if other_radius + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT:
-                return False
-        before.append((x, y, radius))
-    return True
-
-
-def _is_inside(size: tuple[float, float], x: float, y: float, radius: float) -> bool:
-    """Return whether a disc is within a border of `size`."""
-    width, height = size
-    if radius <= x <= width - radius and radius <= y <= height - radius:
-        return True
-    # A disc wider than the world has its place in the middle.
-    margin_x, margin_y = min(radius, 0.5 * width), min(radius, 0.5 * height)
-    return margin_x <= x <= width - margin_x and margin_y <= y <= height - margin_y
+@compiled_step
+def is_busy(
+    position: Floats, rows: Rows, radii: Floats, moving_mask: Bools, width: float, height: float, walls: bool
+) -> bool:
+    """Return whether one of `rows` (B,) that moves overlaps another one, or with `walls` the border."""
+    for one in range(len(rows)):
+        if not moving_mask[one]:
+            continue
+        x, y, radius = position[rows[one], 0], position[rows[one], 1], radii[one]
+        # Of a disc wider than the world this says so always, and the rounds of pushing know its place.
+        if walls and not (radius <= x <= width - radius and radius <= y <= height - radius):
+            return True
+        for other in range(len(rows)):
+            # Of two that move, one look is enough.
+            if other == one or (other < one and moving_mask[other]):
+                continue
+            away_x, away_y = position[rows[other], 0] - x, position[rows[other], 1] - y
+            if radii[other] + radius - math.sqrt(away_x * away_x + away_y * away_y) > EXACT:
+                return True
+    return False
 
 
 def _stop_short(world: SwarmState, bodies: Bodies, pairs: Pairs) -> Bodies:

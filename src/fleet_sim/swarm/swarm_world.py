@@ -21,10 +21,8 @@ from fleet_sim.swarm import equipment, spawning
 from fleet_sim.swarm.agent_config import AgentConfig
 from fleet_sim.swarm.agents import Controller, Group, Sensor, SwarmAgent
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.contents import Contents
 from fleet_sim.swarm.crowd import NO_GROUP
 from fleet_sim.swarm.group_kinds import GroupKinds
-from fleet_sim.swarm.membership import check_new
 from fleet_sim.swarm.metric import Metric
 from fleet_sim.swarm.metrics import METRICS
 from fleet_sim.swarm.regions import edges
@@ -33,6 +31,59 @@ from fleet_sim.swarm.swarm_body import SwarmBody
 from fleet_sim.swarm.swarm_state import SwarmState
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import RectangularWorldConfig
+
+LISTS = ("population", "objects", "spawners", "metrics", "goals", "subscribers")
+"""The lists of a world, as metrics name them."""
+
+
+class Contents:
+    """The contents of one world; `lists` returns the one of a name."""
+
+    def __init__(self, world: SwarmState, lists: Callable[[str], Any]) -> None:
+        self._world = world
+        self._lists = lists
+
+    def make_metric(self, spec: object) -> Metric:
+        """Return a metric of this world that is not in its list: an inner one of another metric.
+
+        Raises InvalidValueError and UnknownNameError.
+        """
+        made = METRICS.make(spec)
+        made.attach_world(self._world)
+        return made
+
+    def values(self) -> dict[str, Any]:
+        """Return what expressions over the world know: steps, time, population, metrics by name and as `metrics`."""
+        world = self._world
+        metrics = {metric.name: metric.value for metric in self._lists("metrics")}
+        counts = {"steps": world.steps, "total_steps": world.total_steps}
+        own = {**counts, "time": world.time, "population": len(world.population), "metrics": metrics}
+        return {**metrics, **own}
+
+    def named(self, name: str) -> object | None:
+        """Return the agent, object or metric of that name, else the list of the world, or None."""
+        for kind in ("population", "objects", "metrics"):
+            for member in self._lists(kind):
+                if member.name == name:
+                    found: object = member
+                    return found
+        return self._lists(name) if name in LISTS else None
+
+
+def check_new(world: SwarmState, name: str, member: object) -> None:
+    """Refuse what cannot be appended to the list `name` of `world`; raises InvalidValueError."""
+    if not isinstance(member, SwarmAgent):
+        reason = f"{member!r} is no agent"
+    elif member.world is not world:
+        reason = f"{member!r} was made for another world"
+    elif member.is_alive:
+        reason = f"{member!r} is elsewhere in this world"
+    elif not member.is_new:
+        reason = f"{member!r} was removed and does not come back"
+    else:
+        return
+    adder = "world.add_object({...})" if name == "objects" else "world.spawn({...})"
+    raise InvalidValueError(f"world.{name}: {adder} adds to it, or a new agent made for this world; {reason}")
 
 
 class Spawner:

@@ -1,28 +1,101 @@
-"""The motion law of unicycles: constant linear and angular velocity during a step, along exact arcs."""
+"""The motion law of unicycles: constant linear and angular velocity during a step, along exact arcs.
+
+Commands of agents and their motion are one kernel each: compiled where the world uses compiled code, else in Python on
+the numbers of the same columns.
+"""
 
 from __future__ import annotations
 
+import math
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
-from fleet_sim.arrays import NO_ROWS, Floats, Ints, Rows
+from fleet_sim.arrays import NO_ROWS, Bools, Bytes, Floats, Ints, Rows
 from fleet_sim.config.modes import ControllerMode
-from fleet_sim.core.schema import MotionColumns
+from fleet_sim.core.columns import ColumnTable, named_columns, numbers_of
 from fleet_sim.core.world import World
+from fleet_sim.kernels import compiled_step
+from fleet_sim.kernels.turns import heading, sin_cos
 from fleet_sim.motion import driving
-from fleet_sim.motion.law import move_by_control
 from fleet_sim.motion.laws import register_motion_law
-from fleet_sim.motion.velocity import expire_commands
-from fleet_sim.spatial import quaternions
+from fleet_sim.motion.rows import BodyArrays, SpeedLimits, quaternion_of, touch
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.components import gather, scatter, vector_index
 from fleet_sim.spatial.quaternions import wrapped
-from fleet_sim.swarm.compiled_agents import follow_freely
 
-IDLE, VELOCITY = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code
-INF = float("inf")
+_IDLE, _VELOCITY, _POSE = ControllerMode.IDLE.code, ControllerMode.VELOCITY.code, ControllerMode.POSE.code
 
-FEW = 12
-"""Number of rows up to which one is moved after the other."""
+
+class AxisLimits(NamedTuple):
+    """Columns of the limits of motion along each axis (N, 3)."""
+
+    linear_limits: Floats
+    linear_accels: Floats
+    angular_limits: Floats
+    angular_accels: Floats
+
+
+class Driving(NamedTuple):
+    """Columns of motion that unicycles read and write."""
+
+    control: Bytes
+    law: Bytes
+    waypoint: Ints
+    reached: Bools
+    command_timeout: Floats
+    command_linear: Floats
+    command_angular: Floats
+    command_expiry: Ints
+    body_linear: Floats
+    body_angular: Floats
+
+
+class Held(NamedTuple):
+    """Columns of a swarm: who rests, for how many steps who only turns, and who rests after that."""
+
+    halted: Bools
+    stopped: Ints
+    catastrophic: Bools
+
+
+class UnicycleArrays(NamedTuple):
+    """The columns of a world that its unicycles are moved by."""
+
+    bodies: BodyArrays
+    driving: Driving
+    norms: SpeedLimits
+    axes: AxisLimits
+
+
+_KNOWN: WeakKeyDictionary[object, tuple[Any, ...]] = WeakKeyDictionary()
+
+
+def unicycle_arrays(world: World) -> UnicycleArrays:
+    """Return the columns of `world`: arrays with compiled code, else their numbers."""
+    motion, known = world.motion, _KNOWN.get(world)
+    # A table that grows gets other arrays, and other scalars with them. Looking up thirty names takes as long as what
+    # is done with twenty agents.
+    if known is None or known[0] is not motion.scalars or known[1] is not world.scalars:
+        arrays = UnicycleArrays(
+            named_columns(BodyArrays, world),
+            named_columns(Driving, motion),
+            named_columns(SpeedLimits, motion),
+            named_columns(AxisLimits, motion),
+        )
+        known = _KNOWN[world] = motion.scalars, world.scalars, arrays, numbers_of(arrays)
+    found: UnicycleArrays = known[2 if world.compiled else 3]
+    return found
+
+
+def held_arrays(swarm: ColumnTable, *, compiled: bool) -> Held:
+    """Return the columns of a swarm: arrays with compiled code, else their numbers."""
+    known = _KNOWN.get(swarm)
+    if known is None or known[0] is not swarm.scalars:
+        arrays = named_columns(Held, swarm)
+        known = _KNOWN[swarm] = swarm.scalars, arrays, numbers_of(arrays)
+    found: Held = known[1 if compiled else 2]
+    return found
 
 
 class UnicycleLaw:
@@ -35,139 +108,128 @@ class UnicycleLaw:
 
     def step(self, world: World, rows: Rows, dt: float) -> Rows:
         """Move `rows` by `dt` seconds; return those that arrived."""
-        if len(rows) <= FEW:
-            left = [row for row in rows.tolist() if not _follow_freely(world, row, dt)]
-            if not left:
-                return NO_ROWS
-            # Those of which more has to be asked go the way of arrays, which gives the same.
-            rows = np.array(left)
-        elif world.compiled and world.in_step and follow_freely(world, rows, dt):
+        arrays, tick = unicycle_arrays(world), world.clock.tick
+        if follow(rows, dt, tick, arrays) if world.compiled else follow.in_python(rows.tolist(), dt, tick, arrays):
             return NO_ROWS
-        return move_by_control(world, rows, dt, follow_commands, driving.follow_poses)
+        return driving.follow_poses(world, rows[world.motion.control.take(rows) == _POSE], dt)
 
 
-def follow_commands(world: World, rows: Rows, dt: float) -> None:
-    """Move `rows` one step by their velocity commands; one at rest with a command of zero becomes idle."""
-    motion = world.motion
-    expire_commands(world, rows)
-    index = vector_index(rows)
-    along, _, about = index
-    wanted_speeds, wanted_turns = gather(motion.command_linear, along), gather(motion.command_angular, about)
-    lin_limits = motion.linear_limit.take(rows), gather(motion.linear_limits, along)
-    lin_accels = motion.linear_accel.take(rows), gather(motion.linear_accels, along)
-    speeds = _limited(wanted_speeds, gather(motion.body_linear, along), lin_limits, lin_accels, dt)
-    ang_limits = motion.angular_limit.take(rows), gather(motion.angular_limits, about)
-    ang_accels = motion.angular_accel.take(rows), gather(motion.angular_accels, about)
-    turns = _limited(wanted_turns, gather(motion.body_angular, about), ang_limits, ang_accels, dt)
-    headings = quaternions.yaws(world.orientation[rows])
-    half, after = turns * (0.5 * dt), headings + turns * dt
-    angles = np.stack((headings + half, 0.5 * after, after, half))
-    # All angles in one call: where agents are few, a call takes as long for four times as many.
-    sines, cosines = trig.sin_cos(angles)
-    # The chord is shorter than the arc, and has the direction of the heading half-way.
-    bent_mask = half != 0.0
-    chords = speeds * dt * np.where(bent_mask, sines[3] / np.where(bent_mask, half, 1.0), 1.0)
-    position = world.position.reshape(-1)
-    position[along] += chords * cosines[0]
-    position[along + 1] += chords * sines[0]
-    turned = np.zeros((len(rows), 4))
-    turned[:, 2], turned[:, 3] = sines[1], cosines[1]
-    world.orientation[rows] = turned
-    _write_twists(world, index, speeds, turns, (cosines[2], sines[2]))
-    moved_mask = (speeds != 0.0) | (turns != 0.0)
-    if np.count_nonzero(moved_mask) == len(rows):
-        world.touch(rows)
-        return
-    world.touch(rows[moved_mask])
-    _end_commands(motion, rows[~(moved_mask | (wanted_speeds != 0.0) | (wanted_turns != 0.0))])
+@compiled_step
+def follow(rows: Rows, dt: float, tick: int, arrays: UnicycleArrays) -> bool:
+    """Move those of `rows` that follow a velocity command by one step of `dt` s along arcs; return whether all do.
 
-
-def _end_commands(motion: MotionColumns, rows: Rows) -> None:
-    motion.control[rows] = IDLE
-    motion.command_expiry[rows] = -1
-
-
-def _follow_freely(world: World, row: int, dt: float) -> bool:
-    """Move `row` as `follow_commands` does, to the bit, if it follows a command that has not expired, without a limit.
-
-    Returns whether it does; if not, nothing has changed. In plain numbers this is many times faster than with arrays
-    of one.
+    One at rest with a command of zero becomes idle. An engine is told at the end of the simulation's step.
     """
-    motion = world.motion.scalars
-    if motion.control[row] != VELOCITY or motion.axis_limited[row]:
-        return False
-    linear, angular = motion.linear_limit[row], motion.angular_limit[row]
-    if not linear == motion.linear_accel[row] == angular == motion.angular_accel[row] == INF:
-        return False
-    # Expired commands are for the way of arrays, which ends them.
-    if 0 <= motion.command_expiry[row] <= world.clock.tick:
-        return False
-    body = world.scalars
-    x, y, z, q = 3 * row, 3 * row + 1, 3 * row + 2, 4 * row
-    speed, turn = motion.command_linear[x], motion.command_angular[z]
-    position, orientation = body.position, body.orientation
-    heading = quaternions.heading_of(orientation[q], orientation[q + 1], orientation[q + 2], orientation[q + 3])
-    half, after = turn * (0.5 * dt), heading + turn * dt
-    chord = speed * dt * (trig.sin_cos_of(half)[0] / half if half != 0.0 else 1.0)
-    sine, cosine = trig.sin_cos_of(heading + half)
-    position[x] += chord * cosine
-    position[y] += chord * sine
-    orientation[q] = orientation[q + 1] = 0.0
-    orientation[q + 2], orientation[q + 3] = trig.sin_cos_of(0.5 * after)
-    sine, cosine = trig.sin_cos_of(after)
-    velocity, angular_velocity = body.velocity, body.angular_velocity
-    body_linear, body_angular = motion.body_linear, motion.body_angular
-    velocity[x], velocity[y], body_linear[x] = speed * cosine, speed * sine, speed
-    body_angular[z] = angular_velocity[z] = turn
-    velocity[z] = angular_velocity[x] = angular_velocity[y] = 0.0
-    # All three components, as another law may have left some of the others.
-    body_linear[y] = body_linear[z] = body_angular[x] = body_angular[y] = 0.0
-    if speed != 0.0 or turn != 0.0:
-        world.touch_one(row)
-    else:
-        motion.control[row] = IDLE
-        motion.command_expiry[row] = -1
-    return True
+    bodies, driving, norms, axes = arrays.bodies, arrays.driving, arrays.norms, arrays.axes
+    all_moved = True
+    for row in rows:
+        if driving.control[row] != _VELOCITY:
+            all_moved = False
+            continue
+        if 0 <= driving.command_expiry[row] <= tick:
+            for axis in range(3):
+                driving.command_linear[row, axis] = driving.command_angular[row, axis] = 0.0
+            driving.command_expiry[row] = -1
+        wanted, wanted_turn = driving.command_linear[row, 0], driving.command_angular[row, 2]
+        speed = _next_speed(
+            driving.body_linear[row, 0],
+            _within(wanted, norms.linear_limit[row], axes.linear_limits[row, 0]),
+            norms.linear_accel[row] * dt,
+            axes.linear_accels[row, 0] * dt,
+        )
+        turn = _next_speed(
+            driving.body_angular[row, 2],
+            _within(wanted_turn, norms.angular_limit[row], axes.angular_limits[row, 2]),
+            norms.angular_accel[row] * dt,
+            axes.angular_accels[row, 2] * dt,
+        )
+        before = heading(quaternion_of(bodies.orientation, row))
+        half, after = turn * (0.5 * dt), before + turn * dt
+        # The chord is shorter than the arc, and has the direction of the heading half-way.
+        chord = speed * dt * (sin_cos(half)[0] / half if half != 0.0 else 1.0)
+        sine, cosine = sin_cos(before + half)
+        bodies.position[row, 0] += chord * cosine
+        bodies.position[row, 1] += chord * sine
+        bodies.orientation[row, 0] = bodies.orientation[row, 1] = 0.0
+        bodies.orientation[row, 2], bodies.orientation[row, 3] = sin_cos(0.5 * after)
+        sine, cosine = sin_cos(after)
+        bodies.velocity[row, 0], bodies.velocity[row, 1] = speed * cosine, speed * sine
+        bodies.angular_velocity[row, 2] = driving.body_angular[row, 2] = turn
+        driving.body_linear[row, 0] = speed
+        # All components, as another law may have left some of the others.
+        bodies.velocity[row, 2] = bodies.angular_velocity[row, 0] = bodies.angular_velocity[row, 1] = 0.0
+        driving.body_linear[row, 1] = driving.body_linear[row, 2] = 0.0
+        driving.body_angular[row, 0] = driving.body_angular[row, 1] = 0.0
+        if speed != 0.0 or turn != 0.0:
+            touch(bodies, row)
+        elif wanted == 0.0 and wanted_turn == 0.0:
+            driving.control[row], driving.command_expiry[row] = _IDLE, -1
+    return all_moved
 
 
-def _limited(
-    wanted: Floats, present: Floats, limits: tuple[Floats, Floats], accels: tuple[Floats, Floats], dt: float
-) -> Floats:
-    """Return speeds (N,) about one axis: `wanted`, within (norm, axis) `limits` and as near as `accels` allow."""
-    limited, slowed = _has_finite(limits), _has_finite(accels)
-    if not limited and not slowed:
-        # Without limits the command is taken as it is, to the bit, as in `_follow_freely`.
-        return wanted
-    if limited:
-        most = np.minimum(*limits)
-        wanted = np.minimum(np.maximum(wanted, -most), most)
-    if not slowed:
-        return wanted
-    most, change = np.minimum(*accels) * dt, wanted - present
-    allowed = np.minimum(np.maximum(change, -most), most)
-    # Not `present + change`, which would miss `wanted` by rounding.
-    return np.where(allowed == change, wanted, present + allowed)
+@compiled_step
+def _within(speed: float, norm_limit: float, axis_limit: float) -> float:
+    """Return `speed` about one axis within a limit of the norm, then within that of the axis."""
+    # As of vectors: the norm of large numbers overflows.
+    size = math.sqrt(speed * speed)
+    if size > norm_limit:
+        speed = speed / size * norm_limit
+    speed = speed if speed > -axis_limit else -axis_limit
+    return speed if speed < axis_limit else axis_limit
 
 
-def _has_finite(arrays: tuple[Floats, Floats]) -> bool:
-    # Counting is several times faster than any() where agents are few.
-    return bool(np.count_nonzero(np.isfinite(np.minimum(*arrays))))
+@compiled_step
+def _next_speed(present: float, wanted: float, norm_change: float, axis_change: float) -> float:
+    """Return the speed after a step: as near to the one `wanted` as the changes allow."""
+    change = wanted - present
+    allowed = _within(change, norm_change, axis_change)
+    # Not `present + change`, which would miss it by rounding.
+    return wanted if allowed == change else present + allowed
 
 
-def _write_twists(world: World, index: Ints, speeds: Floats, turns: Floats, ahead: tuple[Floats, Floats]) -> None:
-    """Write the twists of rows that go at `speeds` along `ahead`, unit vectors by component."""
-    motion = world.motion
-    # One array for all four: making arrays costs more than filling them where agents are few.
-    twists = np.zeros((3, 3, len(speeds)))
-    linear, angular, velocity = twists
-    linear[0] = speeds
-    angular[2] = turns
-    np.multiply(speeds, ahead[0], out=velocity[0])
-    np.multiply(speeds, ahead[1], out=velocity[1])
-    scatter(motion.body_linear, index, linear)
-    scatter(motion.body_angular, index, angular)
-    scatter(world.velocity, index, velocity)
-    scatter(world.angular_velocity, index, angular)
+@compiled_step
+def give(
+    rows: Rows, twists: Floats, dt: float, tick: int, held: Held, alive: Bools, driving: Driving, given: Rows
+) -> int:
+    """Give the agents of `rows` body twists (N, 2), m/s and rad/s, as velocity commands; NaN leaves one to others.
+
+    Halted agents rest; stopped ones only turn, and a step of their stop is over with that. One that is `catastrophic`
+    is halted by it. The rows that were commanded are written to `given`; returns how many.
+    """
+    count = 0
+    for number in range(len(rows)):
+        row = rows[number]
+        speed, turn = twists[number, 0], twists[number, 1]
+        stopped = held.stopped[row] > 0
+        if stopped:
+            held.stopped[row] -= 1
+            held.halted[row] = held.halted[row] or held.catastrophic[row]
+        if held.halted[row] or stopped:
+            # Other commands, which NaN stands for, do not drive them either.
+            speed = 0.0
+            turn = 0.0 if held.halted[row] or math.isnan(turn) else turn
+        # Controllers are user code and may have removed agents.
+        if math.isnan(speed) or math.isnan(turn) or not alive[row] or driving.law[row] == 0:
+            continue
+        driving.waypoint[row] = 0
+        driving.command_linear[row, 0], driving.command_angular[row, 2] = speed, turn
+        driving.command_linear[row, 1] = driving.command_linear[row, 2] = 0.0
+        driving.command_angular[row, 0] = driving.command_angular[row, 1] = 0.0
+        timeout = driving.command_timeout[row]
+        # 0.07 / 0.01 is slightly above 7 in floats: without the tolerance that command would last a tick longer.
+        driving.command_expiry[row] = tick + math.ceil(timeout / dt - 1e-9) if timeout > 0.0 else -1
+        driving.reached[row] = False
+        driving.control[row] = _VELOCITY
+        given[count] = row
+        count += 1
+    return count
+
+
+@compiled_step
+def look(rows: Rows, orientation: Floats, angles: Floats, sines: Floats) -> None:
+    """Write sines of the headings of `rows`, turned by `angles` (N,), which become their cosines."""
+    for number in range(len(rows)):
+        sines[number], angles[number] = sin_cos(heading(quaternion_of(orientation, rows[number])) + angles[number])
 
 
 register_motion_law(UnicycleLaw.name, UnicycleLaw())

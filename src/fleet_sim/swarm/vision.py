@@ -1,7 +1,8 @@
 """Visibility: discs and walls in a sector of a circle, rays, and lines of sight.
 
-All are exact tests on arrays. Sectors are given by the observer's origin and heading, the half angle and the
-range; a target is (ahead, aside), its position in the observer's frame.
+All are exact tests. Sectors are given by the observer's origin and heading, the half angle and the range; a target is
+(ahead, aside), its position in the observer's frame. Discs are looked at by kernels: an agent that sees one looks no
+further. Rays and walls are tested on arrays.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
+from fleet_sim.core.columns import numbers_of
+from fleet_sim.kernels import compiled_step, inlined
 from fleet_sim.saved_classes import saved
 from fleet_sim.spatial import trigonometry as trig
+from fleet_sim.swarm.neighbours import PointCells, cells_of, column_of
 
 Number: TypeAlias = "float | Floats"
 
@@ -25,7 +29,7 @@ Number: TypeAlias = "float | Floats"
 class Sector:
     """A field of view: `half_angle` rad to both sides of straight ahead (pi and more: all round), `reach` m deep.
 
-    Either may be an array with a number for each observer (N,): see `of`.
+    Either may be an array with a number for each observer (N,).
     """
 
     half_angle: Number
@@ -52,95 +56,6 @@ class Sector:
             return None
         mask: Bools = self.half_angle >= math.pi
         return mask if np.count_nonzero(mask) else None
-
-    def of(self, observers: Rows) -> Sector:
-        """Return the sectors of `observers` (...), in that shape; one sector is that of all."""
-        half_angle, reach = _taken(self.half_angle, observers), _taken(self.reach, observers)
-        # One sector for all: nothing has to be picked.
-        if half_angle is self.half_angle and reach is self.reach:
-            return self
-        sine, cosine = self.edge
-        # Computed once for all observers, and not for each pair of them with somebody.
-        return self._like(half_angle, reach, _taken(sine, observers), _taken(cosine, observers))
-
-    def sees_discs(self, ahead: Floats, aside: Floats, radii: Floats | float) -> Bools:
-        """Return which discs about (ahead, aside) of `radii` touch the sector or its edge.
-
-        The arrays have any shapes that go together; the answer has that of all of them.
-        """
-        squares = ahead * ahead
-        squares += aside * aside
-        # By the rim: a disc is seen where any point of it is.
-        inner = self.reach + radii
-        near_mask: Bools = np.asarray(squares <= inner * inner)
-        if self.all_round:
-            return near_mask
-        # How far outside of the straight edge on its side a disc's middle is: farther than its radius is out of sight.
-        off = np.abs(aside)
-        sine, cosine = self.edge
-        outside = off * cosine
-        outside -= ahead * sine
-        beside_mask = outside <= radii
-        near_mask &= beside_mask if self._round_mask is None else beside_mask | self._round_mask
-        # The exact test is dear, and these two cheap ones leave few discs for it.
-        some = near_mask.nonzero()
-        if not len(some[0]):
-            return near_mask
-        if np.shape(radii) != near_mask.shape:
-            # Indexing by `some` needs the full shape.
-            radii = np.broadcast_to(radii, near_mask.shape)
-        radii = np.asarray(radii)[some]
-        near_mask[some] = self._at(some, near_mask.shape)._touches(ahead[some], off[some], outside[some], radii)
-        return near_mask
-
-    def sees_disc(self, ahead: float, aside: float, radius: float) -> bool:
-        """Return whether one disc touches the sector or its edge: what `sees_discs` says, to the bit."""
-        inner = self.reach + radius
-        if ahead * ahead + aside * aside > inner * inner:
-            return False
-        if self.all_round:
-            return True
-        (sine, cosine), off = self.edge, abs(aside)
-        outside = off * cosine - ahead * sine
-        if outside > radius:
-            return False
-        along = ahead * cosine + off * sine
-        # In a sector of more than half a turn, what is behind its edges may be inside as well.
-        if outside <= 0.0 and (along >= 0.0 or self.half_angle > 0.5 * math.pi):
-            return True
-        foot = min(max(along, 0.0), self.reach)
-        miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
-        return bool(miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius)
-
-    def _touches(self, ahead: Floats, off: Floats, outside: Floats, radii: Floats) -> Bools:
-        """Return which of the discs that are near enough touch the sector: with their middle in it, or over an edge."""
-        sine, cosine = self.edge
-        along = ahead * cosine + off * sine
-        # The nearest point of the straight edge, which ends at the reach.
-        foot = np.minimum(np.maximum(along, 0.0), self.reach)
-        miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
-        edge_mask = miss_ahead * miss_ahead + miss_off * miss_off <= radii * radii
-        seen_mask = np.asarray(self._inside(-outside, along) | edge_mask)
-        return seen_mask if self._round_mask is None else seen_mask | self._round_mask
-
-    def _at(self, places: tuple[Rows, ...], shape: tuple[int, ...]) -> Sector:
-        """Return the sectors at some `places` of what has `shape`; one sector is that of all places."""
-        if not isinstance(self.half_angle, np.ndarray) and not isinstance(self.reach, np.ndarray):
-            return self
-        return self._like(*(_at(values, places, shape) for values in (self.half_angle, self.reach, *self.edge)))
-
-    def _like(self, half_angle: Number, reach: Number, sine: Number, cosine: Number) -> Sector:
-        """Return some of these sectors, whose edges are known."""
-        chosen = Sector(half_angle, reach)
-        # The cached properties are filled in by hand, as they would be computed again for each subset.
-        vars(chosen)["edge"] = sine, cosine
-        if self._round_mask is None:
-            vars(chosen).update(all_round=self.all_round, _round_mask=None)
-        return chosen
-
-    def sees_points(self, ahead: Floats, aside: Floats) -> Bools:
-        """Return which points (ahead, aside), each (M,), lie in the sector or on its edge."""
-        return self.sees_discs(ahead, aside, 0.0)
 
     def segment_distances(self, begin: Floats, end: Floats) -> Floats:
         """Return how far (M,) the nearest visible point of each segment is from the observer; inf where none is seen.
@@ -169,19 +84,6 @@ class Sector:
     def _inside(self, side: Floats, along: Floats) -> Bools:
         """Return which points lie between the straight edges, from their distances to one edge and along it."""
         return np.asarray((side >= 0.0) & ((along >= 0.0) | (self.half_angle > 0.5 * math.pi)))
-
-
-def _taken(values: Number, observers: Rows) -> Number:
-    return values.take(observers) if isinstance(values, np.ndarray) else values
-
-
-def _at(values: Number, places: tuple[Rows, ...], shape: tuple[int, ...]) -> Number:
-    """Return `values`, which go together with an array of `shape`, at some places of it."""
-    if not isinstance(values, np.ndarray):
-        return values
-    if values.shape == (shape[0], 1):
-        return values[:, 0].take(places[0])
-    return np.broadcast_to(values, shape)[places]
 
 
 def least(first: Number, second: Number) -> Number:
@@ -233,40 +135,194 @@ def ray_segment_distances(cosine: Number, sine: Number, begin: Floats, end: Floa
     return np.asarray(np.where(touch_mask, nearest, np.where(met_mask, along, np.inf)))
 
 
-def segments_hide(origins: Floats, targets: Floats, segments: Floats) -> Bools:
-    """Return which lines of sight (M,) from `origins` to `targets` (M, 2) cross one of `segments`.
+class Views(NamedTuple):
+    """Of each observer (N,): half angle, reach, sine and cosine of the half angle; sine and cosine of where it looks.
 
-    `segments` (S, 4) are x1, y1, x2, y2. Touching counts. An origin on a segment sees nothing through it.
+    Places are those of the observers (N, 2), and their rows, which they do not see.
     """
-    hidden_mask = np.zeros(len(origins), bool)
-    x, y = origins[:, 0], origins[:, 1]
-    way_x, way_y = targets[:, 0] - x, targets[:, 1] - y
-    for begin_x, begin_y, end_x, end_y in segments.tolist():
+
+    half_angle: Floats
+    reach: Floats
+    edge_sine: Floats
+    edge_cosine: Floats
+    sine: Floats
+    cosine: Floats
+    x: Floats
+    y: Floats
+    rows: Rows
+
+
+class Discs(NamedTuple):
+    """Rows, middles and radii of discs (M,)."""
+
+    rows: Rows
+    x: Floats
+    y: Floats
+    radii: Floats
+
+
+class Hiding(NamedTuple):
+    """What hides what is behind it: the ends of walls (W, 4), and discs."""
+
+    walls: Floats
+    discs: Discs
+
+
+NO_DISCS = Discs(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+NOTHING = Hiding(np.empty((0, 4)), NO_DISCS)
+
+FEW = 64
+"""Discs up to which an observer looks at all of them: sorting them takes longer."""
+
+
+def see_discs(views: Views, discs: Discs, squares: int, hiding: Hiding, *, compiled: bool) -> Bools:
+    """Return which observers (N,) have a disc in their sector, or over its edge, that nothing hides.
+
+    Of several squares, each has as many observers and discs, square by square.
+    """
+    seen_mask = np.zeros(len(views.rows), np.bool_)
+    if not len(discs.rows):
+        return seen_mask
+    cells = None
+    # Cells are of one square, and for many observers.
+    if len(discs.rows) > FEW and squares == 1 and len(views.rows) > 1:
+        # Of discs the edge is seen, so the largest radius counts too.
+        reach = float(views.reach.max()) + float(discs.radii.max())
+        cells = cells_of(np.stack((discs.x, discs.y), axis=1), reach, compiled=compiled)
+    if compiled:
+        if cells is None:
+            _look_at_all(views, discs, squares, hiding, seen_mask)
+        else:
+            _look_near(views, discs, cells, hiding, seen_mask)
+        return seen_mask
+    # Lists are read faster still than memory is.
+    known = (_listed(views), _listed(discs))
+    hiding = Hiding(numbers_of(hiding.walls), _listed(hiding.discs))
+    if cells is None:
+        _look_at_all.in_python(*known, squares, hiding, numbers_of(seen_mask))
+    else:
+        _look_near.in_python(*known, numbers_of(cells), hiding, numbers_of(seen_mask))
+    return seen_mask
+
+
+def _listed(arrays: Any) -> Any:
+    return type(arrays)(*(values.tolist() for values in arrays))
+
+
+@inlined
+def sees(ahead: float, aside: float, radius: float, observer: int, views: Views) -> bool:
+    """Return whether a disc about (ahead, aside) touches the sector of an observer, or its edge."""
+    reach = views.reach[observer]
+    # By the rim: a disc is seen where any point of it is.
+    inner = reach + radius
+    # Not `>`, which is false of what is no number.
+    if not ahead * ahead + aside * aside <= inner * inner:
+        return False
+    # All around there are no edges to be outside of.
+    half_angle = views.half_angle[observer]
+    if half_angle >= math.pi:
+        return True
+    sine, cosine, off = views.edge_sine[observer], views.edge_cosine[observer], abs(aside)
+    # How far its middle is outside of the nearer edge of the sector.
+    outside = off * cosine - ahead * sine
+    if not outside <= radius:
+        return False
+    along = ahead * cosine + off * sine
+    # Its middle is between the edges; in a sector of more than half a turn, also behind them.
+    if outside <= 0.0 and (along >= 0.0 or half_angle > 0.5 * math.pi):
+        return True
+    # Else it is seen if it reaches the edge, which ends at the reach: the nearest point of that is within its radius.
+    foot = min(max(along, 0.0), reach)
+    miss_ahead, miss_off = ahead - foot * cosine, off - foot * sine
+    return miss_ahead * miss_ahead + miss_off * miss_off <= radius * radius
+
+
+@compiled_step
+def is_hidden(x: float, y: float, at_x: float, at_y: float, row: int, other: int, hiding: Hiding) -> bool:
+    """Return whether a wall or a disc is on the line of sight of `row` at (x, y) to `other` at (at_x, at_y).
+
+    Touching counts. An observer on a wall sees nothing through it. Their own discs hide nothing; others only as far as
+    they cover the line.
+    """
+    walls, discs = hiding.walls, hiding.discs
+    way_x, way_y = at_x - x, at_y - y
+    for wall in range(len(walls)):
+        begin_x, begin_y, end_x, end_y = walls[wall, 0], walls[wall, 1], walls[wall, 2], walls[wall, 3]
         wall_x, wall_y = end_x - begin_x, end_y - begin_y
         # Two segments cross where each has its ends on both sides of the other's line.
         from_begin = way_x * (begin_y - y) - way_y * (begin_x - x)
         from_end = way_x * (end_y - y) - way_y * (end_x - x)
-        from_origin = wall_x * (y - begin_y) - wall_y * (x - begin_x)
-        from_target = wall_x * (targets[:, 1] - begin_y) - wall_y * (targets[:, 0] - begin_x)
+        from_here = wall_x * (y - begin_y) - wall_y * (x - begin_x)
+        from_there = wall_x * (at_y - begin_y) - wall_y * (at_x - begin_x)
+        if from_begin * from_end > 0.0 or from_here * from_there > 0.0:
+            continue
         # Flat boxes of the two decide where all four points are on one line.
-        apart_mask = (np.maximum(x, targets[:, 0]) < min(begin_x, end_x)) | (
-            np.minimum(x, targets[:, 0]) > max(begin_x, end_x)
-        )
-        apart_mask |= (np.maximum(y, targets[:, 1]) < min(begin_y, end_y)) | (
-            np.minimum(y, targets[:, 1]) > max(begin_y, end_y)
-        )
-        hidden_mask |= (from_begin * from_end <= 0.0) & (from_origin * from_target <= 0.0) & ~apart_mask
-    return hidden_mask
-
-
-def discs_hide(origins: Floats, targets: Floats, centres: Floats, radii: Floats) -> Bools:
-    """Return which lines of sight (M,) from `origins` to `targets` (M, 2) pass through the disc that goes with each.
-
-    `centres` (M, 2), `radii` (M,). Discs that only reach beyond an end of the line count as far as they cover the line.
-    """
-    way_x, way_y = targets[:, 0] - origins[:, 0], targets[:, 1] - origins[:, 1]
-    to_x, to_y = centres[:, 0] - origins[:, 0], centres[:, 1] - origins[:, 1]
+        apart = max(x, at_x) < min(begin_x, end_x) or min(x, at_x) > max(begin_x, end_x)
+        if not (apart or max(y, at_y) < min(begin_y, end_y) or min(y, at_y) > max(begin_y, end_y)):
+            return True
     square = way_x * way_x + way_y * way_y
-    share = np.clip((to_x * way_x + to_y * way_y) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
-    miss_x, miss_y = to_x - share * way_x, to_y - share * way_y
-    return np.asarray(miss_x * miss_x + miss_y * miss_y <= radii * radii)
+    if square == 0.0:
+        square = 1.0
+    for disc in range(len(discs.rows)):
+        if discs.rows[disc] == row or discs.rows[disc] == other:
+            continue
+        to_x, to_y, radius = discs.x[disc] - x, discs.y[disc] - y, discs.radii[disc]
+        share = min(max((to_x * way_x + to_y * way_y) / square, 0.0), 1.0)
+        miss_x, miss_y = to_x - share * way_x, to_y - share * way_y
+        if miss_x * miss_x + miss_y * miss_y <= radius * radius:
+            return True
+    return False
+
+
+@compiled_step
+def _look_at_all(views: Views, discs: Discs, squares: int, hiding: Hiding, seen_mask: Bools) -> None:
+    """Set `seen_mask` of observers that see one of `discs`, both square by square and as many in each."""
+    count, each = len(views.rows) // squares, len(discs.rows) // squares
+    hides = len(hiding.walls) + len(hiding.discs.rows) > 0
+    for observer in range(len(views.rows)):
+        row, x, y = views.rows[observer], views.x[observer], views.y[observer]
+        sine, cosine, seen = views.sine[observer], views.cosine[observer], False
+        begin = observer // count * each
+        for disc in range(begin, begin + each):
+            if discs.rows[disc] == row:
+                continue
+            at_x, at_y = discs.x[disc], discs.y[disc]
+            away_x, away_y = at_x - x, at_y - y
+            ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
+            if sees(ahead, aside, discs.radii[disc], observer, views):
+                seen = not (hides and is_hidden(x, y, at_x, at_y, row, discs.rows[disc], hiding))
+                if seen:
+                    break
+        seen_mask[observer] = seen
+
+
+@compiled_step
+def _look_near(views: Views, discs: Discs, cells: PointCells, hiding: Hiding, seen_mask: Bools) -> None:
+    """Set `seen_mask` of observers that see one of `discs`, which are in `cells` of at least everybody's reach."""
+    columns, lines, inverse = cells.size[0], cells.size[1], cells.frame[2]
+    hides = len(hiding.walls) + len(hiding.discs.rows) > 0
+    for observer in range(len(views.rows)):
+        row, x, y = views.rows[observer], views.x[observer], views.y[observer]
+        sine, cosine, seen = views.sine[observer], views.cosine[observer], False
+        # Those outside of the cells look from the nearest one.
+        column, line = column_of(x, cells.frame[0], inverse, columns), column_of(y, cells.frame[1], inverse, lines)
+        # The line of cells that the observer is in comes first: most see somebody who is near.
+        for turn in range(3):
+            strip = line + (0 if turn == 0 else 2 * turn - 3)
+            if seen or strip < 0 or strip >= lines:
+                continue
+            # Cells of a line follow each other, so three beside each other are one stretch.
+            begin = cells.begins[strip * columns + max(column - 1, 0)]
+            end = cells.begins[strip * columns + min(column + 1, columns - 1) + 1]
+            for place in range(begin, end):
+                disc = cells.order[place]
+                if discs.rows[disc] == row:
+                    continue
+                at_x, at_y = cells.places[place, 0], cells.places[place, 1]
+                away_x, away_y = at_x - x, at_y - y
+                ahead, aside = away_x * cosine + away_y * sine, away_y * cosine - away_x * sine
+                if sees(ahead, aside, discs.radii[disc], observer, views):
+                    seen = not (hides and is_hidden(x, y, at_x, at_y, row, discs.rows[disc], hiding))
+                    if seen:
+                        break
+        seen_mask[observer] = seen

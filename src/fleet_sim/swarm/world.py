@@ -12,17 +12,22 @@ from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fleet_sim.errors import ConfigError, InvalidValueError, StateError
+from fleet_sim.errors import ConfigError, FleetSimError, InvalidValueError, StateError
 from fleet_sim.settings import read
+from fleet_sim.settings.expressions import Expression
 from fleet_sim.simulation import MultiRobotSimulationCore
 from fleet_sim.swarm.attributes import check_assignment
 from fleet_sim.swarm.canvas import Canvas
-from fleet_sim.swarm.filling import at_key, fill
+from fleet_sim.swarm.metrics.nested import spelt_here
 from fleet_sim.swarm.parts import PartRegistry
 from fleet_sim.swarm.pictures import draw_world
+from fleet_sim.swarm.regions import GOALS
+from fleet_sim.swarm.spawners import SPAWNERS
 from fleet_sim.swarm.spawning import spawn_border
 from fleet_sim.swarm.stepping import Stepper
-from fleet_sim.swarm.stopping import Condition
+from fleet_sim.swarm.subscribers import SUBSCRIBERS
+from fleet_sim.swarm.svg import object_entries
+from fleet_sim.swarm.swarm_world import SwarmWorld
 from fleet_sim.swarm.watched_list import WatchedList
 from fleet_sim.swarm.world_config import BaseWorldConfig as BaseWorldConfig
 from fleet_sim.swarm.world_config import RectangularWorldConfig as RectangularWorldConfig
@@ -32,6 +37,74 @@ from fleet_sim.swarm.world_memory import SwarmMemory
 from fleet_sim.swarm.world_names import NamedWorld
 from fleet_sim.swarm.world_pickle import packed, unpacked
 from fleet_sim.swarm.world_source import load_world, naming, read_world
+
+
+def fill(world: SwarmWorld, stepper: Stepper, step_spawners: bool) -> None:
+    """Make what the configuration of `world` names; raises ConfigError."""
+    config = world.config
+    # Goals first, as controllers and metrics look for them; subscribers last, as they look at all the rest.
+    for key, entry in _each("goals", config.goals):
+        world.goals.append(at_key(key, GOALS.make, entry))
+    for key, entry in _each("agents", config.agents):
+        at_key(key, world.spawn, entry)
+    for key, entry in _each("spawners", config.spawners):
+        world.spawners.append(at_key(key, SPAWNERS.make, entry, world))
+    for key, entry in _each("objects", config.objects):
+        for thing in at_key(key, object_entries, entry):
+            at_key(key, world.add_object, thing)
+    for key, entry in _each("metrics", config.metrics):
+        at_key(key, world.add_metric, entry)
+    if step_spawners:
+        # A copy: a spawner may change the list while it spawns.
+        for index, spawner in enumerate(list(world.spawners)):
+            at_key(f"spawners[{index}]", stepper.start_spawner, spawner)
+        stepper.drop_spawners()
+    for key, entry in _each("subscribers", config.subscribers):
+        # A class is callable, too, but has to be made into a subscriber first.
+        function = callable(entry) and not isinstance(entry, type)
+        world.subscribers.append(entry if function else at_key(key, SUBSCRIBERS.make, entry))
+
+
+def at_key(key: str, function: Any, *args: Any) -> Any:
+    """Return `function(*args)`; what is wrong is reported with the key of the entry."""
+    try:
+        return function(*args)
+    except FleetSimError as error:
+        raise ConfigError.of(error).within(key) from error
+
+
+def _each(section: str, entries: list[Any]) -> list[tuple[str, Any]]:
+    return [(f"{section}[{index}]", entry) for index, entry in enumerate(entries)]
+
+
+class Condition:
+    """A condition of one world.
+
+    Expressions know `steps`, `total_steps` (also as `world.total_steps`), `time` in s, `population` (its size), every
+    metric by name, and `metrics["name"]` for metrics whose names are not one word.
+    """
+
+    def __init__(self, condition: StopCondition | None, world: SwarmWorld) -> None:
+        """Raises InvalidValueError for a text that is not an expression."""
+        self.given = condition
+        """The condition as it was given."""
+        text = spelt_here(condition) if isinstance(condition, str) else ""
+        self._condition = Expression(text) if text else condition
+        self._world = world
+
+    def check(self) -> None:
+        """Raise InvalidValueError where an expression uses a name that is not known."""
+        if isinstance(self._condition, Expression):
+            self._condition.check_names(self._world.contents.values())
+
+    def holds(self) -> bool:
+        """Return whether it holds now."""
+        condition = self._condition
+        if isinstance(condition, Expression):
+            return bool(condition.value(self._world.contents.values()))
+        if callable(condition):
+            return bool(self._world.sim.guard.call("stop_at", condition, self._world))
+        return isinstance(condition, int) and self._world.steps >= condition
 
 
 class RectangularWorld(NamedWorld):

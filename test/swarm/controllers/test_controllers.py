@@ -124,23 +124,6 @@ def test_pid_terms_by_hand() -> None:
         WaypointPIDController(static_waypoint=(1.0, 1.0), steer_pid={"imaxx": 1})
 
 
-def test_waypoints_are_reached() -> None:
-    steer, speed = {"p": 3.0, "max": 2.0, "min": -2.0}, {"p": 1.0, "max": 0.5}
-    spec = {"type": "waypoint_pid", "static_waypoint": [4.0, 1.0], "speed_pid": speed, "steer_pid": steer}
-    world = make_world(spec, positions=[[1.0, 3.0]], angles=[-0.3])
-    world.evaluate(400)
-    assert np.hypot(*(world.everyone.positions[0] - [4.0, 1.0])) < 0.02
-    spec = {"type": "waypoint_pid", "sensor_id": 0, "speed_pid": speed, "steer_pid": steer}
-    target = {"type": "targeter", "target_name": "flag"}
-    flag = {"type": "StaticObject", "name": "flag", "position": [1.0, 1.0], "collides": False}
-    world = make_world(spec, [target], positions=[[4.0, 4.0]], objects=[flag])
-    world.evaluate(500)
-    assert np.hypot(*(world.everyone.positions[0] - [1.0, 1.0])) < 0.02
-    world = make_world(spec, [target], positions=[[4.0, 4.0]])
-    world.evaluate(5)
-    assert actions(world) == [[0.0, 0.0]]  # nothing to go to
-
-
 def test_levy_walks_turn_and_go_straight() -> None:
     world = make_world(
         {"type": "levy", "velocity": 0.4, "angular_velocity": 2.0, "levy_constant": 1.5, "timeout": 2.0},
@@ -191,62 +174,6 @@ def test_human_steers_by_keys() -> None:
     assert actions(world) == [[0.0, 0.0]]
     with pytest.raises(FleetSimError, match="Did you mean 'wasd'"):
         make_world({"type": "human", "keys": "wads"})
-
-
-def test_boids_keep_apart_go_along_and_stay_inside() -> None:
-    world = make_world("boids", count=40, size=[8, 8], agent={"agent_radius": 0.05})
-    metrics = ["Polarization", "NearestNeighbourDistance", "TotalCollisions"]
-    for name in metrics:
-        world.add_metric(METRICS[name]())
-    world.evaluate(300)
-    positions = world.everyone.positions
-    assert ((positions > 0.1) & (positions < 7.9)).all()
-    assert world.metric("NearestNeighbourDistance").value > 0.15
-    assert world.metric("TotalCollisions").value < 20
-
-
-def test_boids_heed_one_team_only() -> None:
-    spec = {"type": "boids", "target_team": "b", "wall_distance": 0.0}
-    world = make_world(spec, positions=[[2.0, 2.5], [3.0, 2.5]], angles=[0.0, np.pi / 2], agent={"team": "a"})
-    world.evaluate(10)
-    assert world.everyone.headings.tolist() == pytest.approx([0.0, np.pi / 2])
-    world.spawn({"type": "MazeAgent", "controller": "static", "team": "b"}, [2.4, 2.9], 0.0)
-    world.evaluate(10)
-    assert world.everyone.headings[0] > 0.05
-
-
-def test_cyclic_pursuit_ends_on_the_circle_of_the_theory() -> None:
-    spec = {"type": "cyclic_pursuit", "speed": 0.3, "gain": 1.0}
-    world = make_world(spec, count=6, size=[10, 10], agent={"agent_radius": 0.01, "collides": False})
-    world.evaluate(1500)
-    offsets = world.everyone.positions - world.everyone.positions.mean(axis=0)
-    assert np.hypot(*offsets.T) == pytest.approx(0.3 / (np.pi / 6), rel=0.02)
-
-
-def test_follow_keeps_the_gap_and_the_leader_leads() -> None:
-    start = [[2.0 - 0.3 * index, 1.5] for index in range(5)]
-    world = make_world({"type": "follow", "gap": 0.4, "lead": [0.3, 0.4]}, positions=start, angles=[0.0] * 5)
-    world.evaluate(400)
-    ways = np.diff(world.everyone.positions, axis=0)
-    assert np.hypot(*ways.T) == pytest.approx(0.4, abs=0.05)
-    assert actions(world)[0] == [0.3, 0.4]
-    world = make_world({"type": "follow", "leader": "boss"}, positions=start[1:], angles=[0.0] * 4)
-    boss = world.spawn(
-        {"type": "MazeAgent", "name": "boss", "controller": {"type": "static", "output": [0.2, 0.3]}}, start[0], 0.0
-    )
-    world.evaluate(300)
-    assert np.hypot(*(world.everyone.positions[0] - boss.position)) == pytest.approx(0.4, abs=0.05)
-
-
-def test_orca_brings_all_to_the_other_side_without_a_touch() -> None:
-    angles = np.linspace(0.0, 2.0 * np.pi, 10, endpoint=False)
-    ring = np.stack((np.cos(angles), np.sin(angles)), axis=1)
-    spec = {"type": "orca", "waypoints": (2.5 - 2.0 * ring).tolist(), "horizon": 3.0}
-    world = make_world(spec, positions=2.5 + 2.0 * ring, angles=angles + np.pi)
-    world.add_metric(METRICS["TotalCollisions"]())
-    world.evaluate(500)
-    assert np.hypot(*(world.everyone.positions - (2.5 - 2.0 * ring)).T).max() < 0.1
-    assert world.metric("TotalCollisions").value == 0
 
 
 def test_orca_stays_clear_of_walls_and_of_who_does_not_yield() -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Rows
+from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.core.columns import numbers_of
+from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.kernels.turns import atan2, heading, sin_cos
+from fleet_sim.motion.rows import quaternion_of
 from fleet_sim.settings import setting
-from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Controller, Group
-from fleet_sim.swarm.compiled_flock import Flock, Helm, Wishes, cells_of, flock, look, steer
-from fleet_sim.swarm.neighbours import counts, near_in_crowd, sums
+from fleet_sim.swarm.neighbours import PointCells, cells_of, column_of
 from fleet_sim.swarm.parameters import Configured, documented, team_setting
-from fleet_sim.swarm.unicycle import steered
+
+_TURN = 2.0 * math.pi
+# Of the square of a distance, more than rounding: below, it is worth the root.
+_SLACK = 1.000001
 
 
 @documented
@@ -43,48 +49,14 @@ class BoidsController(Configured, Controller):
 
     def act(self, group: Group) -> Floats:
         """Return the actions (N, 2)."""
-        if group.columns.compiled:
-            found = self._act_compiled(group)
-            if found is not None:
-                return found
-        positions, headings = group.positions, group.headings
-        crowd = group.world.everyone
-        own_y, own_x = trig.sin_cos(headings)
-        wish_x, wish_y = own_x.copy(), own_y.copy()
-        # Pairs in order of owner and neighbour, so that sums are the same bit for bit in each run.
-        owner, other = near_in_crowd(group, self.reach, group.world.team_code(self.target_team))
-        if len(owner):
-            flock_x, flock_y = self._flock(positions, crowd, owner, other, (own_x, own_y))
-            wish_x += flock_x
-            wish_y += flock_y
-        push_x, push_y = wall_push(positions, group.world.walls, self.wall_distance)
-        wish_x += self.walls * push_x
-        wish_y += self.walls * push_y
-        # The bound is for three wishes that cancel out: then there is no direction, and no speed.
-        scale = self.speed / np.maximum(np.sqrt(wish_x * wish_x + wish_y * wish_y), 1e-12)
-        actions = steered(
-            headings,
-            wish_x * scale,
-            wish_y * scale,
-            top_speed=self.speed,
-            turn_gain=self.turn_gain,
-            top_turn=self.max_turn,
-        )
-        # Never slower than this in a turn: an agent at rest would lose its heading, and the flock its shape.
-        actions[:, 0] = np.maximum(actions[:, 0], self.min_speed * self.speed)
-        return actions
-
-    def _act_compiled(self, group: Group) -> Floats | None:
-        """Return the same as `act` without it, by compiled code; None where it is for arrays."""
-        crowd, positions, count = group.world.everyone, group.positions, len(group.rows)
-        others = positions if crowd.rows is group.rows else crowd.positions
-        cells = cells_of(positions, self.reach, among=others)
-        if cells is None:
-            return None
-        headings, own_x, own_y = np.empty((3, count))
-        look(group.rows, group.columns.orientation, headings, own_x, own_y)
+        # Copies: kernels are compiled again for arrays that cannot be written.
+        crowd, positions, count = group.world.everyone, group.positions.copy(), len(group.rows)
+        others = positions if crowd.rows is group.rows else crowd.positions.copy()
+        columns, compiled = group.columns, group.columns.compiled
+        cells = cells_of(positions, self.reach, others, compiled=compiled)
         wishes = Wishes(
             float(self.separation),
+            # The bounds are for a reach and a speed of 0, where no neighbour is seen or nobody moves.
             self.cohesion / max(self.reach, 1e-12),
             float(self.alignment),
             self.alignment / max(self.speed, 1e-12),
@@ -92,42 +64,18 @@ class BoidsController(Configured, Controller):
             float(self.reach),
             group.world.team_code(self.target_team),
         )
-        everybody = Flock(crowd.rows, others, np.ascontiguousarray(crowd.velocities), crowd.teams)
-        found, actions = np.empty((2, count)), np.empty((count, 2))
-        flock(group.rows, own_x, own_y, everybody, cells, np.empty((count, 8)), wishes, found)
-        push_x, push_y = wall_push(positions, group.world.walls, self.wall_distance)
         slowest = float(self.min_speed * self.speed)
         helm = Helm(float(self.speed), slowest, float(self.turn_gain), float(self.max_turn), float(self.walls))
-        return actions if steer(headings, own_x, own_y, found, push_x, push_y, helm, actions) else None
-
-    def _flock(
-        self, positions: Floats, crowd: Any, owner: Rows, other: Rows, own: tuple[Floats, Floats]
-    ) -> tuple[Floats, Floats]:
-        """Return the weighted sum (x, y), each (N,), of the three wishes."""
-        count = len(positions)
-        others, velocities = crowd.positions, crowd.velocities
-        x = others[:, 0].take(other) - positions[:, 0].take(owner)
-        y = others[:, 1].take(other) - positions[:, 1].take(owner)
-        number = counts(owner, count)
-        # Who sees nobody is divided by 1; the sums are 0 then.
-        many = np.maximum(number, 1)
-        distances = np.sqrt(x * x + y * y)
-        near = np.flatnonzero(distances < self.separation_distance)
-        # Neighbours in the very same place have no direction to flee from; the bound keeps it finite.
-        gaps = np.maximum(distances.take(near), 1e-9)
-        push = self.separation_distance / gaps - 1.0
-        near_owner = owner.take(near)
-        # The bounds are for a reach and a speed of 0, where no neighbour is seen or nobody moves.
-        pull = self.cohesion / max(self.reach, 1e-12)
-        scale = self.alignment / max(self.speed, 1e-12)
-        out = []
-        for axis, offsets, course in ((0, x, own[0]), (1, y, own[1])):
-            away = -sums(near_owner, offsets.take(near) / gaps * push, count)
-            toward = sums(owner, offsets, count) / many
-            along = sums(owner, velocities[:, axis].take(other), count) / many
-            change = np.where(number > 0, along * scale - self.alignment * course, 0.0)
-            out.append(self.separation * away + pull * toward + change)
-        return out[0], out[1]
+        everybody = Flock(crowd.rows, others, np.array(crowd.velocities, order="C"), crowd.teams)
+        push = wall_push(positions, group.world.walls, self.wall_distance)
+        (headings, own_x, own_y), found, actions = np.empty((3, count)), np.empty((2, count)), np.empty((count, 2))
+        boids = Boids(group.rows, headings, own_x, own_y, push[0], push[1], np.zeros((count, 8)), found)
+        if compiled:
+            fly(boids, columns.orientation, everybody, cells, wishes, helm, actions)
+        else:
+            turned, done = numbers_of(columns.orientation), numbers_of(actions)
+            fly.in_python(numbers_of(boids), turned, numbers_of(everybody), numbers_of(cells), wishes, helm, done)
+        return actions
 
 
 def wall_push(positions: Floats, walls: Floats, reach: float) -> tuple[Floats, Floats]:
@@ -148,3 +96,182 @@ def wall_push(positions: Floats, walls: Floats, reach: float) -> tuple[Floats, F
         push_x += off_x * size
         push_y += off_y * size
     return push_x, push_y
+
+
+class Flock(NamedTuple):
+    """Everybody: rows (M,), positions and velocities (M, 2), teams (M,)."""
+
+    rows: Rows
+    positions: Floats
+    velocities: Floats
+    teams: Ints
+
+
+class Boids(NamedTuple):
+    """Agents: rows, and room for headings and their directions (N,); pushes of walls (N,); room for sums and wishes.
+
+    The sums (N, 8) begin with 0, and are as wide as a line of the processor's cache; wishes are (2, N).
+    """
+
+    rows: Rows
+    headings: Floats
+    own_x: Floats
+    own_y: Floats
+    push_x: Floats
+    push_y: Floats
+    sums: Floats
+    found: Floats
+
+
+class Helm(NamedTuple):
+    """Speed, least speed in turns, turning speed per rad of bearing, largest turning speed, weight of walls."""
+
+    speed: float
+    slowest: float
+    turn_gain: float
+    max_turn: float
+    walls: float
+
+
+class Wishes(NamedTuple):
+    """Weights of separation, of cohesion per metre, of alignment and of alignment per m/s; distances; a team or -1."""
+
+    separation: float
+    pull: float
+    alignment: float
+    scale: float
+    separation_distance: float
+    reach: float
+    team: int
+
+
+@compiled_step
+def fly(
+    boids: Boids,
+    orientation: Floats,
+    crowd: Flock,
+    cells: PointCells,
+    wishes: Wishes,
+    helm: Helm,
+    actions: Floats,
+) -> None:
+    """Write the actions (N, 2) of agents, who are the points of `cells`, that see a flock and are pushed by walls."""
+    _look(boids.rows, orientation, boids.headings, boids.own_x, boids.own_y)
+    _flock(boids, crowd, cells, wishes)
+    _steer(boids, helm, actions)
+
+
+@compiled_step
+def _flock(boids: Boids, crowd: Flock, cells: PointCells, wishes: Wishes) -> None:
+    """Write the weighted sums of the wishes of agents; neighbours are added up in ascending order."""
+    sums, found = boids.sums, boids.found
+    # In turn each one is added to what those near it have found so far: so the sums need no lists of neighbours, and
+    # nothing has to be sorted.
+    for other in range(len(crowd.rows)):
+        if wishes.team < 0 or crowd.teams[other] == wishes.team:
+            _add_to_near(other, boids.rows, crowd, cells, sums, wishes)
+    for place in range(len(boids.rows)):
+        agent, count = cells.order[place], sums[place, 6]
+        many = max(count, 1.0)
+        change_x, change_y = 0.0, 0.0
+        if count > 0.0:
+            change_x = sums[place, 4] / many * wishes.scale - wishes.alignment * boids.own_x[agent]
+            change_y = sums[place, 5] / many * wishes.scale - wishes.alignment * boids.own_y[agent]
+        found[0, agent] = wishes.separation * -sums[place, 0] + wishes.pull * (sums[place, 2] / many) + change_x
+        found[1, agent] = wishes.separation * -sums[place, 1] + wishes.pull * (sums[place, 3] / many) + change_y
+
+
+@inlined
+def _add_to_near(other: int, rows: Rows, crowd: Flock, cells: PointCells, sums: Floats, wishes: Wishes) -> None:
+    """Add one of the crowd to the sums of the agents that see it."""
+    x, y = crowd.positions[other, 0], crowd.positions[other, 1]
+    speed_x, speed_y, row = crowd.velocities[other, 0], crowd.velocities[other, 1], crowd.rows[other]
+    close = wishes.separation_distance * wishes.separation_distance * _SLACK
+    for index in range(_find_near(x, y, cells, wishes.reach * wishes.reach)):
+        place = cells.near[index]
+        off_x, off_y = x - cells.places[place, 0], y - cells.places[place, 1]
+        square = off_x * off_x + off_y * off_y
+        # Only who is in the same place can be the same one.
+        if square == 0.0 and rows[cells.order[place]] == row:
+            continue
+        if square <= close:
+            distance = math.sqrt(square)
+            if distance < wishes.separation_distance:
+                gap = distance if distance > 1e-9 else 1e-9
+                push = wishes.separation_distance / gap - 1.0
+                sums[place, 0] += off_x / gap * push
+                sums[place, 1] += off_y / gap * push
+        sums[place, 2] += off_x
+        sums[place, 3] += off_y
+        sums[place, 4] += speed_x
+        sums[place, 5] += speed_y
+        sums[place, 6] += 1.0
+
+
+@inlined
+def _find_near(x: float, y: float, cells: PointCells, square: float) -> int:
+    """Write to `cells.near` which places are within the root of `square` of a point; return how many."""
+    columns, lines, inverse, near = cells.size[0], cells.size[1], cells.frame[2], cells.near
+    # Cells are at least as large as the reach, so from beside the grid the cells at its border are enough.
+    column, line = column_of(x, cells.frame[0], inverse, columns), column_of(y, cells.frame[1], inverse, lines)
+    count = 0
+    for strip in range(max(line - 1, 0), min(line + 2, lines)):
+        begin = cells.begins[strip * columns + max(column - 1, 0)]
+        end = cells.begins[strip * columns + min(column + 1, columns - 1) + 1]
+        for place in range(begin, end):
+            across, along = cells.places[place, 0] - x, cells.places[place, 1] - y
+            # Written either way, as nobody can guess whether one in three is near.
+            near[count] = place
+            count += 1 if across * across + along * along <= square else 0
+    return count
+
+
+@compiled_step
+def _look(rows: Rows, orientation: Floats, headings: Floats, own_x: Floats, own_y: Floats) -> None:
+    """Write the headings of `rows` (N,), and their directions."""
+    # A loop of its own, without branches, computes several at once; the same holds of `_steer`.
+    for agent in range(len(rows)):
+        headings[agent] = heading(quaternion_of(orientation, rows[agent]))
+    for agent in range(len(rows)):
+        own_y[agent], own_x[agent] = sin_cos(headings[agent])
+
+
+@compiled_step
+def _steer(boids: Boids, helm: Helm, actions: Floats) -> None:
+    """Write the actions of agents by their wishes, which are used up: as `steered`, but never slower than in a turn.
+
+    At rest an agent would lose its heading, and the flock its shape.
+    """
+    headings, found = boids.headings, boids.found
+    for agent in range(len(headings)):
+        wish_x = boids.own_x[agent] + found[0, agent] + helm.walls * boids.push_x[agent]
+        wish_y = boids.own_y[agent] + found[1, agent] + helm.walls * boids.push_y[agent]
+        length = math.sqrt(wish_x * wish_x + wish_y * wish_y)
+        # The bound is for wishes that cancel out: then there is no direction, and no speed.
+        scale = helm.speed / (length if length > 1e-12 else 1e-12)
+        x, y = wish_x * scale, wish_y * scale
+        actions[agent, 0] = math.sqrt(x * x + y * y)
+        found[0, agent], found[1, agent] = x, y
+    for agent in range(len(headings)):
+        found[0, agent] = atan2(found[1, agent], found[0, agent])
+    for agent in range(len(headings)):
+        size = actions[agent, 0]
+        bearing = _wrapped(found[0, agent] - headings[agent]) if size > 0.0 else 0.0
+        turn = helm.turn_gain * bearing
+        turn = turn if turn > -helm.max_turn else -helm.max_turn
+        _, cosine = sin_cos(bearing)
+        speed = size * cosine
+        speed = min(speed if speed > 0.0 else 0.0, helm.speed)
+        actions[agent, 0] = speed if speed > helm.slowest else helm.slowest
+        actions[agent, 1] = turn if turn < helm.max_turn else helm.max_turn
+
+
+@inlined
+def _wrapped(angle: float) -> float:
+    """Return what `quaternions.wrapped` does for an angle within two turns: what is added and taken is exact."""
+    angle += math.pi
+    if angle >= _TURN:
+        angle -= _TURN
+    elif angle < 0.0:
+        angle += _TURN
+    return angle - math.pi

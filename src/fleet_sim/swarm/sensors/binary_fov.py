@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fleet_sim.arrays import Bools, Floats, Rows, as_floats
+from fleet_sim.arrays import Bools, Floats, as_floats
+from fleet_sim.core.columns import numbers_of
 from fleet_sim.settings import setting
-from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
 from fleet_sim.swarm.agents import Group
-from fleet_sim.swarm.compiled_agents import looks_of
-from fleet_sim.swarm.compiled_views import Views, seen_in_views, views_of
+from fleet_sim.swarm.crowd import Crowd
 from fleet_sim.swarm.parameters import documented, unbounded_setting
 from fleet_sim.swarm.sensors.binary_sensor import BinarySensor
-from fleet_sim.swarm.sensors.search import Candidates, any_hit, visible
-from fleet_sim.swarm.vision import Sector, in_frame, least
+from fleet_sim.swarm.unicycle import look
+from fleet_sim.swarm.vision import (
+    NO_DISCS,
+    NOTHING,
+    Discs,
+    Hiding,
+    Sector,
+    Views,
+    in_frame,
+    least,
+    see_discs,
+)
 
 _ARC = 12
 
-FEW_PAIRS = 64
-"""Number of pairs of agents up to which plain numbers, one pair after the other, are faster than arrays."""
-
-
-_VIEWS: WeakKeyDictionary[BinaryFOVSensor, tuple[Sector, float | Floats, Views]] = WeakKeyDictionary()
-"""Sectors as compiled code takes them, with what they were made from; not in the sensors, which are saved."""
+_FIELDS: WeakKeyDictionary[BinaryFOVSensor, tuple[Sector, list[Floats]]] = WeakKeyDictionary()
+"""Sectors as kernels take them, with what they were made from; not in the sensors, which are saved."""
 
 
 def read_walls(value: object) -> Floats | bool | None:
@@ -84,81 +90,34 @@ class BinaryFOVSensor(BinarySensor):
 
     def detect(self, group: Group) -> Bools:
         """Return which agents (N,) have somebody, or a wall, in their sector."""
-        walls = self._detectable_walls(group)
-        if group.columns.compiled and not self.occlusion:
-            seen_mask = seen_in_views(group, self._views_now(len(group)), group.world.team_code(self.target_team))
-            if seen_mask is not None:
-                return seen_mask | self._see_walls(group, walls) if len(walls) else seen_mask
-        plain = group.world.squares == 1 and not self.occlusion and not len(walls)
-        # Neither hiding nor walls: what is left can be said about a pair of agents alone.
-        if plain and len(group) * len(group.world.population) <= FEW_PAIRS:
-            return self._see_few(group)
-        team = group.world.team_code(self.target_team)
-        candidates = Candidates(group, team)
-        if candidates.nobody and not len(walls):
-            return np.zeros(len(group), np.bool_)
-        origins, cosines, sines = self._frames(group)
-        blockers = Candidates(group) if self.occlusion and team >= 0 else None
-        sector = self._sector_now()
-        origin_x, origin_y = np.ascontiguousarray(origins[:, 0]), np.ascontiguousarray(origins[:, 1])
-        place_x = np.ascontiguousarray(candidates.positions[:, 0])
-        place_y = np.ascontiguousarray(candidates.positions[:, 1])
+        walls, world = self._detectable_walls(group), group.world
+        team, everyone = world.team_code(self.target_team), discs_of(world.everyone)
+        frames = self._frames(group)
+        others = everyone
+        if team >= 0:
+            chosen = np.flatnonzero(world.everyone.teams == team)
+            rows, x, y, radii = everyone
+            others = Discs(rows.take(chosen), x.take(chosen), y.take(chosen), radii.take(chosen))
+        hiding = Hiding(world.walls, everyone if team >= 0 else NO_DISCS) if self.occlusion else NOTHING
+        views = self._views(group, self._sector_now(), frames)
+        seen_mask = see_discs(views, others, world.squares, hiding, compiled=group.columns.compiled)
+        return seen_mask | self._see_walls(frames, walls) if len(walls) else seen_mask
 
-        def seen(agent: Rows, candidate: Rows) -> Bools:
-            ahead, aside = in_frame(
-                place_x.take(candidate) - origin_x.take(agent),
-                place_y.take(candidate) - origin_y.take(agent),
-                cosines.take(agent),
-                sines.take(agent),
-            )
-            mask = sector.of(agent).sees_discs(ahead, aside, candidates.radii.take(candidate))
-            if self.occlusion:
-                some = mask.nonzero()
-                # Looking along lines is the slow part, so only for who is in the sector at all.
-                agent, candidate = (np.broadcast_to(index, mask.shape)[some] for index in (agent, candidate))
-                mask[some] = self._in_sight(group, candidates, blockers, agent, candidate)
-            return mask
-
-        reach = float(np.max(self.distance)) + (float(candidates.radii.max()) if len(candidates) else 0.0)
-        detected = any_hit(origins, candidates, reach, seen)
-        return detected | self._see_walls(group, walls) if len(walls) else detected
-
-    def _see_walls(self, group: Group, walls: Floats) -> Bools:
+    def _see_walls(self, frames: tuple[Floats, Floats, Floats], walls: Floats) -> Bools:
         """Return which agents (N,) have one of `walls` (W, 4) in their sector."""
         sector = Sector(self.theta, least(self.wall_sensing_range, self.distance))
-        return _walls_seen(sector, *self._frames(group), walls)
-
-    def _see_few(self, group: Group) -> Bools:
-        """Return which agents (N,) have somebody in their sector, by looking at one after the other."""
-        columns, everyone = group.columns, group.world.everyone
-        team, sector = group.world.team_code(self.target_team), self._sector_now()
-        places, radii = columns.position.take(everyone.rows, axis=0).tolist(), everyone.radii.tolist()
-        others = list(zip(everyone.rows.tolist(), places, radii, everyone.teams.tolist(), strict=True))
-
-        # Plain functions of numbers, with the same operations in the same order as those on arrays: equal to the bit.
-        def sees(row: int) -> bool:
-            x, y, _ = columns.position[row].tolist()
-            sine, cosine = trig.sin_cos_of(quaternions.yaw_of(columns.orientation, row) + self.bias)
-            for other, (place_x, place_y, _), radius, side in others:
-                if other != row and team in (-1, side):
-                    ahead, aside = in_frame(place_x - x, place_y - y, cosine, sine)
-                    if sector.sees_disc(ahead, aside, radius):
-                        return True
-            return False
-
-        return np.array([sees(row) for row in group.rows.tolist()], np.bool_)
+        return _walls_seen(sector, *frames, walls)
 
     def added_state(self, group: Group) -> Bools | None:
         """Return which agents (N,) have a goal in their sector; None unless goals are an added state."""
         if not self.detect_goal_with_added_state:
             return None
-        origins, cosines, sines = self._frames(group)
-        sector = Sector(self.theta, self.goal_sensing_range)
-        seen_mask = np.zeros(len(group), bool)
-        for goal in group.world.goals:
-            ahead, aside = in_frame(goal.centre[0] - origins[:, 0], goal.centre[1] - origins[:, 1], cosines, sines)
-            seen_mask |= sector.sees_discs(ahead, aside, goal.radius)
-        return seen_mask
+        goals = group.world.goals
+        x, y, radii = np.array([(*goal.centre, goal.radius) for goal in goals]).reshape(-1, 3).T.copy()
+        # Goals are in every square at the same place, and are no agents.
+        places = Discs(np.full(len(goals), -1), x, y, radii)
+        views = self._views(group, Sector(self.theta, self.goal_sensing_range), self._frames(group))
+        return see_discs(views, places, 1, NOTHING, compiled=group.columns.compiled)
 
     def outlines(self, group: Group) -> Floats | None:
         """Return the sectors (N, K, 2) in the world frame; None where they are not to be drawn.
@@ -185,20 +144,28 @@ class BinaryFOVSensor(BinarySensor):
             known = self._sector = Sector(self.theta, self.distance)
         return known
 
-    def _views_now(self, count: int) -> Views:
-        """Return the sectors of `count` agents as compiled code takes them."""
-        known, sector = _VIEWS.get(self), self._sector_now()
-        if known is None or known[0] is not sector or known[1] is not self.bias or len(known[2].reach) != count:
-            known = _VIEWS[self] = sector, self.bias, views_of(sector, self.bias, count)
-        return known[2]
+    def _views(self, group: Group, sector: Sector, frames: tuple[Floats, Floats, Floats]) -> Views:
+        """Return the sectors of the agents as kernels take them."""
+        known, count = _FIELDS.get(self), len(group.rows)
+        if known is None or known[0] is not sector or len(known[1][0]) != count:
+            known = sector, _repeated(count, sector.half_angle, sector.reach, *sector.edge)
+            if sector is self._sector:
+                _FIELDS[self] = known
+        positions, cosines, sines = frames
+        x, y = positions[:, 0].copy(), positions[:, 1].copy()
+        half_angles, reaches, edge_sines, edge_cosines = known[1]
+        return Views(half_angles, reaches, edge_sines, edge_cosines, sines, cosines, x, y, group.rows)
 
     def _frames(self, group: Group) -> tuple[Floats, Floats, Floats]:
         """Return positions (N, 2), and cosines and sines (N,) of where the agents look."""
+        angles, sines = np.full(len(group.rows), self.bias, np.float64), np.empty(len(group.rows))
         if group.columns.compiled:
-            return group.positions, *looks_of(group.columns, group.rows, self.bias)
-        looks = group.headings + self.bias
-        sines, cosines = trig.sin_cos(looks)
-        return group.positions, cosines, sines
+            look(group.rows, group.columns.orientation, angles, sines)
+        else:
+            rows: Any = group.rows.tolist()
+            look.in_python(rows, *map(numbers_of, (group.columns.orientation, angles, sines)))
+        # The angles have become their cosines.
+        return group.positions, angles, sines
 
     def _detectable_walls(self, group: Group) -> Floats:
         if self.walls is None:
@@ -207,17 +174,15 @@ class BinaryFOVSensor(BinarySensor):
             return group.world.walls if self.walls else np.empty((0, 4))
         return self.walls
 
-    def _in_sight(
-        self, group: Group, candidates: Candidates, blockers: Candidates | None, agent: Rows, candidate: Rows
-    ) -> Bools:
-        """Return which candidates (K,) agents (K,) see past walls and `blockers`."""
-        return visible(
-            group.positions[agent],
-            candidates.positions[candidate],
-            group.world.walls,
-            blockers,
-            (group.rows[agent], candidates.rows[candidate]),
-        )
+
+def _repeated(count: int, *values: float | Floats) -> list[Floats]:
+    return [np.array(np.broadcast_to(value, count), np.float64) for value in values]
+
+
+def discs_of(crowd: Crowd) -> Discs:
+    """Return the discs of agents."""
+    positions = crowd.positions
+    return Discs(crowd.rows, positions[:, 0].copy(), positions[:, 1].copy(), crowd.radii.copy())
 
 
 def _walls_seen(sector: Sector, origins: Floats, cosines: Floats, sines: Floats, walls: Floats) -> Bools:

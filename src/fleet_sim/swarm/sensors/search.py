@@ -9,8 +9,7 @@ import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
 from fleet_sim.swarm.agents import Group
-from fleet_sim.swarm.neighbours import is_limited, targets_about, targets_within
-from fleet_sim.swarm.vision import discs_hide, segments_hide
+from fleet_sim.swarm.neighbours import is_limited, targets_about
 
 Test = Callable[[Rows, Rows], Bools]
 """From agents and candidates to which pairs of them are hits: (M,) and (M,) to (M,), or (K, 1) and (1, M) to (K, M)."""
@@ -128,30 +127,3 @@ def _first_radius(positions: Floats) -> float:
     # Agents on one line, or in one place, have no area; the bound keeps the first radius above 0.
     area = max(spread[0] * spread[1], 1e-12)
     return float(np.sqrt(_NEIGHBOURS * area / (np.pi * len(positions))))
-
-
-def visible(
-    origins: Floats, targets: Floats, walls: Floats, blockers: Candidates | None, ends: tuple[Rows, Rows]
-) -> Bools:
-    """Return which of `targets` (M, 2) can be seen from `origins` (M, 2): no wall, and no disc of `blockers`, between.
-
-    `ends` are the rows of the world, (M,) each, of who looks and who is looked at: their own discs hide nothing.
-    """
-    clear_mask = ~segments_hide(origins, targets, walls)
-    # Walls hide most, so discs are only asked about who is still seen.
-    left = np.flatnonzero(clear_mask)
-    if blockers is None or not len(left):
-        return clear_mask
-    begin, end = origins[left], targets[left]
-    middles = 0.5 * (begin + end)
-    way = end - begin
-    # A circle about the middle of the longest line, widened by the largest disc, holds all that may hide a target.
-    reach = 0.5 * float(np.sqrt(way[:, 0] ** 2 + way[:, 1] ** 2).max()) + float(blockers.radii.max())
-    line, disc = targets_within(middles, blockers.positions, reach)
-    row = blockers.rows.take(disc)
-    # Neither end of a line hides the other.
-    kept = np.flatnonzero((row != ends[0][left].take(line)) & (row != ends[1][left].take(line)))
-    line, disc = line.take(kept), disc.take(kept)
-    hides_mask = discs_hide(begin[line], end[line], blockers.positions[disc], blockers.radii[disc])
-    clear_mask[left[line[hides_mask]]] = False
-    return clear_mask

@@ -14,8 +14,8 @@ from fleet_sim.settings.fields import fields_of
 from fleet_sim.swarm.agents import Group, SwarmAgent
 from fleet_sim.swarm.component import Component
 from fleet_sim.swarm.metrics.crowd_metric import CrowdMetric
-from fleet_sim.swarm.near_pairs import FEW
 from fleet_sim.swarm.parameters import Configured
+from fleet_sim.swarm.separation import FEW
 from fleet_sim.swarm.spawning import OWN
 from fleet_sim.swarm.world import RectangularWorld
 

@@ -5,15 +5,15 @@ Most squares have nothing to do in most steps. One look over all pairs finds the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Rows
-from fleet_sim.swarm.near_pairs import Bodies, all_pairs
-from fleet_sim.swarm.separation import forget_contacts, separate
+from fleet_sim.core.columns import numbers_of
+from fleet_sim.kernels import compiled_step
+from fleet_sim.swarm.separation import Bodies, all_pairs, forget_contacts, is_busy, separate
 from fleet_sim.swarm.squares.board import Board
-from fleet_sim.swarm.squares.compiled_squares import mark_near, mark_outside
 
 
 class ApartInSquares:
@@ -23,14 +23,7 @@ class ApartInSquares:
         self._board = board
         self._rows = board.collidable.reshape(board.squares, -1)
         self._radii = board.swarm.agent_radius[self._rows]
-        # A little more than the distance at which two of them touch, squared: whether they do is found out later.
         self._first, self._second = all_pairs(self._rows.shape[1])
-        reach = self._radii.take(self._first, axis=1) + self._radii.take(self._second, axis=1)
-        self._squares = reach * reach * (1.0 + 1e-9)
-        width, height = board.config.size
-        # As in `separation.py`: a disc wider than the world is kept in its middle.
-        self._low = np.stack((np.minimum(self._radii, 0.5 * width), np.minimum(self._radii, 0.5 * height)))
-        self._high = np.stack((width - self._low[0], height - self._low[1]))
         self._movers: dict[int, _Movers] = {}
 
     def keep_apart(self, movers: Rows) -> None:
@@ -60,53 +53,50 @@ class ApartInSquares:
         # Of the first world. Worlds alike have the same ones.
         ones = movable_mask[0]
         pairs = (ones[self._first] | ones[self._second]).nonzero()[0]
-        reach = np.ascontiguousarray(self._squares.take(pairs, axis=1))
-        mask = np.zeros(len(self._rows), np.bool_)
-        return _Movers(
-            movers, movable_mask, ones.nonzero()[0], self._first.take(pairs), self._second.take(pairs), reach, mask
-        )
+        return _Movers(movers, movable_mask, self._first.take(pairs), self._second.take(pairs))
 
     def _busy(self, about: _Movers) -> Rows:
         """Return the squares in which there may be something to do."""
-        if not self._board.columns.compiled or self._board.polygons:
-            return self._busy_mask(about).nonzero()[0]
-        position, rows, mask = self._board.columns.position, self._rows, about.busy_mask
-        found = mark_near(position, rows, about.first, about.second, about.reach, mask)
-        if self._board.config.collide_walls:
-            found = mark_outside(position, rows, about.ones, self._low, self._high, mask)
-        return mask.nonzero()[0] if found else NO_ROWS
-
-    def _busy_mask(self, about: _Movers) -> Bools:
-        """Return in which squares (S,) somebody may overlap another one or the border, or there are polygons."""
-        board = self._board
+        board, squares = self._board, len(self._rows)
         if board.polygons:
-            return np.ones(len(self._rows), np.bool_)
-        flat = board.columns.position.reshape(-1)
-        x, y = flat.take(3 * self._rows), flat.take(3 * self._rows + 1)
-        ones, first, second = about.ones, about.first, about.second
-        away_x = x.take(first, axis=1) - x.take(second, axis=1)
-        away_y = y.take(first, axis=1) - y.take(second, axis=1)
-        away_x *= away_x
-        away_y *= away_y
-        away_x += away_y
-        busy_mask: Bools = np.asarray((away_x <= about.reach).any(axis=1))
-        if board.config.collide_walls:
-            for place, low, high in ((x, self._low[0], self._high[0]), (y, self._low[1], self._high[1])):
-                outside_mask = (place < low) | (place > high)
-                busy_mask |= outside_mask.take(ones, axis=1).any(axis=1)
-        return busy_mask
+            return np.arange(squares)
+        (width, height), walls = board.config.size, board.config.collide_walls
+        moving_mask = about.movable_mask[0]
+        if board.columns.compiled:
+            busy_mask = np.zeros(squares, np.bool_)
+            found = _mark_busy(
+                board.columns.position, self._rows, self._radii, moving_mask, width, height, walls, busy_mask
+            )
+            return busy_mask.nonzero()[0] if found else NO_ROWS
+        position, moves, look = numbers_of(board.columns.position), moving_mask.tolist(), cast("Any", is_busy.in_python)
+        each = zip(self._rows.tolist(), self._radii.tolist(), strict=True)
+        busy = [look(position, rows, radii, moves, width, height, walls) for rows, radii in each]
+        return np.flatnonzero(busy)
 
 
 class _Movers(NamedTuple):
-    """Who moves: rows, and which of the bodies may be pushed (S, C); the bodies (C,) and pairs (P,) to be looked at.
-
-    Pairs have the squared distances `reach` (S, P). `busy_mask` (S,) is written in each step.
-    """
+    """Who moves: rows, and which of the bodies may be pushed (S, B); the pairs (P,) of bodies to be looked at."""
 
     rows: Rows
     movable_mask: Bools
-    ones: Rows
     first: Rows
     second: Rows
-    reach: Floats
-    busy_mask: Bools
+
+
+@compiled_step
+def _mark_busy(
+    position: Floats,
+    rows: Rows,
+    radii: Floats,
+    moving_mask: Bools,
+    width: float,
+    height: float,
+    walls: bool,
+    busy_mask: Bools,
+) -> int:
+    """Set `busy_mask` (S,) of squares in which bodies `rows` (S, B) overlap, as `is_busy`; return how many."""
+    found = 0
+    for square in range(len(rows)):
+        busy_mask[square] = is_busy(position, rows[square], radii[square], moving_mask, width, height, walls)
+        found += busy_mask[square]
+    return found

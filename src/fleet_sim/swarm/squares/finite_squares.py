@@ -8,8 +8,8 @@ import numpy as np
 
 from fleet_sim.arrays import Floats
 from fleet_sim.facade.finite import LARGEST, PERIOD
+from fleet_sim.kernels import compiled_step
 from fleet_sim.swarm.squares.board import Board
-from fleet_sim.swarm.squares.compiled_squares import is_tame
 from fleet_sim.swarm.world import RectangularWorld
 
 
@@ -27,7 +27,7 @@ class FiniteSquares:
         """Look at all poses; before a world's own guard mends one, `tell` lets the worlds know which step it is."""
         columns, squares = self._board.columns, self._board.squares
         whole = columns.position, columns.orientation
-        tame = columns.compiled and is_tame(*whole, self._board.capacity, self._top, LARGEST)
+        tame = columns.compiled and _is_tame(*whole, self._board.capacity, self._top, LARGEST)
         if tame and columns.clock.tick % PERIOD:
             return
         positions = columns.position.reshape(squares, -1, 3)[:, : self._top]
@@ -53,3 +53,22 @@ class FiniteSquares:
     def _give(self, square: int) -> None:
         if self._good is not None:
             self._worlds[square].sim.finite.write_down(self._good[0][square], self._good[1][square])
+
+
+@compiled_step
+def _is_tame(positions: Floats, orientations: Floats, capacity: int, top: int, largest: float) -> bool:
+    """Return whether no square can hold a broken pose among its first `top` rows of `capacity`; False says nothing.
+
+    Sizes of positions are added, so that the order of the sum cannot matter: of half the largest, it is far off.
+    """
+    for begin in range(0, len(positions), capacity):
+        total = 0.0
+        for row in range(begin, begin + top):
+            total += abs(positions[row, 0]) + abs(positions[row, 1]) + abs(positions[row, 2])
+            for axis in range(4):
+                # Written so that NaN is not tame.
+                if not orientations[row, axis] <= 2.0:
+                    return False
+        if not total <= 0.5 * largest:
+            return False
+    return True

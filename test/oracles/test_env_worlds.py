@@ -1,0 +1,267 @@
+"""How episodes of environments begin, what they look like, and what worlds in other processes say, by other means."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from oracle_rows import holds
+from small_bins import small_bin
+
+from fleet_sim import FleetSimError
+from fleet_sim.envs import FleetWarehouse, Franka0Env, Franka2Env, NavigationVectorEnv, SpreadVectorEnv
+from fleet_sim.envs.drawing import ArenaCanvas
+from fleet_sim.envs.franka import downsampled
+from fleet_sim.envs.milling import FleetMilling
+
+SPACING = 2.0 * 0.3 + 0.25
+"""Between the middles of two bodies, as the documents say: the larger radius on both sides, and 0.25 m."""
+
+
+def apart(points: np.ndarray, others: np.ndarray | None = None) -> float:
+    """Return the least distance between two of `points` (N,), or between one of them and one of `others`."""
+    gaps = np.abs(points[:, None] - (points if others is None else others))
+    return float((gaps + 99.0 * np.eye(len(points)) if others is None else gaps).min())
+
+
+@holds("env:FleetSim/Navigation-v0.reset", fault="envs/scattering.py: points lie from -size / 2 to 0")
+@pytest.mark.parametrize("worlds", [1, 60])
+def test_episodes_begin_anywhere_with_room_around(worlds: int) -> None:
+    size, robots, obstacles = 6.3, 2, 3
+    settings = {"num_robots": robots, "num_obstacles": obstacles, "arena_size": size}
+    found: dict[str, list[complex]] = {"robots": [], "goals": [], "obstacles": []}
+    angles: list[float] = []
+    # Of 60 worlds episodes are begun by compiled code.
+    envs = NavigationVectorEnv(worlds * robots, **settings)
+    for seed in range(180 // worlds):
+        envs.reset(seed=1000 * seed)
+        task = envs.task
+        for world in range(worlds):
+            places = task.arena.positions[world] @ [1, 1j]
+            goals, walls = task.goals[world] @ [1, 1j], task.arena.obstacles[world] @ [1, 1j]
+            assert min(apart(places), apart(goals), apart(walls)) >= SPACING
+            assert min(apart(places, walls), apart(goals, walls)) >= SPACING
+            assert np.abs(task.distances[world] - np.abs(goals - places)).max() < 1e-12
+            for name, points in (("robots", places), ("goals", goals), ("obstacles", walls)):
+                found[name] += points.tolist()
+        angles += task.arena.robots.headings.ravel().tolist()
+        # World k has the seed plus k.
+        if worlds > 1 and not seed:
+            first = task.arena.positions[3].copy()
+            envs.reset(seed=3)
+            np.testing.assert_allclose(envs.task.arena.positions[0], first, atol=1e-9)
+    for points in map(np.array, found.values()):
+        for along in (points.real, points.imag):
+            # Uniform, but pushed outwards a little by the room that is kept.
+            assert abs(along.mean()) < 4.0 * size / math.sqrt(12 * len(along))
+            assert size / math.sqrt(12) * 0.95 < along.std() < size / math.sqrt(12) * 1.2
+            assert -size / 2 <= along.min() < -0.45 * size and 0.45 * size < along.max() <= size / 2
+    assert abs(np.exp(1j * np.array(angles)).mean()) < 4.0 / math.sqrt(len(angles))
+    assert min(angles) < -3.1 and max(angles) > 3.1
+    envs.close()
+
+
+@holds("env:milling_v0.reset", fault="envs/milling.py: agents face the middle")
+def test_a_mill_begins_about_the_middle_and_looks_away_from_it() -> None:
+    fleet = FleetMilling(num_agents=6, world_size=3.4)
+    reach, far = 0.4 * 3.4, 0.0
+    for seed in range(12):
+        fleet.reset(seed=seed)
+        crowd = fleet.swarm.world.everyone
+        offsets = (crowd.positions - 1.7) @ [1, 1j]
+        assert max(np.abs(offsets.real).max(), np.abs(offsets.imag).max()) <= reach / 2
+        far = max(far, np.abs(offsets.real).max())
+        assert apart(offsets) >= 0.25
+        np.testing.assert_allclose(np.exp(1j * crowd.headings), offsets / np.abs(offsets), atol=1e-12)
+    assert far > 0.45 * reach
+    fleet.close()
+
+
+@holds("env:warehouse_v0.reset", fault="envs/warehouse.py: stations begin in a corner")
+def test_stations_and_crates_are_where_the_documents_say() -> None:
+    size, count = 9.1, 3
+    fleet = FleetWarehouse(num_robots=3, num_stations=count, arena_size=size, num_obstacles=2, goal_radius=0.7)
+    seen, _ = fleet.reset(seed=4)
+    task, loads = fleet.task, set()
+    heights = [size * ((index + 0.5) / count - 0.5) for index in range(count)]
+    sources = [complex(0.5 - size / 2, height) for height in heights]
+    sinks = [complex(size / 2 - 0.5, height) for height in heights]
+    places, walls = task.arena.positions[0] @ [1, 1j], task.arena.obstacles[0] @ [1, 1j]
+    assert apart(walls) >= 2 * SPACING and min(apart(places), apart(places, walls)) >= SPACING
+    for points in (places, walls):
+        assert max(np.abs(points.real).max(), np.abs(points.imag).max()) <= (size - 4.0) / 2
+    crates = [thing for thing in task.sim.sim_objects if thing.row in task.crates[0]]
+    rng, visited = np.random.default_rng(1), set()
+    for _ in range(400):
+        actions = {}
+        for robot, name in enumerate(fleet.agents):
+            goal = complex(*task.goals[0, robot])
+            agent, crate = task.sim.agents[robot], crates[robot]
+            place = complex(*crate.position[:2]) - complex(*task.arena.origins[0])
+            if task.loaded[0, robot]:
+                assert min(abs(goal - sink) for sink in sinks) < 1e-12
+                # On top: half the height of a robot, and half of its own.
+                assert np.allclose(crate.position - agent.position, [0.0, 0.0, 0.15 + 0.12], atol=1e-9)
+            else:
+                assert min(abs(goal - source) for source in sources) < 1e-12
+                assert abs(place - goal) < 1e-12 and crate.position[2] == pytest.approx(0.12)
+            loads.add(bool(task.loaded[0, robot]))
+            visited.add(goal)
+            bearing = math.atan2(seen[name][2], seen[name][1])
+            actions[name] = np.clip([math.cos(bearing), bearing] + rng.uniform(-0.4, 0.4, 2), -1, 1)
+        seen, *_ = fleet.step(actions)
+    assert loads == {False, True} and len(visited) >= 4
+    fleet.close()
+
+
+@holds("env:FleetSim/Navigation-v0.vector.spread", fault="envs/spread.py: rewards of the last step")
+def test_worlds_in_other_processes_earn_what_they_observe() -> None:
+    settings = {
+        "num_robots": 1,
+        "num_obstacles": 3,
+        "arena_size": 5.1,
+        "goal_radius": 0.6,
+        "reach": 2.3,
+        "neighbours": 2,
+    }
+    rewards = {"progress_reward": 1.7, "goal_reward": 6.0, "collision_reward": -4.0, "step_reward": -0.11}
+    envs, rng = SpreadVectorEnv(7, 2, **settings, **rewards, max_steps=70), np.random.default_rng(2)
+    counted = {"goal": 0, "hit": 0, "late": 0}
+    try:
+        seen, _ = envs.reset(seed=4)
+        ended, steps = np.zeros(7, np.bool_), np.zeros(7, int)
+        for _ in range(160):
+            bearing = np.arctan2(seen[:, 2], seen[:, 1])
+            actions = np.stack((0.8 * np.cos(bearing), bearing), axis=1) + rng.uniform(-0.6, 0.6, (7, 2))
+            # Two of them have no hurry.
+            actions[:2, 0] *= 0.2
+            before = seen[:, 0] * 5.1
+            seen, given, terminated, truncated, infos = envs.step(np.clip(actions, -1, 1).astype(np.float32))
+            distance, hit = seen[:, 0] * 5.1, seen[:, 9] > 1.0 + 1e-6
+            there = (distance <= 0.6) & ~hit
+            expected = 1.7 * (before - distance) - 0.11 + 6.0 * there - 4.0 * hit
+            steps = np.where(ended, 0, steps + 1)
+            sure = ~ended & (np.abs(seen[:, 9] - 1.0) > 1e-5) & (np.abs(distance - 0.6) > 1e-5)
+            np.testing.assert_allclose(given[sure], expected[sure], atol=2e-5)
+            assert (given[ended] == 0.0).all()
+            assert (terminated[sure] == (there | hit)[sure]).all()
+            assert (truncated == (~ended & ~terminated & (steps >= 70))).all()
+            assert (infos["is_success"][sure] == there[sure]).all()
+            # Where episodes begin in the next step, there is no last observation of another one.
+            assert set(infos) == {"is_success", "_is_success"}
+            counted["goal"] += int((there & sure).sum())
+            counted["hit"] += int((hit & sure).sum())
+            counted["late"] += int(truncated.sum())
+            ended = terminated | truncated
+    finally:
+        envs.close()
+    assert min(counted.values()) > 0, counted
+
+
+def colored(canvas: ArenaCanvas, color: tuple[int, int, int], paper: tuple[int, int, int]) -> tuple[float, complex]:
+    """Return how many pixels are covered, and their middle from the left and from below."""
+    share = (canvas.image.astype(float) - paper)[..., 0] / (color[0] - paper[0])
+    lines, columns = np.mgrid[: len(share), : len(share)] + 0.5
+    total = share.sum()
+    return total, complex((share * columns).sum() / total, len(share) - (share * lines).sum() / total)
+
+
+@holds("env:picture", fault="envs/drawing.py: y counts down")
+def test_shapes_have_their_size_and_place() -> None:
+    color, paper = (10, 60, 210), (250, 240, 230)
+    scale = 90 / 7.5
+    for hole in (0.0, 0.7):
+        canvas = ArenaCanvas(90, 7.5, paper)
+        canvas.disc(np.array([1.4, -0.9]), 1.3, color, hole=hole)
+        area, middle = colored(canvas, color, paper)
+        assert area == pytest.approx(math.pi * (1.3**2 - hole**2) * scale**2, rel=5e-3)
+        assert middle == pytest.approx(complex(45 + 1.4 * scale, 45 - 0.9 * scale), abs=0.02)
+        if not hole:
+            assert tuple(canvas.image[int(45 + 0.9 * scale), int(45 + 1.4 * scale)]) == color
+    canvas = ArenaCanvas(90, 7.5, paper)
+    canvas.line(np.array([-2.1, 0.4]), np.array([1.7, 2.3]), 0.8, color)
+    area, middle = colored(canvas, color, paper)
+    # Its ends are round.
+    assert area == pytest.approx((0.8 * math.hypot(3.8, 1.9) + math.pi * 0.16) * scale**2, rel=5e-3)
+    assert middle == pytest.approx(complex(45 - 0.2 * scale, 45 + 1.35 * scale), abs=0.02)
+    # Half of a disc over the edge is cut off, and so is all of one beside the picture.
+    canvas = ArenaCanvas(90, 7.5, paper)
+    canvas.disc(np.array([3.75, 1.1]), 1.2, color)
+    canvas.disc(np.array([-9.0, 20.0]), 1.0, color)
+    assert colored(canvas, color, paper)[0] == pytest.approx(0.5 * math.pi * (1.2 * scale) ** 2, rel=2e-2)
+
+
+@holds("env:FleetSim/Navigation-v0.render", fault="envs/task.py: the nose of a robot is at its back")
+def test_pictures_show_what_is_where() -> None:
+    settings = {"num_robots": 2, "num_obstacles": 2, "arena_size": 6.2, "goal_radius": 0.4}
+    env: Any = gymnasium.make("FleetSim/Navigation-v0", render_mode="rgb_array", **settings).unwrapped
+    env.reset(seed=6)
+    task, picture = env.task, env.render()
+    scale = 480 / (1.15 * 6.2)
+
+    def at(place: complex) -> tuple[int, ...]:
+        return tuple(picture[int(240 - place.imag * scale), int(240 + place.real * scale)].tolist())
+
+    paper, grey, colors = (245, 245, 242), (120, 122, 126), ((42, 107, 191), (214, 101, 38))
+    for obstacle in task.arena.obstacles[0] @ [1, 1j]:
+        assert at(obstacle + 0.25j) == at(obstacle - 0.25) == grey
+        assert at(obstacle + 0.33) != grey
+    for robot, place in enumerate(task.arena.positions[0] @ [1, 1j]):
+        ahead = np.exp(1j * task.arena.robots.headings[0, robot])
+        assert at(place - 0.17 * ahead) == at(place + 0.15j * ahead) == colors[robot]
+        assert at(place + 0.1 * ahead) == paper
+    for robot, goal in enumerate(task.goals[0] @ [1, 1j]):
+        assert at(goal + 0.35j) == at(goal - 0.35) == colors[robot]
+        assert at(goal + 0.2) != colors[robot]
+    env.close()
+
+
+@holds("env:FleetSim/Franka2-v0.render", fault="envs/base_env.py: the height of the picture is its width")
+def test_a_camera_that_is_moved_has_the_size_that_was_given() -> None:
+    env = Franka2Env(small_bin(objects=(1, 1)), downsample_height=12, downsample_width=20)
+    assert env.reward_range == (-math.inf, math.inf)
+    env.reset(seed=0)
+    look = ([0.9, 0.1, 0.5], [0.5, 0.0, 0.0], 31.0, 0.02, 2.5)
+    env.recompute_view_and_projection_matrix(*look, render_width=52, render_height=36)
+    assert env.render("rgb_array").shape == (36, 52, 3)
+    env.recompute_view_and_projection_matrix(*look, render_width=44)
+    rgb, depth = env.render("rgb_and_depth_arrays")
+    assert rgb.shape == (36, 44, 3) and depth.shape[:2] == (36, 44)
+    env.recompute_view_and_projection_matrix(*look, render_height=28)
+    assert env.render("rgb_array").shape == (28, 44, 3)
+    assert env.get_image_observation().shape == (12, 20, 3)
+    # Straight at the table from above, the depth is the height of the camera.
+    env.recompute_view_and_projection_matrix([1.6, 1.3, 0.8], [1.6, 1.3, 0.0], 20.0, 0.02, 2.5, [0.0, 1.0, 0.0])
+    _, depth = env.render("rgb_array", get_depth_data=True)
+    assert depth.mean() == pytest.approx(0.8, abs=0.02)
+    env.close()
+
+
+@holds("env:FleetSim/Franka2-v0.observation.image", fault="envs/franka.py: means are cut off, not rounded")
+def test_pictures_are_brought_down_by_the_means_of_their_bands() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (23, 31, 3), np.uint8)
+    small = downsampled(image, 5, 7)
+    for row in range(5):
+        for column in range(7):
+            band = image[row * 23 // 5 : (row + 1) * 23 // 5, column * 31 // 7 : (column + 1) * 31 // 7].astype(float)
+            assert small[row, column].tolist() == np.floor(band.mean(axis=(0, 1)) + 0.5).tolist()
+    assert (downsampled(image, 23, 31) == image).all()
+    with pytest.raises(FleetSimError, match="23 pixels"):
+        downsampled(image, 24, 7)
+
+
+@holds("env:FleetSim/Franka0-v0.action", fault="envs/franka.py: normalized actions have twice the range")
+def test_a_normalized_action_is_a_share_of_the_range_of_each_joint() -> None:
+    env = Franka0Env(small_bin(objects=(1, 1)), normalized_actions=True)
+    env.reset(seed=0)
+    # The limits of the first joints of a Panda, in rad.
+    shares = [0.12, -0.55, 0.07, 0.21, 0.1, 0.3, -0.2, 0.4, 0.4]
+    env.step(np.array(shares, np.float32))
+    joints = env.arm().agent.get_all_joints_state_by_name()
+    limits = {"panda_joint1": (-2.9671, 2.9671), "panda_joint2": (-1.8326, 1.8326), "panda_joint4": (-3.1416, 0.0)}
+    for number, (name, (low, high)) in zip((0, 1, 3), limits.items(), strict=True):
+        assert joints[name][0] == pytest.approx(low + (shares[number] + 1.0) / 2.0 * (high - low), abs=0.02)
+    env.close()

@@ -1,0 +1,257 @@
+"""Limits, sight past walls, contacts, goals and searches of swarm worlds, worked out from their definitions."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle_rows import holds
+
+from fleet_sim.swarm import RectangularWorld, World_from_config
+from fleet_sim.swarm.trials import Trial, running_trials
+
+DT = 0.05
+
+
+def world_of(agents: list[dict[str, Any]], **settings: Any) -> RectangularWorld:
+    config = {"size": [6.5, 5.2], "time_step": DT, "detectable_walls": False, **settings}
+    world = World_from_config({**config, "agents": [{"type": "MazeAgent", **agent} for agent in agents]})
+    world.setup()
+    return world
+
+
+def places_of(world: RectangularWorld) -> np.ndarray:
+    return world.everyone.positions @ np.array([1.0, 1.0j])
+
+
+@holds("api:AgentConfig.max_linear_accel", fault="swarm/unicycle.py: a change is limited to accel, not accel * dt")
+@pytest.mark.parametrize("count", [1, 120])
+def test_limits_of_speed_and_acceleration_are_kept(count: int) -> None:
+    limits = {"max_linear_vel": 0.53, "max_linear_accel": 0.9, "max_angular_vel": 0.81, "max_angular_accel": 1.7}
+    agent = {"angle": 0.7, "collides": False, "controller": {"type": "static", "output": [0.8, -1.5]}, **limits}
+    world = world_of([{**agent, "position": [2.1, 2.3]}] * count, collide_walls=False)
+    place, heading = 2.1 + 2.3j, 0.7
+    for step in range(1, 31):
+        if step == 21:
+            for one in world.population:
+                one.controller = {"type": "static", "output": [-0.1, 0.3]}
+        # Up to the limits, then towards the new action.
+        if step <= 20:
+            speed, turn = min(0.53, 0.9 * DT * step), -min(0.81, 1.7 * DT * step)
+        else:
+            speed, turn = max(-0.1, 0.53 - 0.9 * DT * (step - 20)), min(0.3, -0.81 + 1.7 * DT * (step - 20))
+        # Along an arc about a middle to the side.
+        after = heading + turn * DT
+        place += speed / (1j * turn) * (np.exp(1j * after) - np.exp(1j * heading))
+        heading = after
+        world.step()
+        np.testing.assert_allclose(places_of(world), place, atol=1e-12)
+        np.testing.assert_allclose(world.everyone.headings, heading, atol=1e-12)
+        np.testing.assert_allclose(world.everyone.velocities @ [1, 1j], speed * np.exp(1j * heading), atol=1e-12)
+        np.testing.assert_allclose(world.everyone.angular, turn, atol=1e-12)
+
+
+def gap_to_line(point: complex, begin: complex, end: complex) -> float:
+    """Return the distance of a point from a segment, by the best of three points of it."""
+    share = ((point - begin) * (end - begin).conjugate()).real / abs(end - begin) ** 2
+    return min(abs(point - begin - min(max(share, 0.0), 1.0) * (end - begin)), abs(point - begin), abs(point - end))
+
+
+def crosses(a: complex, b: complex, c: complex, d: complex) -> bool:
+    """Return whether two segments cross, by solving for where."""
+    matrix = np.array([[(b - a).real, (c - d).real], [(b - a).imag, (c - d).imag]])
+    if abs(np.linalg.det(matrix)) < 1e-12:
+        return False
+    shares = np.linalg.solve(matrix, [(c - a).real, (c - a).imag])
+    return bool((shares >= 0.0).all() and (shares <= 1.0).all())
+
+
+@holds("api:BinaryFOVSensor.occlusion", fault="swarm/vision.py: discs behind who is looked at hide it")
+@pytest.mark.parametrize("count", [24, 130])
+def test_nobody_is_seen_through_walls_and_others(count: int) -> None:
+    rng, radius, theta, distance = np.random.default_rng(count), 0.06, 0.5, 2.2
+    sight = {"type": "BinaryFOVSensor", "theta": theta, "distance": distance, "occlusion": True, "walls": False}
+    corners = [[(1.5, 1.2), (2.0, 1.3), (1.8, 2.4)], [(4.1, 3.1), (4.9, 3.3), (4.4, 3.9)]]
+    objects = [
+        {"type": "StaticObject", "points": points, "position": [0, 0], "anchor_point": [0, 0]} for points in corners
+    ]
+    agents = []
+    for index in range(count):
+        agent = {"position": rng.uniform((0.2, 0.2), (6.3, 5.0)).tolist(), "angle": float(rng.uniform(-3, 3))}
+        team = "red" if index % 4 == 0 else "blue"
+        sensors = [sight, {**sight, "target_team": "red"}]
+        agents.append({**agent, "agent_radius": radius, "team": team, "collides": False, "sensors": sensors})
+    world = world_of(agents, objects=objects)
+    world.step()
+    places, headings = places_of(world), world.everyone.headings
+    walls = [(complex(*wall[:2]), complex(*wall[2:])) for wall in world.walls.tolist()]
+    assert len(walls) == 4 + 6
+    hidden = sure = 0
+    for me in range(count):
+        seen, unsure = [False, False], False
+        for other in range(count):
+            way = (places[other] - places[me]) * np.exp(-1j * headings[me])
+            if other == me or abs(way) > distance + radius:
+                continue
+            # Its middle in the sector is seen for certain; what only its rim decides is left out.
+            outside = abs(np.angle(way)) - theta
+            if abs(way) > distance or outside > 0.0:
+                unsure |= abs(way) * math.sin(min(max(outside, 0.0), 1.5)) < radius + 1e-9
+                continue
+            clear = not any(crosses(places[me], places[other], *wall) for wall in walls)
+            seen[0] |= clear
+            if other % 4 == 0:
+                between = [k for k in range(count) if k not in (me, other)]
+                free = all(gap_to_line(places[k], places[me], places[other]) > radius for k in between)
+                seen[1] |= clear and free
+                hidden += clear and not free
+            hidden += not clear
+        if not unsure:
+            sure += 1
+            read = [sensor.current_state for sensor in world.population[me].sensors]
+            assert read == seen, me
+        else:
+            assert all(
+                sensor.current_state >= one for sensor, one in zip(world.population[me].sensors, seen, strict=True)
+            )
+    assert hidden > 5 and sure > 5
+
+
+@holds("api:SwarmAgent.touching", fault="swarm/separation.py: the lighter one makes the whole correction")
+@pytest.mark.parametrize("update", ["together", "in_turn"])
+def test_discs_that_overlap_are_pushed_out_along_the_line_between_them(update: str) -> None:
+    def pushed(*more: dict[str, Any], **settings: Any) -> tuple[RectangularWorld, np.ndarray]:
+        starts = (2.0 + 2.1j, 2.0 + 2.1j + 0.31 * np.exp(0.7j))
+        agents = [
+            {"position": [start.real, start.imag], "agent_radius": size, **own}
+            for start, size, own in zip(starts, (0.15, 0.24), more or ({}, {}), strict=True)
+        ]
+        world = world_of(agents, update=update, **settings)
+        world.step()
+        return world, places_of(world)
+
+    first, course = 2.0 + 2.1j, np.exp(0.7j)
+    miss = 0.15 + 0.24 - 0.31
+    world, places = pushed()
+    if update == "together":
+        np.testing.assert_allclose(places, [first - 0.5 * miss * course, first + (0.31 + 0.5 * miss) * course])
+    else:
+        # Whose turn it is goes all of the way.
+        np.testing.assert_allclose(places, [first - miss * course, first + 0.31 * course])
+    # In turn, the second one moves nowhere and touches nothing any more.
+    assert world.everyone.touching.tolist() == [True, update == "together"]
+    _, places = pushed({}, {"grounded": True})
+    np.testing.assert_allclose(places, [first - miss * course, first + 0.31 * course])
+    _, places = pushed({"grounded": True}, {})
+    np.testing.assert_allclose(places, [first, first + (0.31 + miss) * course])
+    world, places = pushed({"collides": False}, {})
+    np.testing.assert_allclose(places, [first, first + 0.31 * course])
+    assert not world.everyone.touching.any()
+    # Nothing is to be done where they only touch.
+    world = world_of([{"position": [2.0, 2.0], "agent_radius": 0.2}, {"position": [2.4, 2.0], "agent_radius": 0.2}])
+    world.step()
+    assert not world.everyone.touching.any()
+
+
+@holds("api:RectangularWorld.collide_walls", fault="swarm/separation.py: the border keeps middles in, not discs")
+@pytest.mark.parametrize("update", ["together", "in_turn"])
+@pytest.mark.parametrize("count", [1, 12, 110])
+def test_nobody_is_beyond_the_border_or_in_an_object(count: int, update: str) -> None:
+    rng = np.random.default_rng(count)
+    triangle = np.array([2.6 + 1.9j, 4.1 + 2.2j, 3.2 + 3.4j])
+    points = [[point.real, point.imag] for point in triangle]
+    thing = {"type": "StaticObject", "points": points, "position": [0, 0], "anchor_point": [0, 0]}
+    drive = {"type": "static", "output": [0.9, 0.35]}
+    # Few enough that nobody is held in a crush.
+    agents = [
+        {
+            "position": rng.uniform((0.3, 0.3), (2.2, 4.9)).tolist(),
+            "angle": float(rng.uniform(-3, 3)),
+            "controller": drive,
+        }
+        for _ in range(count)
+    ]
+    radius = 0.04
+    world = world_of([{**agent, "agent_radius": radius} for agent in agents], objects=[thing], update=update)
+    border = objects = 0
+    for _ in range(70 if count < 100 else 45):
+        world.step()
+        x, y = world.everyone.positions.T
+        assert min(x.min(), y.min()) >= radius - 1e-12
+        assert x.max() <= 6.5 - radius + 1e-12 and y.max() <= 5.2 - radius + 1e-12
+        edge = np.isclose(np.minimum(np.minimum(x, 6.5 - x), np.minimum(y, 5.2 - y)), radius, atol=1e-12)
+        assert world.everyone.touching[edge].all()
+        border += int(edge.sum())
+        sides = zip(triangle, np.roll(triangle, -1), strict=True)
+        gaps = np.min([[gap_to_line(place, *side) for place in places_of(world)] for side in sides], axis=0)
+        assert gaps.min() > radius - 2e-3
+        objects += int((gaps < radius + 1e-6).sum())
+    assert border > 0 or count == 1
+    assert objects > 0 or count == 1
+
+
+@holds("api:AgentConfig.stop_at_goal", fault="swarm/stepping.py: agents are halted outside of goals")
+@pytest.mark.parametrize("update", ["together", "in_turn"])
+@pytest.mark.parametrize("count", [1, 30])
+def test_who_wants_to_stops_at_its_goal(count: int, update: str) -> None:
+    agent = {"collides": False, "stop_at_goal": True, "controller": {"type": "static", "output": [0.7, 0.0]}}
+    agents = [{**agent, "position": [0.5, 2.0 + 0.05 * index], "angle": 0.1} for index in range(count)]
+    agents[-1] = {**agents[-1], "stop_at_goal": count == 1}
+    goal = {"type": "circle", "position": [2.3, 2.4], "radius": 0.62}
+    world = world_of(agents, goals=[goal], update=update)
+    arrived: dict[int, complex] = {}
+    for _ in range(60):
+        world.step()
+        for number, place in enumerate(places_of(world)):
+            if number in arrived:
+                assert place == arrived[number]
+            elif abs(place - (2.3 + 2.4j)) <= 0.62 and agents[number]["stop_at_goal"]:
+                arrived[number] = place
+            else:
+                assert world.everyone.linear[number] == pytest.approx(0.7)
+    assert len(arrived) >= min(count, 10)
+
+
+@holds("api:run_trials", fault="swarm/trials.py: one part more than there are processes")
+def test_trials_are_spread_evenly_and_come_back_in_their_order() -> None:
+    parts: list[int] = []
+
+    class Crew:
+        def run(self, jobs: Any) -> Any:
+            work = begun()
+            made = [(job.number, job.content) for job in jobs]
+            for number, content in reversed(made):
+                parts.append(len(content[0]))
+                yield SimpleNamespace(number=number, value=work(content), error="", trace="")
+
+    begun: Any = None
+
+    class Host:
+        workers = 3
+
+        @contextmanager
+        def crew(self, begin: Any) -> Any:
+            nonlocal begun
+            begun = begin
+            yield Crew()
+
+    agent = {"type": "MazeAgent", "position": [1.0, 1.0]}
+    trials = []
+    for index in range(7):
+        controller = {"type": "static", "output": [0.1 * (index + 1), 0.0]}
+        config = {"size": [9, 9], "time_step": DT, "agents": [{**agent, "controller": controller}]}
+        world = {**config, "metrics": ["DistanceTravelled", "AverageSpeed"]}
+        trials.append(Trial(world, 11, "DistanceTravelled" if index % 2 else "AverageSpeed", "last"))
+    with running_trials(Host()) as run:  # type: ignore[arg-type]
+        for together in (True, False):
+            values = run(trials, together=together)
+            # A metric that begins with the first step does not know the way of that.
+            expected = [0.1 * (index + 1) * (10 * DT if index % 2 else 1.0) for index in range(7)]
+            assert values == pytest.approx(expected)
+    assert sorted(parts[:3]) == [1, 3, 3] and len(parts) == 6
+    with running_trials(None) as run:
+        assert run(trials[:1], together=True) == pytest.approx([0.1])
