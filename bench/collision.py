@@ -16,6 +16,7 @@ from fleet_sim.collision.blocking import allowed_fractions
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.narrow import contact_pairs
 from fleet_sim.collision.pairs import PairSet
+from fleet_sim.kernels import is_usable
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
@@ -65,7 +66,7 @@ def timed(fleet: Fleet, rounds: int, work: Callable[[], object]) -> str:
 
 
 def rows_of(count: int, walls: int, rounds: int) -> None:
-    fleet, phase, current = Fleet(count, walls), BroadPhase(), PairSet()
+    fleet, phase, current = Fleet(count, walls), BroadPhase(compiled=is_usable()), PairSet()
     shapes = fleet.shapes
     bounds = [*world_aabbs(*shapes)]
     found = [phase.pairs(*bounds, margin=MARGIN)]
@@ -89,7 +90,9 @@ def rows_of(count: int, walls: int, rounds: int) -> None:
 
     def block() -> None:
         ends = fleet.next_positions()
-        allowed_fractions(shapes, fleet.movers, ends, shapes.orientations[fleet.movers])
+        allowed_fractions(
+            shapes, fleet.movers, ends, shapes.orientations[fleet.movers], compiled=is_usable()
+        )
 
     scene = f"{count} robots" + (f", {walls} walls" if walls else "")
     for name, work in (

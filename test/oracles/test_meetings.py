@@ -112,7 +112,7 @@ def test_bodies_that_meet_stop_where_they_meet(tmp_path: Path, compiled: str, dt
 @pytest.mark.parametrize(("compiled", "count"), [("never", 40), ("always", 40), ("never", 9)])
 @holds(
     "api:MultiRobotSimulationCore.get_active_collision_pairs", "record:collisions",
-    fault="collision/boxes.py: along x the margin is subtracted from the boxes",
+    fault="collision/broad.py: the margin is subtracted from the ends of the boxes",
 )  # fmt: skip
 def test_pairs_that_collide_are_those_within_the_margin(tmp_path: Path, compiled: str, count: int) -> None:
     pytest.importorskip("coal")

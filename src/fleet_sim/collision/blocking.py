@@ -68,9 +68,10 @@ def allowed_fractions(
     measure = Measure(solve, compiled)
     boxes = world_aabbs(*shapes)
     swept = _swept_boxes(motion, boxes[0][movers], boxes[1][movers])
-    places, rows = _standing_pairs(swept, boxes, movers, np.flatnonzero(obstacle_mask), skin, may_collide)
+    obstacles = np.flatnonzero(obstacle_mask)
+    places, rows = _standing_pairs(swept, boxes, movers, obstacles, skin, may_collide, compiled)
     sweep = Sweep(*motion.columns(places), shapes.take(rows[:, 1]), rows, measure)
-    both = _moving_pairs(swept, movers, obstacle_mask, skin, may_collide)
+    both = _moving_pairs(swept, movers, obstacle_mask, skin, may_collide, compiled)
     until = np.ones(both.shape)
     meetings = Meetings(motion.take(both[:, 0]), motion.take(both[:, 1]), until, movers[both], measure)
     contacts = first_contacts(sweep, skin) if len(rows) else None
@@ -153,9 +154,10 @@ def _standing_pairs(
     obstacles: Rows,
     skin: float,
     may_collide: PairMask | None,
+    compiled: bool,
 ) -> tuple[Rows, Ints]:
     """Return which movers (P,), by place, pass near which rows (P, 2), their own first, and may collide; sorted."""
-    pairs = cross_pairs(*swept, boxes[0][obstacles], boxes[1][obstacles], margin=skin)
+    pairs = cross_pairs(*swept, boxes[0][obstacles], boxes[1][obstacles], margin=skin, compiled=compiled)
     rows = np.stack((movers[pairs[:, 0]], obstacles[pairs[:, 1]]), axis=1)
     others = np.flatnonzero(rows[:, 0] != rows[:, 1])
     places, rows = pairs[others, 0], rows[others]
@@ -167,10 +169,15 @@ def _standing_pairs(
 
 
 def _moving_pairs(
-    swept: tuple[Floats, Floats], movers: Rows, obstacle_mask: Bools, skin: float, may_collide: PairMask | None
+    swept: tuple[Floats, Floats],
+    movers: Rows,
+    obstacle_mask: Bools,
+    skin: float,
+    may_collide: PairMask | None,
+    compiled: bool,
 ) -> Ints:
     """Return the pairs (K, 2) of movers, by place, that pass near each other and may collide."""
-    pairs = candidate_pairs(*swept, margin=skin, active_mask=obstacle_mask[movers])
+    pairs = candidate_pairs(*swept, margin=skin, active_mask=obstacle_mask[movers], compiled=compiled)
     if len(pairs) and may_collide is not None:
         pairs = pairs[may_collide(movers[pairs])]
     return pairs

@@ -132,7 +132,7 @@ class BlockingSystem:
             return inside
         shapes = _shapes_at(world, rows, positions, orientations, aligned_mask)
         obstacles = shape_arrays(world, bodies)
-        pairs = cross_pairs(*world_aabbs(*shapes), *world_aabbs(*obstacles), margin=0.0)
+        pairs = cross_pairs(*world_aabbs(*shapes), *world_aabbs(*obstacles), compiled=world.compiled)
         of_rows = np.stack((rows[pairs[:, 0]], bodies[pairs[:, 1]]), axis=1)
         allowed = np.flatnonzero(world.collision_rules.may_collide(of_rows))
         pairs, of_rows = pairs[allowed], of_rows[allowed]
