@@ -54,7 +54,7 @@ def pairs_of_all_kinds(seed: int, upright: bool) -> list[tuple[apart.Solid, apar
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @holds(
     "api:SpatialQueries.distance", "api:SpatialQueries.closest", "api:SpatialQueries.closest_points",
-    fault="spatial/distances.py: of two cylinders the half heights are subtracted instead of added",
+    fault="collision/compiled_upright.py: of two cylinders the half heights are subtracted instead of added",
 )  # fmt: skip
 def test_distances_are_those_of_coal(tmp_path: Path, upright: bool, compiled: str) -> None:
     pytest.importorskip("coal")

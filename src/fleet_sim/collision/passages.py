@@ -7,9 +7,9 @@ import numpy as np
 from fleet_sim.arrays import Ints, Rows
 from fleet_sim.collision.bounds import shape_arrays
 from fleet_sim.collision.broad import cross_pairs
+from fleet_sim.collision.distances import distances_between
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.spatial.distances import distances_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 _INTERVAL = 0.1
@@ -64,7 +64,9 @@ class WallPassages:
         first, rows, walls = first[mask], rows[mask], walls[mask]
         if not len(rows):
             return
-        distances, _ = distances_between(balls.take(first), shape_arrays(world, walls), reach=0.0)
+        distances, _ = distances_between(
+            balls.take(first), shape_arrays(world, walls), reach=0.0, compiled=world.compiled
+        )
         with np.errstate(invalid="ignore"):
             inside = np.unique(rows[distances < 0.0])
         self._ids = np.append(self._ids, world.object_id[inside])
