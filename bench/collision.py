@@ -13,12 +13,12 @@ import numpy as np
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.blocking import allowed_fractions
+from fleet_sim.collision.bounds import world_aabbs
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.distances import contact_pairs
 from fleet_sim.collision.pairs import PairSet
 from fleet_sim.kernels import is_usable
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 MARGIN = 0.02
@@ -68,7 +68,7 @@ def timed(fleet: Fleet, rounds: int, work: Callable[[], object]) -> str:
 def rows_of(count: int, walls: int, rounds: int) -> None:
     fleet, phase, current = Fleet(count, walls), BroadPhase(compiled=is_usable()), PairSet()
     shapes = fleet.shapes
-    bounds = [*world_aabbs(*shapes)]
+    bounds = [*world_aabbs(*shapes, compiled=is_usable())]
     found = [phase.pairs(*bounds, margin=MARGIN)]
 
     def touching() -> Ints:
@@ -78,7 +78,7 @@ def rows_of(count: int, walls: int, rounds: int) -> None:
     hits = [touching()]
 
     def update_bounds() -> None:
-        moved = world_aabbs(*shapes.take(fleet.movers))
+        moved = world_aabbs(*shapes.take(fleet.movers), compiled=is_usable())
         bounds[0][fleet.movers], bounds[1][fleet.movers] = moved
 
     def search() -> None:

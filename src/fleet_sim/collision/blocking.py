@@ -13,12 +13,12 @@ from typing import TypeAlias
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.collision.bounds import world_aabbs
 from fleet_sim.collision.broad import candidate_pairs, cross_pairs
 from fleet_sim.collision.first_contacts import FirstContacts, first_contacts, stop_earlier
 from fleet_sim.collision.meetings import Meetings, shorten
 from fleet_sim.collision.sweep import Measure, Motion, PosedDistanceSolver, Sweep
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays
 
 # Given pairs (K, 2) of rows, return which (K,) may collide.
@@ -66,8 +66,8 @@ def allowed_fractions(
     obstacle_mask = np.ones(len(shapes.kinds), bool) if obstacle_mask is None else obstacle_mask
     motion = Motion.between(shapes.take(movers), end_positions, end_orientations)
     measure = Measure(solve, compiled)
-    boxes = world_aabbs(*shapes)
-    swept = _swept_boxes(motion, boxes[0][movers], boxes[1][movers])
+    boxes = world_aabbs(*shapes, compiled=compiled)
+    swept = _swept_boxes(motion, boxes[0][movers], boxes[1][movers], compiled)
     obstacles = np.flatnonzero(obstacle_mask)
     places, rows = _standing_pairs(swept, boxes, movers, obstacles, skin, may_collide, compiled)
     sweep = Sweep(*motion.columns(places), shapes.take(rows[:, 1]), rows, measure)
@@ -131,19 +131,20 @@ def _first_of_each(places: Rows, times: Floats) -> Rows:
     return np.asarray(order[first_mask])
 
 
-def _swept_boxes(motion: Motion, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+def _swept_boxes(motion: Motion, lower: Floats, upper: Floats, compiled: bool) -> tuple[Floats, Floats]:
     """Return corners of boxes around all that moving bodies pass; `lower` and `upper` (M, 3) are where they begin."""
     start = motion.start
-    end_lower, end_upper = world_aabbs(*start.at(motion.end_positions, motion.end_orientations))
+    ends = start.at(motion.end_positions, motion.end_orientations)
+    end_lower, end_upper = world_aabbs(*ends, compiled=compiled)
     swept_lower, swept_upper = np.minimum(lower, end_lower), np.maximum(upper, end_upper)
     turning = np.flatnonzero(motion.turns)
     if len(turning):
         # Between its end poses a rotating shape may leave both end boxes, but not the ball around its centre.
         half = start.half_extents[turning]
         ball = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)[:, None]
-        ends = start.positions[turning], motion.end_positions[turning]
-        swept_lower[turning] = np.minimum(swept_lower[turning], np.minimum(*ends) - ball)
-        swept_upper[turning] = np.maximum(swept_upper[turning], np.maximum(*ends) + ball)
+        both = start.positions[turning], motion.end_positions[turning]
+        swept_lower[turning] = np.minimum(swept_lower[turning], np.minimum(*both) - ball)
+        swept_upper[turning] = np.maximum(swept_upper[turning], np.maximum(*both) + ball)
     return swept_lower, swept_upper
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.bounds import active_mask, refresh_bounds, refresh_by_kernels, shape_arrays
+from fleet_sim.collision.bounds import active_mask, refresh_bounds, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.compiled_upright import upright_contacts
 from fleet_sim.collision.distances import DistanceSolver, contact_pairs
@@ -55,7 +55,6 @@ class CollisionSystem:
         self._world = world
         self._solve = solve
         self._contacts = contacts
-        self._refresh: Callable[[World], object] = refresh_bounds
         self._kernels = False
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
@@ -70,7 +69,6 @@ class CollisionSystem:
     def use_kernels(self) -> None:
         """Use compiled code from now on where it is faster; results are the same. Needs the extra `fast`."""
         self.broad.use_kernels()
-        self._refresh = refresh_by_kernels
         self._kernels = True
 
     def set_frequency(self, frequency: float | None) -> None:
@@ -95,7 +93,7 @@ class CollisionSystem:
 
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
-        self._refresh(self._world)
+        refresh_bounds(self._world)
 
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Rows
-from fleet_sim.collision.bounds import active_mask, shape_arrays
+from fleet_sim.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
@@ -13,7 +13,6 @@ from fleet_sim.equipment.door_columns import DoorColumns
 from fleet_sim.equipment.fittings import fittings_mask
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays
 
 STATIC = CollisionMode.STATIC.code
@@ -32,7 +31,7 @@ def obstructed_mask(world: World, table: DoorColumns, leaves: Rows) -> Bools:
     bodies = np.flatnonzero(mask)
     if not len(bodies):
         return obstructed
-    lower, upper = world_aabbs(*shape_arrays(world, bodies))
+    lower, upper = world_aabbs(*shape_arrays(world, bodies), compiled=world.compiled)
     middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
     for index, leaf in enumerate(leaves.tolist()):
         place, sides, height = _swept(world, table, leaf)
