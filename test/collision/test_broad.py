@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.broad import BroadPhase, auto_cell_size, candidate_pairs, cross_pairs
+from fleet_sim.collision.compiled_cells import OTHER_SIZES, cell_table, small_pairs
 from fleet_sim.config.modes import SpatialHashCellSizeMode
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.kernels import is_usable
@@ -174,3 +175,42 @@ def test_bad_cell_sizes_are_refused() -> None:
         BroadPhase().set_cell_size_mode("auto_initally")
     with pytest.raises(InvalidValueError, match="multi_cell_threshold"):
         BroadPhase(multi_cell_threshold=0.5)
+
+
+def test_cells_are_laid_around_the_boxes_with_some_room() -> None:
+    rng, size, margin, count = np.random.default_rng(12), 0.8, 0.02, 300
+    centres = rng.uniform([3.0, -7.0, 0.0], [19.0, 5.0, 0.1], (count, 3))
+    half = rng.uniform(0.1, 0.35, (count, 3))
+    rows, second_mask, table = np.arange(count), np.zeros(count, np.bool_), cell_table(count)
+    out = np.empty((2000, 2), np.int64)
+
+    def found(shift: float, cell: float = size) -> int:
+        lower, upper = centres + shift - half, centres + shift + half
+        number = small_pairs.in_python(lower, upper, margin, rows, second_mask, False, cell, table, out)
+        assert number in (OTHER_SIZES, len(all_with_all(lower, upper, margin)))
+        return number
+
+    assert found(0.0) > 50
+    # A part in 64 of the extent and four cells on each side of the lower corners; a column on each side and a strip
+    # above are empty.
+    low, high = (centres - half).min(axis=0)[:2], (centres - half).max(axis=0)[:2]
+    room = (high - low) / 64.0 + 4.0 * size
+    wide, deep = (high - low + 2.0 * room) / size
+    assert table.frame.tolist() == pytest.approx([*(low - room), 1.0 / size, size], rel=1e-12)
+    assert table.shape.tolist() == [int(wide) + 3, int(deep) + 2, 100]
+    frame = table.frame.tolist()
+    for shift in (0.9 * room.min(), -0.9 * room.min()):
+        assert found(shift) > 50 and table.frame.tolist() == frame
+    assert table.shape[2] == 98
+    # Out of the room, and after a hundred checks, cells are laid anew; smaller boxes than cells are asked for.
+    assert found(1.2 * room.max()) > 50 and table.shape[2] == 100
+    assert table.frame.tolist() == pytest.approx([*(low - room + 1.2 * room.max()), 1.0 / size, size], rel=1e-12)
+    table.shape[2] = 2
+    assert [(found(1.2 * room.max()) > 50, table.shape[2]) for _ in range(2)] == [(True, 1), (True, 100)]
+    assert found(0.0, 0.7) == OTHER_SIZES
+    assert found(0.0, 0.75) > 50
+    # Cells twice and more as large where there are too few, and none where eight times as large are too small.
+    centres[0, :2] = [160.0, 130.0]
+    assert found(0.0) > 50 and table.frame[2] == 0.25 / size
+    centres[0, :2] = [2000.0, 1500.0]
+    assert found(0.0) == OTHER_SIZES

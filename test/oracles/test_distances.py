@@ -151,6 +151,23 @@ def test_the_box_around_a_body_ends_where_the_body_ends(compiled: str) -> None:
             assert (thing in sim.queries.overlap_box(tuple(low), tuple(high))) == (hair < 0.0), solid.kind
 
 
+@pytest.mark.parametrize("compiled", ["never", "always"])
+@holds(
+    "api:SpatialQueries.distance", fault="collision/distances.py: heights above planes are taken from their other side"
+)
+def test_bodies_are_above_planes_by_their_support(compiled: str) -> None:
+    sim, rng = simulation(compiled_code=compiled), np.random.default_rng(15)
+    frame = apart.random_frame(rng, 0.4)
+    plane = sim.spawn(fs.SimObjectSpawnParams(None, fs.ShapeParams("plane"), apart.pose(frame), pickable=False))
+    for index in range(40):
+        solid = apart.random_solid(rng, apart.KINDS[index % 4], apart.random_frame(rng, 1.0, upright=index % 3 == 0))
+        shape = apart.params(solid)
+        thing = sim.spawn(fs.SimObjectSpawnParams(shape, shape, apart.pose(solid.frame)))
+        height = (solid.frame[:3, 3] - frame[:3, 3]) @ frame[:3, 2]
+        for told in (sim.queries.distance(plane, thing), sim.queries.distance(thing, plane)):
+            assert told == pytest.approx(height - support(solid, frame[:3, 2]), abs=1e-9), solid.kind
+
+
 @pytest.mark.parametrize("spread", [0.45, 1.1])
 @holds(
     "api:SpatialQueries.distance", "api:SpatialQueries.closest_points",
