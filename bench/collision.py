@@ -11,13 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fleet_sim.arrays import Floats
+from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.blocking import allowed_fractions
+from fleet_sim.collision.bounds import world_aabbs
 from fleet_sim.collision.broad import BroadPhase
-from fleet_sim.collision.narrow import contact_pairs
+from fleet_sim.collision.distances import contact_pairs
 from fleet_sim.collision.pairs import PairSet
+from fleet_sim.kernels import is_usable
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 MARGIN = 0.02
@@ -65,21 +66,26 @@ def timed(fleet: Fleet, rounds: int, work: Callable[[], object]) -> str:
 
 
 def rows_of(count: int, walls: int, rounds: int) -> None:
-    fleet, phase, current = Fleet(count, walls), BroadPhase(), PairSet()
+    fleet, phase, current = Fleet(count, walls), BroadPhase(compiled=is_usable()), PairSet()
     shapes = fleet.shapes
-    bounds = [*world_aabbs(*shapes)]
+    bounds = [*world_aabbs(*shapes, compiled=is_usable())]
     found = [phase.pairs(*bounds, margin=MARGIN)]
-    hits = [contact_pairs(found[0], shapes, MARGIN)[0]]
+
+    def touching() -> Ints:
+        # There are boxes alone, which need no solver.
+        return contact_pairs(found[0], shapes, MARGIN, lambda pairs, margin: np.empty(0), compiled=is_usable())
+
+    hits = [touching()]
 
     def update_bounds() -> None:
-        moved = world_aabbs(*shapes.take(fleet.movers))
+        moved = world_aabbs(*shapes.take(fleet.movers), compiled=is_usable())
         bounds[0][fleet.movers], bounds[1][fleet.movers] = moved
 
     def search() -> None:
         found[0] = phase.pairs(*bounds, margin=MARGIN)
 
     def narrow() -> None:
-        hits[0] = contact_pairs(found[0], shapes, MARGIN)[0]
+        hits[0] = touching()
 
     def everything() -> None:
         update_bounds()
@@ -89,7 +95,7 @@ def rows_of(count: int, walls: int, rounds: int) -> None:
 
     def block() -> None:
         ends = fleet.next_positions()
-        allowed_fractions(shapes, fleet.movers, ends, shapes.orientations[fleet.movers])
+        allowed_fractions(shapes, fleet.movers, ends, shapes.orientations[fleet.movers], compiled=is_usable())
 
     scene = f"{count} robots" + (f", {walls} walls" if walls else "")
     for name, work in (

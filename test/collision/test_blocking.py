@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from fleet_sim.arrays import Floats, Ints, Rows
 from fleet_sim.collision.blocking import DEFAULT_SKIN, allowed_fractions
+from fleet_sim.collision.distances import distances_between
 from fleet_sim.collision.sweep import Poses
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.distances import distances_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 Body = tuple[ShapeKind, list[float], float, list[float], float]

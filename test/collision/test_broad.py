@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 
 from fleet_sim.arrays import Floats, Ints
 from fleet_sim.collision.broad import BroadPhase, auto_cell_size, candidate_pairs, cross_pairs
+from fleet_sim.collision.compiled_cells import OTHER_SIZES, cell_table, small_pairs
 from fleet_sim.config.modes import SpatialHashCellSizeMode
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.kernels import is_usable
+
+FORMS = (False, True) if is_usable() else (False,)
 
 
 def all_with_all(lower: Floats, upper: Floats, margin: float) -> Ints:
@@ -23,21 +27,25 @@ def all_with_all(lower: Floats, upper: Floats, margin: float) -> Ints:
     return np.argwhere(np.triu(touching, 1))
 
 
-def scene(seed: int, count: int, spread: float, height: float, sizes: tuple[float, float]) -> tuple[Floats, Floats]:
+ODD = [0.0, -0.0, 1e-300, 1e7, -1e12, 1.5e12, 1e300, np.inf, -np.inf, np.nan]
+
+
+def scene(seed: int, count: int, spread: float, sizes: tuple[float, float], odd: float = 0.0) -> tuple[Floats, Floats]:
+    """Boxes on a coarse lattice, so that many touch exactly; a share `odd` of the corners is infinite, NaN or far."""
     rng = np.random.default_rng(seed)
-    centres = rng.uniform(-spread, spread, (count, 3)) * [1.0, 1.0, height]
-    half = rng.uniform(*sizes, (count, 3))
-    return centres - half, centres + half
+    centres = np.round(rng.uniform(-spread, spread, (count, 3)) * [4.0, 4.0, 0.4]) / 4.0
+    half = np.round(rng.uniform(*sizes, (count, 3)) * 8.0) / 8.0
+    lower, upper = centres - half, centres + half
+    for corners in (lower, upper):
+        corners[rng.random(corners.shape) < odd] = rng.choice(ODD)
+    # A lower corner above the upper one is nobody's box.
+    upside_down = lower > upper
+    return np.where(upside_down, upper, lower), np.where(upside_down, lower, upper)
 
 
-scenes = st.builds(
-    scene,
-    st.integers(0, 10_000),
-    st.integers(1, 300),
-    st.sampled_from([0.0, 0.1, 3.0, 12.0, 80.0, 3000.0]),
-    st.sampled_from([0.0, 0.1, 1.0]),
-    st.sampled_from([(0.05, 0.25), (0.3, 0.3), (0.0, 0.0), (0.01, 4.0)]),
-)
+SPREADS = st.sampled_from([0.0, 3.0, 12.0, 80.0, 1e6])
+SIZES = st.sampled_from([(0.05, 0.25), (0.3, 0.3), (0.0, 0.0), (0.01, 4.0), (0.1, 90.0)])
+scenes = st.builds(scene, st.integers(0, 10_000), st.integers(0, 120), SPREADS, SIZES, st.sampled_from([0.0, 0.02]))
 
 
 def assert_same(pairs: Ints, expected: Ints) -> None:
@@ -45,28 +53,64 @@ def assert_same(pairs: Ints, expected: Ints) -> None:
     assert pairs.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("compiled", FORMS)
 @settings(max_examples=40, deadline=None)
-@given(scenes, st.sampled_from([0.0, 0.02, 1.0]), st.sampled_from([None, 0.05, 0.7, 50.0]))
-def test_equals_comparing_all_with_all(corners: tuple[Floats, Floats], margin: float, cell: float | None) -> None:
+@given(
+    scenes,
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 0.02, 0.25, 1.0]),
+    st.sampled_from([None, 0.05, 0.7, 50.0]),
+    st.booleans(),
+)
+def test_equals_comparing_all_with_all(
+    compiled: bool,
+    corners: tuple[Floats, Floats],
+    seed: int,
+    margin: float,
+    cell: float | None,
+    ignore_static: bool,
+) -> None:
     lower, upper = corners
-    assert_same(candidate_pairs(lower, upper, margin=margin, cell_size=cell), all_with_all(lower, upper, margin))
-
-
-@settings(max_examples=20, deadline=None)
-@given(scenes, st.integers(0, 10_000))
-def test_walls_outliers_and_planes_are_found_too(corners: tuple[Floats, Floats], seed: int) -> None:
-    lower, upper = (array.copy() for array in corners)
     rng = np.random.default_rng(seed)
-    count = len(lower)
-    for size in ([100.0, 0.2, 1.0], [0.2, 60.0, 1.0], [30.0, 30.0, 0.1], [400.0, 400.0, 400.0]):
-        row = rng.integers(count)
-        lower[row], upper[row] = -np.array(size), np.array(size)
-    for place in (1e7, -1e7, 1e15, -1e300):
-        row = rng.integers(count)
-        lower[row], upper[row] = place, place + 0.5
-    row = rng.integers(count)
-    lower[row], upper[row] = -np.inf, [np.inf, np.inf, 0.0]
-    assert_same(candidate_pairs(lower, upper, margin=0.02), all_with_all(lower, upper, 0.02))
+    active_mask = rng.random(len(lower)) < 0.9
+    static_mask = rng.random(len(lower)) < rng.choice([0.0, 0.3, 0.9])
+    phase = BroadPhase(**({} if cell is None else {"mode": "constant", "cell_size": cell}))
+    if compiled:
+        phase.use_kernels()
+    # The second time with some boxes moved: the order of boxes is kept between calls.
+    for shift in (0.0, 0.25):
+        lower = lower + shift * (np.arange(len(lower)) % 7 == 0)[:, None]
+        upper = upper + shift * (np.arange(len(lower)) % 7 == 0)[:, None]
+        masks: dict[str, Any] = {"active_mask": active_mask, "static_mask": static_mask}
+        found = phase.pairs(lower, upper, margin=margin, ignore_static=ignore_static, **masks)
+        expected = all_with_all(lower, upper, margin)
+        expected = expected[active_mask[expected].all(axis=1)]
+        assert_same(found, expected[static_mask[expected].sum(axis=1) < (1 if ignore_static else 2)])
+
+
+@pytest.mark.parametrize("compiled", FORMS)
+def test_boxes_that_spread_jump_and_gather(compiled: bool) -> None:
+    rng = np.random.default_rng(4)
+    centres = rng.uniform(-6.0, 6.0, (150, 3)) * [1.0, 1.0, 0.05]
+    ways = rng.normal(0.0, 0.4, (150, 3)) * [1.0, 1.0, 0.0]
+    phase, met = BroadPhase(mode=SpatialHashCellSizeMode.CONSTANT, cell_size=0.7), 0
+    if compiled:
+        phase.use_kernels()
+    # They drive apart, out of the area where they were, and back; some jump far away, and are no numbers for a while.
+    for check in range(260):
+        centres += ways if check % 130 < 65 else -ways
+        lower, upper = centres - 0.25, centres + 0.25
+        if check % 50 == 10:
+            lower[3], upper[3] = 1e5, 1e5 + 0.5
+        if check % 50 == 20:
+            lower[5, 0] = np.nan
+        # In between they are too large for the cells asked for, and then for any.
+        upper[:2] += [0.0, 0.25, 5.0][check % 3]
+        if compiled or check % 20 == 0:
+            expected = all_with_all(lower, upper, 0.02)
+            assert_same(phase.pairs(lower, upper, margin=0.02), expected)
+            met += len(expected)
+    assert met > 100
 
 
 @pytest.mark.parametrize("spread", [2e4, 1e7, 1e11])
@@ -75,29 +119,7 @@ def test_clusters_that_lie_far_apart(spread: float) -> None:
     clusters = rng.uniform(-spread, spread, (6, 3)) * [1.0, 1.0, 0.0]
     centres = clusters[rng.integers(6, size=1500)] + rng.uniform(0.0, 12.0, (1500, 3)) * [1.0, 1.0, 0.0]
     lower, upper = centres - 0.2, centres + 0.2
-    assert_same(candidate_pairs(lower, upper, margin=0.02), all_with_all(lower, upper, 0.02))
-
-
-@pytest.mark.parametrize("layers", [30.0, 1000.0])
-def test_many_boxes_above_each_other(layers: float) -> None:
-    rng = np.random.default_rng(4)
-    centres = rng.uniform(0.0, 1.0, (1500, 3)) * [8.0, 8.0, layers]
-    lower, upper = centres - 0.3, centres + 0.3
-    assert_same(candidate_pairs(lower, upper, margin=0.02), all_with_all(lower, upper, 0.02))
-
-
-def test_a_row_with_nan_pairs_with_nothing() -> None:
-    lower, upper = scene(1, 40, 1.0, 0.0, (0.3, 0.3))
-    lower[7, 0] = upper[7, 0] = np.nan
-    upper[9, 1] = np.nan
-    pairs = candidate_pairs(lower, upper)
-    assert len(pairs) and not np.isin(pairs, [7, 9]).any()
-
-
-def test_no_rows_and_one_row_have_no_pairs() -> None:
-    empty = np.empty((0, 3))
-    assert candidate_pairs(empty, empty).shape == (0, 2)
-    assert candidate_pairs(np.zeros((1, 3)), np.ones((1, 3))).shape == (0, 2)
+    assert_same(candidate_pairs(lower, upper, margin=0.02, compiled=FORMS[-1]), all_with_all(lower, upper, 0.02))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -110,62 +132,6 @@ def test_the_margin_is_the_largest_gap_that_pairs(axis: int) -> None:
     assert len(candidate_pairs(lower, upper, margin=0.0)) == 1
 
 
-def test_static_rows_pair_with_others_only_on_request_and_never_with_each_other() -> None:
-    lower, upper = scene(5, 200, 4.0, 0.0, (0.1, 0.4))
-    static_mask = np.arange(200) % 3 == 0
-    expected = all_with_all(lower, upper, 0.02)
-    static_counts = static_mask[expected].sum(axis=1)
-    assert_same(candidate_pairs(lower, upper, margin=0.02, static_mask=static_mask), expected[static_counts == 0])
-    assert_same(
-        candidate_pairs(lower, upper, margin=0.02, static_mask=static_mask, ignore_static=False),
-        expected[static_counts < 2],
-    )
-
-
-def test_inactive_rows_are_left_out() -> None:
-    lower, upper = scene(6, 200, 4.0, 0.0, (0.1, 0.4))
-    active_mask = np.arange(200) % 4 != 1
-    expected = all_with_all(lower, upper, 0.0)
-    assert_same(candidate_pairs(lower, upper, active_mask=active_mask), expected[active_mask[expected].all(axis=1)])
-
-
-def test_the_kept_index_of_static_rows_is_that_of_the_boxes_as_they_are() -> None:
-    lower, upper = scene(7, 100, 3.0, 0.0, (0.2, 0.2))
-    static_mask, active_mask = np.arange(100) < 50, np.ones(100, bool)
-    phase, counts = BroadPhase(), []
-
-    def check(margin: float = 0.02) -> None:
-        given: dict[str, Any] = {"margin": margin, "active_mask": active_mask, "static_mask": static_mask}
-        given["ignore_static"] = False
-        pairs = phase.pairs(lower, upper, **given)
-        assert_same(pairs, candidate_pairs(lower, upper, **given))
-        counts.append(len(pairs))
-
-    check()
-    check()
-    check(margin=0.3)
-    lower[:50] += 100.0
-    upper[:50] += 100.0
-    check()
-    lower[:20] -= 100.0
-    upper[:20] -= 100.0
-    check()
-    active_mask[:10] = False
-    check()
-    static_mask[60:] = True
-    check()
-    assert counts[0] == counts[1]
-    assert len(set(counts)) == 6
-
-
-def test_the_order_of_rows_does_not_matter() -> None:
-    lower, upper = scene(8, 300, 5.0, 0.1, (0.05, 0.9))
-    order = np.random.default_rng(9).permutation(300)
-    shuffled = order[candidate_pairs(lower[order], upper[order], margin=0.02)]
-    shuffled.sort(axis=1)
-    assert sorted(shuffled.tolist()) == candidate_pairs(lower, upper, margin=0.02).tolist()
-
-
 @settings(max_examples=20, deadline=None)
 @given(scenes, scenes, st.sampled_from([0.0, 0.1]))
 def test_cross_pairs_equal_comparing_all_with_all(
@@ -175,7 +141,8 @@ def test_cross_pairs_equal_comparing_all_with_all(
     for axis in range(3):
         touching &= a[0][:, None, axis] <= b[1][None, :, axis] + margin
         touching &= b[0][None, :, axis] <= a[1][:, None, axis] + margin
-    assert_same(cross_pairs(*a, *b, margin=margin), np.argwhere(touching))
+    for compiled in FORMS:
+        assert_same(cross_pairs(*a, *b, margin=margin, compiled=compiled), np.argwhere(touching))
 
 
 def test_auto_cell_size_is_twice_the_median_extent_but_at_least_half_a_metre() -> None:
@@ -208,3 +175,42 @@ def test_bad_cell_sizes_are_refused() -> None:
         BroadPhase().set_cell_size_mode("auto_initally")
     with pytest.raises(InvalidValueError, match="multi_cell_threshold"):
         BroadPhase(multi_cell_threshold=0.5)
+
+
+def test_cells_are_laid_around_the_boxes_with_some_room() -> None:
+    rng, size, margin, count = np.random.default_rng(12), 0.8, 0.02, 300
+    centres = rng.uniform([3.0, -7.0, 0.0], [19.0, 5.0, 0.1], (count, 3))
+    half = rng.uniform(0.1, 0.35, (count, 3))
+    rows, second_mask, table = np.arange(count), np.zeros(count, np.bool_), cell_table(count)
+    out = np.empty((2000, 2), np.int64)
+
+    def found(shift: float, cell: float = size) -> int:
+        lower, upper = centres + shift - half, centres + shift + half
+        number = small_pairs.in_python(lower, upper, margin, rows, second_mask, False, cell, table, out)
+        assert number in (OTHER_SIZES, len(all_with_all(lower, upper, margin)))
+        return number
+
+    assert found(0.0) > 50
+    # A part in 64 of the extent and four cells on each side of the lower corners; a column on each side and a strip
+    # above are empty.
+    low, high = (centres - half).min(axis=0)[:2], (centres - half).max(axis=0)[:2]
+    room = (high - low) / 64.0 + 4.0 * size
+    wide, deep = (high - low + 2.0 * room) / size
+    assert table.frame.tolist() == pytest.approx([*(low - room), 1.0 / size, size], rel=1e-12)
+    assert table.shape.tolist() == [int(wide) + 3, int(deep) + 2, 100]
+    frame = table.frame.tolist()
+    for shift in (0.9 * room.min(), -0.9 * room.min()):
+        assert found(shift) > 50 and table.frame.tolist() == frame
+    assert table.shape[2] == 98
+    # Out of the room, and after a hundred checks, cells are laid anew; smaller boxes than cells are asked for.
+    assert found(1.2 * room.max()) > 50 and table.shape[2] == 100
+    assert table.frame.tolist() == pytest.approx([*(low - room + 1.2 * room.max()), 1.0 / size, size], rel=1e-12)
+    table.shape[2] = 2
+    assert [(found(1.2 * room.max()) > 50, table.shape[2]) for _ in range(2)] == [(True, 1), (True, 100)]
+    assert found(0.0, 0.7) == OTHER_SIZES
+    assert found(0.0, 0.75) > 50
+    # Cells twice and more as large where there are too few, and none where eight times as large are too small.
+    centres[0, :2] = [160.0, 130.0]
+    assert found(0.0) > 50 and table.frame[2] == 0.25 / size
+    centres[0, :2] = [2000.0, 1500.0]
+    assert found(0.0) == OTHER_SIZES

@@ -45,7 +45,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "kinematics": ("kinematics", "joints", "dynamics"),
     "actions": ("actions", "blocked_goals", "blocking", "ros_goals"),
     "entities": ("actions", "joints", "kinematics", "motion_laws", "written_columns", "dynamics"),
-    "sensors": ("vision", "body_sensors", "sensor_noise", "ros_sensors"),
+    "sensors": ("scans", "vision", "body_sensors", "sensor_noise", "ros_sensors"),
     "traffic": ("traffic_counts", "traffic", "routes", "problem_files"),
     "orders": ("order_choices", "order_work", "orders", "order_queues", "reports"),
     "battery": ("batteries", "vda5050", "ros_commands"),

@@ -125,20 +125,6 @@ def test_columns_answer_without_pybullet(monkeypatch: pytest.MonkeyPatch, sim: S
 # ---- distances -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tilt", [0.0, 3.0])
-def test_distances_are_those_of_pybullet(sim: Sim, tmp_path: Path, tilt: float) -> None:
-    made = zoo(sim, tmp_path, tilt=tilt)
-    for first in made[:8]:
-        for second in made[5:]:
-            if first is second:
-                continue
-            expected = min(point[8] for point in sim.bullet.getClosestPoints(first.body_id, second.body_id, 100.0))
-            found = sim.queries.distance(first, second)
-            # Closed forms have sharp edges, and tell another depth than the engine where two overlap.
-            assert found == pytest.approx(expected, abs=2e-3) or (found < 0.0 and expected < 0.01), (first, second)
-            assert sim.queries.distance(second, first) == pytest.approx(found, abs=1e-3)
-
-
 def test_distances_of_points_are_those_of_a_tiny_ball(sim: Sim, tmp_path: Path) -> None:
     made = zoo(sim, tmp_path)
     probe = sim.bullet.createMultiBody(0, sim.bullet.createCollisionShape(sim.bullet.GEOM_SPHERE, radius=0.001))
@@ -166,24 +152,6 @@ def test_the_closest_come_first(sim: Sim) -> None:
 
 
 # ---- regions ---------------------------------------------------------------------------------------------------------
-
-
-def test_boxes_find_what_pybullet_finds(sim: Sim, tmp_path: Path) -> None:
-    zoo(sim, tmp_path, tilt=0.0)
-    rng = np.random.default_rng(5)
-    slack = 0.1
-    for _ in range(40):
-        low = rng.uniform(-5, 3, 3)
-        high = low + rng.uniform(0.5, 4, 3)
-
-        def overlapping(by: float, low: Floats = low, high: Floats = high) -> set[int]:
-            pairs = sim.bullet.getOverlappingObjects((low - by).tolist(), (high + by).tolist())
-            return {pair[0] for pair in pairs or ()}
-
-        # The engine's boxes are a few centimetres wider than the shapes.
-        found = {thing.body_id for thing in sim.queries.overlap_box(low, high) if thing.name != "arm"}
-        assert found <= overlapping(0.0)
-        assert {body for body in overlapping(-slack) if body != sim.get_object("arm").body_id} <= found
 
 
 def test_spheres_find_what_is_near_enough_in_order_of_spawning(sim: Sim, tmp_path: Path) -> None:

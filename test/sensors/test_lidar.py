@@ -1,4 +1,4 @@
-"""What lidars see, ray by ray; test_lidar_rays.py compares them with PyBullet's."""
+"""What lidars see, ray by ray; oracles/test_vision.py and test_scans.py have whole scenes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lidar_scene import BOT, at, thing
+from shapes_of_kinds import shape_of
 
 import fleet_sim as fs
 from fleet_sim.sensors.lidar import LidarParams
 
 Sim = fs.MultiRobotSimulationCore
 MakeSim = Callable[..., Sim]
+BOT = fs.ShapeParams("cylinder", radius=0.2, height=0.3)
+
+
+def thing(sim: Sim, kind: str, pose: fs.Pose, name: str | None = None, **shape: Any) -> fs.SimObject:
+    """Spawn a shape of a kind that can be seen."""
+    handle: fs.SimObject = sim.spawn(fs.SimObjectSpawnParams(None, shape_of(kind, **shape), pose, name=name))
+    return handle
+
+
+def at(x: float, y: float, z: float = 0.5) -> fs.Pose:
+    """Return a pose, by default half a meter high."""
+    return fs.Pose.from_xyz(x, y, z)
 
 
 def ranges(sim: Sim, pose: Any = (0.0, 0.0, 0.5), **settings: Any) -> list[float]:
@@ -193,3 +205,22 @@ def test_large_fleets_are_looked_up_in_a_grid(sim: Sim) -> None:
 def test_wrong_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(fs.ConfigError, match=message):
         LidarParams(**settings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        fs.ShapeParams("sphere", radius=0.3),
+        fs.ShapeParams("capsule", radius=0.2, height=0.3),
+        fs.ShapeParams("box", half_extents=(0.3, 0.2, 0.2)),
+    ],
+    ids=["sphere", "capsule", "box"],
+)
+@pytest.mark.parametrize("mount", [[0.1, 0.05, 0.02], [-0.6, 0, 0]], ids=["inside", "behind"])
+def test_a_tilted_lidar_looks_through_its_own_robot(sim: Sim, body: fs.ShapeParams, mount: list[float]) -> None:
+    thing(sim, "box", at(1.0, 0.0), half_extents=(0.5, 2.0, 2.0))
+    robot = sim.spawn(fs.AgentSpawnParams(body, body, at(0.0, 0.0)))
+    lidar = sim.add_sensor(
+        "lidar", robot, rays=1, angle_min=0, angle_max=0, pose={"position": mount, "rpy": [0, 0.2, 0]}
+    )
+    assert lidar.read().ranges == pytest.approx([(0.5 - mount[0]) / math.cos(0.2)], abs=1e-3)

@@ -92,26 +92,6 @@ def test_rays_end_at_the_same_bits_in_compiled_code_and_alone(sim: Sim, tmp_path
     assert len(set(expected.rows.tolist())) > 35
 
 
-def test_rays_end_where_something_begins(sim: Sim, tmp_path: Path) -> None:
-    scene(sim, tmp_path)
-    origins, ways = awkward_rays(1500)
-    hits = sim.queries.ray_cast(origins, origins + 12.0 * ways, floor=False)
-    chosen = np.flatnonzero(hits.hit_mask)
-    assert len(chosen) > 100
-    for ray in chosen.tolist():
-        thing = hits.entities[ray]
-        assert abs(sim.queries.distance(thing, hits.points[ray])) < 1e-9
-        outside = hits.points[ray] + 1e-6 * hits.normals[ray]
-        assert sim.queries.distance(thing, outside) > 0.0
-        if sim.queries.overlap_sphere(origins[ray], 0.0):
-            # A ray does not meet what it begins in.
-            continue
-        for share in (0.1, 0.4, 0.7, 0.95, 1.0 - 1e-6):
-            way = share * (hits.points[ray] - origins[ray])
-            near = sim.queries.closest(origins[ray] + way, 1.0)
-            assert not near or near[0].distance > -1e-9
-
-
 def test_rays_end_on_walls_and_the_floor_as_those_of_pybullet_to_a_tenth_of_a_millimetre(
     make_sim: Maker, tmp_path: Path
 ) -> None:

@@ -13,12 +13,12 @@ from typing import TypeAlias
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.collision.bounds import world_aabbs
 from fleet_sim.collision.broad import candidate_pairs, cross_pairs
 from fleet_sim.collision.first_contacts import FirstContacts, first_contacts, stop_earlier
 from fleet_sim.collision.meetings import Meetings, shorten
 from fleet_sim.collision.sweep import Measure, Motion, PosedDistanceSolver, Sweep
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays
 
 # Given pairs (K, 2) of rows, return which (K,) may collide.
@@ -66,11 +66,12 @@ def allowed_fractions(
     obstacle_mask = np.ones(len(shapes.kinds), bool) if obstacle_mask is None else obstacle_mask
     motion = Motion.between(shapes.take(movers), end_positions, end_orientations)
     measure = Measure(solve, compiled)
-    boxes = world_aabbs(*shapes)
-    swept = _swept_boxes(motion, boxes[0][movers], boxes[1][movers])
-    places, rows = _standing_pairs(swept, boxes, movers, np.flatnonzero(obstacle_mask), skin, may_collide)
+    boxes = world_aabbs(*shapes, compiled=compiled)
+    swept = _swept_boxes(motion, boxes[0][movers], boxes[1][movers], compiled)
+    obstacles = np.flatnonzero(obstacle_mask)
+    places, rows = _standing_pairs(swept, boxes, movers, obstacles, skin, may_collide, compiled)
     sweep = Sweep(*motion.columns(places), shapes.take(rows[:, 1]), rows, measure)
-    both = _moving_pairs(swept, movers, obstacle_mask, skin, may_collide)
+    both = _moving_pairs(swept, movers, obstacle_mask, skin, may_collide, compiled)
     until = np.ones(both.shape)
     meetings = Meetings(motion.take(both[:, 0]), motion.take(both[:, 1]), until, movers[both], measure)
     contacts = first_contacts(sweep, skin) if len(rows) else None
@@ -130,19 +131,20 @@ def _first_of_each(places: Rows, times: Floats) -> Rows:
     return np.asarray(order[first_mask])
 
 
-def _swept_boxes(motion: Motion, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+def _swept_boxes(motion: Motion, lower: Floats, upper: Floats, compiled: bool) -> tuple[Floats, Floats]:
     """Return corners of boxes around all that moving bodies pass; `lower` and `upper` (M, 3) are where they begin."""
     start = motion.start
-    end_lower, end_upper = world_aabbs(*start.at(motion.end_positions, motion.end_orientations))
+    ends = start.at(motion.end_positions, motion.end_orientations)
+    end_lower, end_upper = world_aabbs(*ends, compiled=compiled)
     swept_lower, swept_upper = np.minimum(lower, end_lower), np.maximum(upper, end_upper)
     turning = np.flatnonzero(motion.turns)
     if len(turning):
         # Between its end poses a rotating shape may leave both end boxes, but not the ball around its centre.
         half = start.half_extents[turning]
         ball = np.sqrt(half[:, 0] ** 2 + half[:, 1] ** 2 + half[:, 2] ** 2)[:, None]
-        ends = start.positions[turning], motion.end_positions[turning]
-        swept_lower[turning] = np.minimum(swept_lower[turning], np.minimum(*ends) - ball)
-        swept_upper[turning] = np.maximum(swept_upper[turning], np.maximum(*ends) + ball)
+        both = start.positions[turning], motion.end_positions[turning]
+        swept_lower[turning] = np.minimum(swept_lower[turning], np.minimum(*both) - ball)
+        swept_upper[turning] = np.maximum(swept_upper[turning], np.maximum(*both) + ball)
     return swept_lower, swept_upper
 
 
@@ -153,9 +155,10 @@ def _standing_pairs(
     obstacles: Rows,
     skin: float,
     may_collide: PairMask | None,
+    compiled: bool,
 ) -> tuple[Rows, Ints]:
     """Return which movers (P,), by place, pass near which rows (P, 2), their own first, and may collide; sorted."""
-    pairs = cross_pairs(*swept, boxes[0][obstacles], boxes[1][obstacles], margin=skin)
+    pairs = cross_pairs(*swept, boxes[0][obstacles], boxes[1][obstacles], margin=skin, compiled=compiled)
     rows = np.stack((movers[pairs[:, 0]], obstacles[pairs[:, 1]]), axis=1)
     others = np.flatnonzero(rows[:, 0] != rows[:, 1])
     places, rows = pairs[others, 0], rows[others]
@@ -167,10 +170,15 @@ def _standing_pairs(
 
 
 def _moving_pairs(
-    swept: tuple[Floats, Floats], movers: Rows, obstacle_mask: Bools, skin: float, may_collide: PairMask | None
+    swept: tuple[Floats, Floats],
+    movers: Rows,
+    obstacle_mask: Bools,
+    skin: float,
+    may_collide: PairMask | None,
+    compiled: bool,
 ) -> Ints:
     """Return the pairs (K, 2) of movers, by place, that pass near each other and may collide."""
-    pairs = candidate_pairs(*swept, margin=skin, active_mask=obstacle_mask[movers])
+    pairs = candidate_pairs(*swept, margin=skin, active_mask=obstacle_mask[movers], compiled=compiled)
     if len(pairs) and may_collide is not None:
         pairs = pairs[may_collide(movers[pairs])]
     return pairs

@@ -8,13 +8,12 @@ import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, AnyArray, Bools, Floats, Ints, Rows
 from fleet_sim.collision.blocking import PairMask, allowed_fractions
-from fleet_sim.collision.bounds import active_mask, shape_arrays
+from fleet_sim.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.collision.broad import cross_pairs
 from fleet_sim.collision.sweep import Measure, PosedDistanceSolver
 from fleet_sim.core.schema import KIND_AGENT, NO_ROW
 from fleet_sim.core.world import World
 from fleet_sim.spatial import poses, quaternions
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 # Columns of path progress. A row that is held back gets its old values again, so that its law retries the same step.
@@ -132,7 +131,8 @@ class BlockingSystem:
             return inside
         shapes = _shapes_at(world, rows, positions, orientations, aligned_mask)
         obstacles = shape_arrays(world, bodies)
-        pairs = cross_pairs(*world_aabbs(*shapes), *world_aabbs(*obstacles), margin=0.0)
+        boxes = (world_aabbs(*bodies, compiled=world.compiled) for bodies in (shapes, obstacles))
+        pairs = cross_pairs(*next(boxes), *next(boxes), compiled=world.compiled)
         of_rows = np.stack((rows[pairs[:, 0]], bodies[pairs[:, 1]]), axis=1)
         allowed = np.flatnonzero(world.collision_rules.may_collide(of_rows))
         pairs, of_rows = pairs[allowed], of_rows[allowed]

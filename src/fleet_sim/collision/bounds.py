@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import AnyArray, Bools, Rows
+from fleet_sim.arrays import AnyArray, Bools, Bytes, Floats, Rows
 from fleet_sim.collision.compiled_bounds import write_bounds
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 # Comparing a column with a plain number is several times faster than with an enum member.
 _NO_SHAPE = int(ShapeKind.NONE)
-# Computing a contiguous span of rows costs about a third of indexing its rows.
-_SPAN_GAIN = 3
 
 
 def active_mask(world: World) -> Bools:
@@ -47,39 +44,30 @@ def _pick(column: AnyArray, rows: Rows | slice) -> AnyArray:
     return column[rows] if isinstance(rows, slice) else column.take(rows, axis=0)
 
 
-def refresh_by_kernels(world: World) -> None:
-    """Do what `refresh_bounds` does, by compiled code."""
-    world.bounds_behind[world.links.refresh_boxes()] = True
-    written = write_bounds(
-        world.bounds_behind,
-        world.shape_kind,
-        world.position,
-        world.orientation,
-        world.half_extents,
-        world.radius,
-        world.shape_centred,
-        world.shape_position,
-        world.shape_orientation,
-        world.aabb_lower,
-        world.aabb_upper,
-    )
-    world.bounds_version += written > 0
+def world_aabbs(
+    kinds: Bytes,
+    positions: Floats,
+    orientations: Floats,
+    half_extents: Floats,
+    radii: Floats,
+    *,
+    compiled: bool = False,
+) -> tuple[Floats, Floats]:
+    """Return the corners (lower, upper), (N, 3) each, of the world boxes around N shapes, given as in `ShapeArrays`."""
+    count = len(kinds)
+    lower, upper = np.empty((count, 3)), np.empty((count, 3))
+    all_mask = np.ones(count, np.bool_)
+    own = all_mask.copy(), np.empty((0, 3)), np.empty((0, 4))
+    kernel = write_bounds if compiled else write_bounds.in_python
+    kernel(all_mask, kinds, positions, orientations, half_extents, radii, *own, lower, upper)
+    return lower, upper
 
 
-def refresh_bounds(world: World, *, boxes: bool = True) -> Rows:
-    """Recompute the AABBs of all rows whose pose or shape changed; return those rows.
-
-    The boxes of robots whose joints moved are updated first, unless `boxes` is False.
-    """
-    if boxes:
-        world.bounds_behind[world.links.refresh_boxes()] = True
-    rows = np.flatnonzero(world.bounds_behind)
-    if not len(rows):
-        return rows
-    # If many rows changed, recomputing the whole span is faster than indexing; unchanged rows get the same values.
-    span = slice(int(rows[0]), int(rows[-1]) + 1)
-    chosen = span if span.stop - span.start <= _SPAN_GAIN * len(rows) else rows
-    world.aabb_lower[chosen], world.aabb_upper[chosen] = world_aabbs(*shape_arrays(world, chosen))
-    world.bounds_behind[chosen] = False
-    world.bounds_version += 1
-    return rows
+def refresh_bounds(world: World) -> None:
+    """Recompute the AABBs of all rows whose pose or shape changed, those of robots whose joints moved among them."""
+    behind = world.bounds_behind
+    behind[world.links.refresh_boxes()] = True
+    kernel = write_bounds if world.compiled else write_bounds.in_python
+    shapes = world.shape_kind, world.position, world.orientation, world.half_extents, world.radius
+    own = world.shape_centred, world.shape_position, world.shape_orientation
+    world.bounds_version += kernel(behind, *shapes, *own, world.aabb_lower, world.aabb_upper) > 0

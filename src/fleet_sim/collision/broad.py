@@ -1,8 +1,11 @@
 """The broad phase: finds the boxes that are within the margin of each other.
 
 Two boxes pair when on each axis the gap between them is at most the margin: `lower_a <= upper_b + margin` and
-`lower_b <= upper_a + margin`, evaluated in float64. Boxes that touch pair at margin 0. The result is the same as
-comparing every box with every other; the grid affects only the time.
+`lower_b <= upper_a + margin`, evaluated in float64. Boxes that touch pair at margin 0. The result is that of comparing
+every box with every other: how they are found changes only the time.
+
+Compiled code sorts boxes of about one size into cells (`compiled_cells.py`). All others, and all of them in Python, are
+compared with those boxes that begin before they end along one axis.
 """
 
 from __future__ import annotations
@@ -12,19 +15,28 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows, is_finite
-from fleet_sim.collision.boxes import Boxes
-from fleet_sim.collision.compiled_pairs import CompiledPairs
-from fleet_sim.collision.levels import BoxIndex
-from fleet_sim.collision.tables import radix_order
+from fleet_sim.collision.compiled_cells import (
+    FAR,
+    MOST_OF_A_CELL,
+    OTHER_SIZES,
+    add_pair,
+    cell_table,
+    is_wanted,
+    small_pairs,
+    touch,
+)
 from fleet_sim.config.modes import SpatialHashCellSizeMode
 from fleet_sim.core.memory import keep_freed_memory
 from fleet_sim.errors import InvalidValueError
+from fleet_sim.kernels import compiled_step
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 MIN_AUTO_CELL_SIZE = 0.5
 DEFAULT_MULTI_CELL_THRESHOLD = 1.5
+# Comparing so many boxes with all others takes compiled code less time than sorting all.
+_FEW = 32
 
 
 def auto_cell_size(lower: Floats, upper: Floats) -> float:
@@ -63,30 +75,45 @@ def candidate_pairs(
 ) -> Ints:
     """Return the pairs of rows whose boxes are within a margin, as `BroadPhase.pairs` does with the same `rules`.
 
-    With `cell_size` None, `auto_cell_size` of the rows taking part is used. With `compiled`, compiled code finds the
-    same.
+    With `cell_size` None, `auto_cell_size` of the rows taking part is used.
     """
     phase = BroadPhase(
         mode=SpatialHashCellSizeMode.AUTO_ADAPTIVE if cell_size is None else SpatialHashCellSizeMode.CONSTANT,
         cell_size=cell_size,
         multi_cell_threshold=multi_cell_threshold,
+        compiled=compiled,
     )
-    if compiled:
-        phase.use_kernels()
     return phase.pairs(lower, upper, **rules)
 
 
-def cross_pairs(lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floats, *, margin: float = 0.0) -> Ints:
+def cross_pairs(
+    lower_a: Floats, upper_a: Floats, lower_b: Floats, upper_b: Floats, *, margin: float = 0.0, compiled: bool = False
+) -> Ints:
     """Return the pairs (a row, b row) within `margin` between two sets of boxes: (M, 2), sorted, unique."""
     if not len(lower_a) or not len(lower_b):
         return np.empty((0, 2), np.int64)
-    index = BoxIndex(Boxes.from_corners(lower_b, upper_b, margin), auto_cell_size(lower_b, upper_b))
-    first, second = index.cross_pairs(Boxes.from_corners(lower_a, upper_a, margin))
-    return _sorted_pairs(first, second)
+    # Only what is near the box around all of one set is sorted: that set has often one box.
+    near_b = _near(lower_b, upper_b, lower_a, upper_a, margin)
+    near_a = _near(lower_a, upper_a, lower_b[near_b], upper_b[near_b], margin)
+    lower = np.concatenate((lower_a[near_a], lower_b[near_b]))
+    upper = np.concatenate((upper_a[near_a], upper_b[near_b]))
+    phase = BroadPhase(compiled=compiled)
+    second_mask = np.arange(len(lower)) >= len(near_a)
+    pairs = phase.touching(lower, upper, margin, np.arange(len(lower)), second_mask, auto_cell_size(lower, upper), True)
+    return _sorted_pairs(near_a.take(pairs[:, 0]), near_b.take(pairs[:, 1] - len(near_a)))
+
+
+def _near(lower: Floats, upper: Floats, other_lower: Floats, other_upper: Floats, margin: float) -> Rows:
+    """Return those of some boxes that are within `margin` of the box around others; of none, nothing."""
+    # `fmin` and `fmax` leave out what is no number.
+    least = np.fmin.reduce(other_lower, axis=0, initial=np.inf)
+    most = np.fmax.reduce(other_upper, axis=0, initial=-np.inf)
+    mask: Bools = ((lower <= most + margin) & (least <= upper + margin)).all(axis=1)
+    return np.flatnonzero(mask)
 
 
 class BroadPhase:
-    """Finds pairs of boxes, and keeps its cell size (by mode) and its index of static boxes between calls.
+    """Finds pairs of boxes, and keeps its cell size (by mode) and the order of the boxes between calls.
 
     CONSTANT uses the given cell size. AUTO_INITIAL computes it once, from the first boxes it gets.
     AUTO_ADAPTIVE computes it again whenever the number of rows taking part changes. The cell size never
@@ -99,6 +126,7 @@ class BroadPhase:
         mode: SpatialHashCellSizeMode = SpatialHashCellSizeMode.AUTO_INITIAL,
         cell_size: float | None = None,
         multi_cell_threshold: float = DEFAULT_MULTI_CELL_THRESHOLD,
+        compiled: bool = False,
     ) -> None:
         """Raises InvalidValueError for CONSTANT without a positive cell size, or a threshold below 1."""
         if not (np.isfinite(multi_cell_threshold) and multi_cell_threshold >= 1.0):
@@ -106,18 +134,17 @@ class BroadPhase:
                 f"multi_cell_threshold: expected a finite number >= 1, got {multi_cell_threshold!r}"
             )
         keep_freed_memory()
-        self._compiled: CompiledPairs | None = None
+        self._compiled = compiled
         self._threshold = float(multi_cell_threshold)
-        # What the index was made for: it is used again as long as no static box came, went or moved.
-        self._static_margin = -1.0
-        self._static_rows: Rows = np.empty(0, np.int64)
-        self._static_corners: Floats = np.empty((0, 6))
-        self._static_index: BoxIndex | None = None
+        self._cells = cell_table(0)
+        self._out: Ints = np.empty((256, 2), np.int64)
+        # Boxes move little between two checks: those that are nearly in order are sorted faster.
+        self._order: Rows = np.empty(0, np.int64)
         self.set_cell_size_mode(mode, cell_size)
 
     def use_kernels(self) -> None:
-        """Use compiled code from now on where it is faster; the pairs are the same. Needs the extra `fast`."""
-        self._compiled = CompiledPairs()
+        """Use compiled code from now on; the pairs are the same. Needs the extra `fast`."""
+        self._compiled = True
 
     @property
     def mode(self) -> SpatialHashCellSizeMode:
@@ -142,7 +169,7 @@ class BroadPhase:
             )
         self._mode = mode
         self._cell_size = float(cell_size) if constant and cell_size is not None else None
-        self._sized_count = -1
+        self._sized_count, self._mixed = -1, False
         return self._cell_size
 
     def pairs(
@@ -163,86 +190,169 @@ class BroadPhase:
         moving_mask = active_mask
         if static_mask is not None:
             moving_mask = ~static_mask if active_mask is None else active_mask & ~static_mask
-        if self._compiled is not None and moving_mask is not None:
-            fixed_mask = None if ignore_static else _among(static_mask, active_mask)
-            fixed_mask = fixed_mask if fixed_mask is not None and np.count_nonzero(fixed_mask) else None
-            found = self._by_kernels(lower, upper, margin, moving_mask, fixed_mask)
-            if found is not None:
-                return found
-        moving_lower, moving_upper, rows = _corners_of(moving_mask, lower, upper)
-        if not len(moving_lower):
+        movers = np.arange(len(lower)) if moving_mask is None else np.flatnonzero(moving_mask)
+        if not len(movers):
             return np.empty((0, 2), np.int64)
-        # Of the moving boxes alone: static ones, often large walls, have an index with cells of their own size.
-        cell = self._current_cell_size(moving_lower, moving_upper)
-        boxes = Boxes.from_corners(moving_lower, moving_upper, margin)
-        first, second = BoxIndex(boxes, cell, self._threshold).own_pairs()
-        if rows is not None:
-            first, second = rows.take(first), rows.take(second)
+        cell = self._current_cell_size(lower, upper, movers)
+        rows = movers
         if static_mask is not None and not ignore_static:
-            self._index_static(lower, upper, margin, active_mask, static_mask)
-            if self._static_index is not None:
-                movers, standing = self._static_index.cross_pairs(boxes)
-                first = np.concatenate((first, movers if rows is None else rows.take(movers)))
-                second = np.concatenate((second, self._static_rows.take(standing)))
-        return _sorted_pairs(np.minimum(first, second), np.maximum(first, second))
+            rows = np.arange(len(lower)) if active_mask is None else np.flatnonzero(active_mask)
+        second_mask = np.zeros(len(lower), np.bool_) if static_mask is None else static_mask
+        pairs = self.touching(lower, upper, margin, rows, second_mask, cell)
+        return _sorted_pairs(pairs[:, 0], pairs[:, 1])
 
-    def _by_kernels(
-        self, lower: Floats, upper: Floats, margin: float, moving_mask: Bools, static_mask: Bools | None
-    ) -> Ints | None:
-        """Return the pairs found by compiled code; None where the boxes are not of the usual kind."""
-        assert self._compiled is not None
-        count = int(np.count_nonzero(moving_mask))
-        if not count:
-            return np.empty((0, 2), np.int64)
-        cell = self._cell_size
-        if cell is None or (self._mode == SpatialHashCellSizeMode.AUTO_ADAPTIVE and count != self._sized_count):
-            cell = self._current_cell_size(*_corners_of(moving_mask, lower, upper)[:2])
-        pairs = self._compiled.pairs(lower, upper, margin, moving_mask, static_mask, cell)
-        return None if pairs is None else _sorted_pairs(pairs[:, 0], pairs[:, 1])
-
-    def _current_cell_size(self, lower: Floats, upper: Floats) -> float:
-        adaptive = self._mode == SpatialHashCellSizeMode.AUTO_ADAPTIVE and len(lower) != self._sized_count
-        if self._cell_size is None or adaptive:
-            self._cell_size = auto_cell_size(lower, upper)
-            self._sized_count = len(lower)
-        return self._cell_size
-
-    def _index_static(
+    def touching(
         self,
         lower: Floats,
         upper: Floats,
         margin: float,
-        active_mask: Bools | None,
-        static_mask: Bools,
-    ) -> None:
-        """Set `_static_rows` and `_static_index` for the active static rows, unless they are as they were."""
-        rows = np.flatnonzero(static_mask if active_mask is None else active_mask & static_mask)
-        static_lower, static_upper = lower.take(rows, axis=0), upper.take(rows, axis=0)
-        corners = np.concatenate((static_lower, static_upper), axis=1)
-        known = margin == self._static_margin and np.array_equal(rows, self._static_rows)
-        if known and np.array_equal(corners, self._static_corners):
-            return
-        self._static_margin, self._static_rows, self._static_corners = margin, rows, corners
-        self._static_index = None
-        if len(rows):
-            boxes = Boxes.from_corners(static_lower, static_upper, margin)
-            self._static_index = BoxIndex(boxes, auto_cell_size(static_lower, static_upper), self._threshold)
+        rows: Rows,
+        second_mask: Bools,
+        cell: float,
+        cross: bool = False,
+    ) -> Ints:
+        """Return the pairs (M, 2) among `rows` in no special order, the smaller row first, but for two second ones.
+
+        With `cross` one of two is in `second_mask` (N,), and the other one is not.
+        """
+        large_mask = np.ones(len(rows), np.bool_)
+        found = None
+        if self._compiled:
+            if not self._mixed:
+                found = self._in_cells(lower, upper, margin, rows, second_mask, cross, cell)
+                if found is not None:
+                    return found
+            # Larger boxes than usual take larger cells, and those that are larger still none.
+            size = cell * self._threshold
+            self._mixed = mark_large(lower, upper, margin, rows, size, large_mask) > MOST_OF_A_CELL * cell
+            small = rows[~large_mask]
+            found = self._in_cells(lower, upper, margin, small, second_mask, cross, size) if len(small) else None
+            if found is None:
+                # So far apart that there are not enough cells.
+                large_mask[:] = True
+            elif len(small) == len(rows):
+                return found
+            else:
+                found = found.copy()
+        pairs = self._along_axis(lower, upper, margin, rows, large_mask, second_mask, cross)
+        return pairs if found is None else np.concatenate((found, pairs))
+
+    def _in_cells(
+        self, lower: Floats, upper: Floats, margin: float, rows: Rows, second_mask: Bools, cross: bool, size: float
+    ) -> Ints | None:
+        """Return the pairs of boxes that all fit into cells of a size, by compiled code; None where they do not."""
+        if len(self._cells.unsorted) < len(rows):
+            self._cells = cell_table(len(rows) + len(rows) // 2)
+            # More pairs than boxes are rare, and then all is looked for again.
+            self._out = np.empty((max(len(self._out), len(rows)), 2), np.int64)
+        while True:
+            cells, out = self._cells, self._out
+            count = int(small_pairs(lower, upper, margin, rows, second_mask, cross, size, cells, out))
+            if count == OTHER_SIZES:
+                return None
+            if count <= len(out):
+                return out[:count]
+            self._out = np.empty((2 * count, 2), np.int64)
+
+    def _along_axis(
+        self,
+        lower: Floats,
+        upper: Floats,
+        margin: float,
+        rows: Rows,
+        large_mask: Bools,
+        second_mask: Bools,
+        cross: bool,
+    ) -> Ints:
+        """Return the pairs of which one is in `large_mask` (K,), by sorting the boxes of `rows` (K,) along an axis."""
+        kernel = swept_pairs if self._compiled else swept_pairs.in_python
+        if self._compiled and np.count_nonzero(large_mask) <= _FEW:
+            # All begin at one place and never end: each of a few is compared with all others, which need no sorting.
+            reach, keys, ends = np.inf, np.zeros(len(rows)), np.full(len(rows), np.inf)
+        else:
+            near = lower.take(rows, axis=0)
+            near = near[np.isfinite(near).all(axis=1)]
+            # Along the axis on which they spread most, the fewest are side by side.
+            axis = int((near.max(axis=0) - near.min(axis=0)).argmax()) if len(near) else 0
+            if len(self._order) != len(rows):
+                self._order = np.arange(len(rows))
+            self._order = order = self._order.take(np.argsort(lower[rows, axis].take(self._order), kind="stable"))
+            rows, large_mask = rows.take(order), large_mask.take(order)
+            keys, ends = lower[rows, axis], upper[rows, axis] + margin
+            small = np.flatnonzero(~large_mask)
+            reach = -1.0
+            if len(small):
+                # How far before a large box a small one may begin that it touches, rounding included.
+                reach = 1.000001 * float((ends[small] - keys[small]).max())
+                reach += 1e-15 * max(abs(float(keys[small].min())), abs(float(ends[small].max())))
+        corners = lower.take(rows, axis=0), upper.take(rows, axis=0)
+        out: Ints = np.empty((2 * len(rows) + 64, 2), np.int64)
+        while True:
+            masks = large_mask, second_mask.take(rows)
+            count = int(kernel(keys, ends, reach, *corners, margin, rows, *masks, cross, out))
+            if count <= len(out):
+                return out[:count]
+            out = np.empty((count, 2), np.int64)
+
+    def _current_cell_size(self, lower: Floats, upper: Floats, movers: Rows) -> float:
+        """Return the size of the cells, which is that of the moving boxes: static ones are often large walls."""
+        adaptive = self._mode == SpatialHashCellSizeMode.AUTO_ADAPTIVE and len(movers) != self._sized_count
+        if self._cell_size is None or adaptive:
+            self._cell_size = auto_cell_size(lower.take(movers, axis=0), upper.take(movers, axis=0))
+            self._sized_count = len(movers)
+        return self._cell_size
 
 
-def _corners_of(mask: Bools | None, lower: Floats, upper: Floats) -> tuple[Floats, Floats, Rows | None]:
-    """Return the corners of the boxes in `mask` (None: all), and their rows; None where these equal the indices."""
-    if mask is None:
-        return lower, upper, None
-    count = int(np.count_nonzero(mask))
-    # Usually the rows in use are the first ones: then row numbers equal indices, and nothing is copied.
-    if mask[:count].all():
-        return lower[:count], upper[:count], None
-    rows = np.flatnonzero(mask)
-    return lower.take(rows, axis=0), upper.take(rows, axis=0), rows
+@compiled_step
+def mark_large(lower: Floats, upper: Floats, margin: float, rows: Rows, size: float, large_mask: Bools) -> float:
+    """Set which of `rows` (K,) are too large for cells of a size, or too far away; return the largest width."""
+    most = 0.0
+    for place in range(len(rows)):
+        row = rows[place]
+        x, y, right, above = lower[row, 0], lower[row, 1], upper[row, 0] + margin, upper[row, 1] + margin
+        width = max(right - x, above - y)
+        # Not `>`: what is no number is in no cell.
+        fits = x >= -FAR and y >= -FAR and right <= FAR and above <= FAR
+        large_mask[place] = not (fits and width <= 0.999 * MOST_OF_A_CELL * size)
+        most = max(most, width)
+    return most
 
 
-def _among(mask: Bools | None, active_mask: Bools | None) -> Bools | None:
-    return mask if mask is None or active_mask is None else mask & active_mask
+@compiled_step
+def swept_pairs(
+    keys: Floats,
+    ends: Floats,
+    reach: float,
+    lower: Floats,
+    upper: Floats,
+    margin: float,
+    rows: Rows,
+    large_mask: Bools,
+    second_mask: Bools,
+    cross: bool,
+    out: Ints,
+) -> int:
+    """Write the touching pairs of which one is large to `out` (M, 2), as many as fit; return how many there are.
+
+    The boxes (N, 3) are sorted by `keys` (N,), where they begin along an axis; `ends` (N,) are where they end, `rows`
+    (N,) their numbers. No small one ends farther than `reach` behind its key. `is_wanted` tells which pairs count.
+    """
+    count = 0
+    for place in range(len(rows)):
+        if not large_mask[place]:
+            continue
+        end, second = ends[place], second_mask[place]
+        # Large ones before this one have met it already.
+        first = place if reach < 0.0 else np.searchsorted(keys, keys[place] - reach)
+        for other in range(first, len(rows)):
+            # Not `>`: corners that are no numbers come last.
+            if other > place and not keys[other] <= end:
+                break
+            if other == place or (other < place and large_mask[other]):
+                continue
+            if is_wanted(second, second_mask[other], cross) and touch(lower, upper, margin, place, other):
+                count = add_pair(rows[place], rows[other], out, count)
+    return count
 
 
 def _sorted_pairs(first: Rows, second: Rows) -> Ints:
@@ -257,3 +367,17 @@ def _sorted_pairs(first: Rows, second: Rows) -> Ints:
     out[:, 0] = first.take(order)
     out[:, 1] = second.take(order)
     return out
+
+
+def radix_order(ids: Ints, size: int) -> Rows:
+    """Return the stable order of ids in [0, size).
+
+    NumPy sorts 16-bit integers by radix sort: one or two such passes are several times faster than sorting int64.
+    """
+    if size > 1 << 32:
+        return np.argsort(ids, kind="stable")
+    order = ids.astype(np.uint16).argsort(kind="stable")
+    if size <= 1 << 16:
+        return order
+    high = (ids >> 16).astype(np.uint16)
+    return order.take(high.take(order).argsort(kind="stable"))

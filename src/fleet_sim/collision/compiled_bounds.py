@@ -1,4 +1,10 @@
-"""World AABBs by compiled code, with the bits of `spatial.aabbs`."""
+"""World AABBs of posed shapes.
+
+The boxes are tight for boxes, spheres, cylinders and capsules; for meshes and compounds they contain the rotated
+bounding box of the shape. A level plane is infinite sideways and below and ends at its own height; a tilted plane is
+infinite in all directions. A row without a shape is a point at its position. Only additions, products, square roots and
+comparisons are used, so the result of a row is the same bit for bit, whatever rows are computed with it.
+"""
 
 from __future__ import annotations
 

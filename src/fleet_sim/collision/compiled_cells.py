@@ -1,4 +1,4 @@
-"""Touching pairs among boxes that are smaller than a cell, by compiled code.
+"""Touching pairs among boxes that are smaller than a cell.
 
 Each box is in one cell, that of its lower corner, so it can touch boxes of neighbouring cells only. Lower corners are
 sorted by cell into one array, and each box looks at two runs of it.
@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.boxes import FAR
+from fleet_sim.arrays import Bools, Floats, Ints, Rows
 from fleet_sim.kernels import compiled_step, inlined
 
+# In metres. A cell index would no longer locate a box that reaches farther.
+FAR = 1e12
 # The part of a cell that a box may take: what is smaller ends in the next cell at the most, however it is rounded.
-_MOST_OF_A_CELL = 0.999
+MOST_OF_A_CELL = 0.999
 # More cells compare fewer boxes, as long as the caches hold them.
 _CELLS_PER_BOX, _CELLS_PER_BOX_OF_MANY, _MANY = 8, 4, 50_000
 _MIN_CELLS = 4096
@@ -59,11 +60,19 @@ def cell_table(boxes: int) -> CellTable:
 
 @compiled_step
 def small_pairs(
-    lower: Floats, upper: Floats, margin: float, movers: Rows, size: float, table: CellTable, out: Ints
+    lower: Floats,
+    upper: Floats,
+    margin: float,
+    movers: Rows,
+    second_mask: Bools,
+    cross: bool,
+    size: float,
+    table: CellTable,
+    out: Ints,
 ) -> int:
     """Write the touching pairs of `movers` (K,) to `out` (M, 2), as many as fit; return how many, or OTHER_SIZES.
 
-    `size` is that of the cells; the smaller row of a pair comes first.
+    `size` is that of the cells; the smaller row of a pair comes first. Which pairs count is told by `is_wanted`.
     """
     most = _OUTSIDE
     table.shape[2] -= 1
@@ -73,10 +82,10 @@ def small_pairs(
         if not _lay_frame(lower, upper, margin, movers, size, table):
             return OTHER_SIZES
         most = _file(lower, upper, margin, movers, table)
-    if not 0.0 <= most <= size * _MOST_OF_A_CELL:
+    if not 0.0 <= most <= size * MOST_OF_A_CELL:
         return OTHER_SIZES
     _sort(lower, movers, table)
-    return int(_pairs_of_cells(lower, upper, margin, most, len(movers), table, out))
+    return int(_pairs_of_cells(lower, upper, margin, second_mask, cross, most, len(movers), table, out))
 
 
 @inlined
@@ -146,7 +155,15 @@ def _sort(lower: Floats, movers: Rows, table: CellTable) -> None:
 
 @inlined
 def _pairs_of_cells(
-    lower: Floats, upper: Floats, margin: float, most: float, boxes: int, table: CellTable, out: Ints
+    lower: Floats,
+    upper: Floats,
+    margin: float,
+    second_mask: Bools,
+    cross: bool,
+    most: float,
+    boxes: int,
+    table: CellTable,
+    out: Ints,
 ) -> int:
     """Write the pairs of rows whose boxes touch to `out` (M, 2), and return how many there are.
 
@@ -168,8 +185,11 @@ def _pairs_of_cells(
             continue
         for _ in range(2):
             for other in range(begin, end):
-                if _is_near(x, y, other, most, corners):
-                    count = _add_touching(lower, upper, margin, rows[place], rows[other], out, count)
+                if not _is_near(x, y, other, most, corners):
+                    continue
+                one, two = rows[place], rows[other]
+                if is_wanted(second_mask[one], second_mask[two], cross) and touch(lower, upper, margin, one, two):
+                    count = add_pair(one, two, out, count)
             begin, end = further, last
     return count
 
@@ -183,11 +203,24 @@ def _is_near(x: float, y: float, other: int, most: float, corners: Floats) -> bo
 
 
 @inlined
-def _add_touching(lower: Floats, upper: Floats, margin: float, one: int, other: int, out: Ints, count: int) -> int:
-    one, other = min(one, other), max(one, other)
+def is_wanted(one_second: bool, other_second: bool, cross: bool) -> bool:
+    """Return whether two boxes may be a pair: two second ones are none, and with `cross` neither are two first ones."""
+    return one_second != other_second or not (one_second or cross)
+
+
+@inlined
+def touch(lower: Floats, upper: Floats, margin: float, one: int, other: int) -> bool:
+    """Return whether two boxes are within `margin` of each other on each axis."""
     for axis in range(3):
+        # Not `>`: a box with no number touches nothing.
         if not (lower[one, axis] <= upper[other, axis] + margin and lower[other, axis] <= upper[one, axis] + margin):
-            return count
+            return False
+    return True
+
+
+@inlined
+def add_pair(one: int, other: int, out: Ints, count: int) -> int:
+    """Write a pair to `out` (M, 2), the smaller row first, if there is room; return how many pairs there are now."""
     if count < len(out):
-        out[count, 0], out[count, 1] = one, other
+        out[count, 0], out[count, 1] = min(one, other), max(one, other)
     return count + 1

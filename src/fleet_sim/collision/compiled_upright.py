@@ -1,4 +1,8 @@
-"""Distances of pairs of upright shapes, and which touch, by compiled code, with the bits of `spatial.distances`."""
+"""Distances of pairs of upright shapes, and which touch.
+
+Upright shapes are rectangles, widened by a radius, extruded along z, rounded by a ball: Minkowski sums, so the radii of
+both add up, and are subtracted from the distance between what is left.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,8 @@ from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 _BOX, _SPHERE, _CYLINDER, _CAPSULE = (
     int(kind) for kind in (ShapeKind.BOX, ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CAPSULE)
 )
-# As in `spatial.distances`.
-_UPRIGHT = 1e-15
+# (x^2 + y^2) (z^2 + w^2) of a quaternion below this is a tilt of less than 1e-7 rad: under a micrometre on ten metres.
+UPRIGHT = 1e-15
 
 Rectangle = tuple[float, float, float, float]
 """Half sizes, cosine and sine of the heading. What is round is a point with heading 0, and a radius elsewhere."""
@@ -59,7 +63,7 @@ def upright_contacts(
 def upright_distances(a: ShapeArrays, b: ShapeArrays, reach: float, distances: Floats) -> int:
     """Write the `distances` (M,) of shape a[k] and shape b[k], NaN for other shapes; return how many others there are.
 
-    Above `reach` they are what `distances_between` returns there.
+    Above `reach` they may be smaller than the distance, but no smaller than `reach`.
     """
     others = 0
     for index in range(len(distances)):
@@ -77,12 +81,12 @@ def _is_upright(kind: int, orientations: Floats, row: int) -> bool:
     x, y, z, w = orientations[row, 0], orientations[row, 1], orientations[row, 2], orientations[row, 3]
     solid = kind in (_BOX, _SPHERE, _CYLINDER, _CAPSULE)
     # 0 for a turn about the vertical axis, and where it is upside down.
-    return solid and ((x * x + y * y) * (z * z + w * w) < _UPRIGHT or kind == _SPHERE)
+    return solid and ((x * x + y * y) * (z * z + w * w) < UPRIGHT or kind == _SPHERE)
 
 
 @inlined
 def _distance(a: ShapeArrays, one: int, b: ShapeArrays, other: int, reach: float) -> float:
-    """Return what `distances._upright_distances` does for shape a[one] and b[other]; NaN for broken numbers."""
+    """Return the distance of upright shapes a[one] and b[other]; NaN for broken numbers."""
     kind, other_kind = a.kinds[one], b.kinds[other]
     dx, dy = b.positions[other, 0] - a.positions[one, 0], b.positions[other, 1] - a.positions[one, 1]
     gap = abs(b.positions[other, 2] - a.positions[one, 2])
@@ -121,7 +125,10 @@ def _signed(first: float, second: float) -> float:
 
 @compiled_step
 def _rectangle_distance(a: Rectangle, b: Rectangle, dx: float, dy: float, reach: float) -> float:
-    """Return what `distances._rectangle_distances` does for one pair."""
+    """Return the signed distance in the plane of rectangles whose centres are (dx, dy) apart.
+
+    Above `reach` the widest gap along a side is returned instead, which is at most the distance.
+    """
     # Not `>=`: false of what is no number, too.
     if not abs(dx) + abs(dy) < np.inf:
         return math.nan

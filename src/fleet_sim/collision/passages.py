@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fleet_sim.arrays import Floats, Ints, Rows
+from fleet_sim.arrays import Ints, Rows
 from fleet_sim.collision.bounds import shape_arrays
-from fleet_sim.collision.boxes import Boxes
-from fleet_sim.collision.broad import auto_cell_size
-from fleet_sim.collision.levels import BoxIndex
+from fleet_sim.collision.broad import cross_pairs
+from fleet_sim.collision.distances import distances_between
 from fleet_sim.core.schema import NO_ROW
 from fleet_sim.core.world import World
-from fleet_sim.spatial.distances import distances_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 _INTERVAL = 0.1
@@ -36,9 +34,6 @@ class WallPassages:
         # Object ids, which unlike rows are never given to another robot.
         self._ids: Ints = np.empty(0, np.int64)
         self._next = 0.0
-        self._walls: Rows = np.empty(0, np.int64)
-        self._corners: Floats = np.empty((0, 6))
-        self._index: BoxIndex | None = None
 
     def look(self, sim_time: float) -> None:
         """Add the robots that are inside a wall now. Boxes of all bodies must be up to date."""
@@ -46,16 +41,18 @@ class WallPassages:
         if sim_time < self._next - 1e-9:
             return
         self._next = sim_time + _INTERVAL
-        self._index_walls()
-        robots = self._drivers()
-        if self._index is None or not len(robots):
+        robots, world = self._drivers(), self._world
+        if not len(robots):
             return
+        kinds = world.shape_kind
+        mask = world.collision_rules.static_mask() & world.alive & (kinds != ShapeKind.NONE) & (kinds <= _LAST_SOLID)
+        walls = np.flatnonzero(mask)
         balls = self._middles(robots)
         reach = balls.radii[:, None]
-        boxes = Boxes.from_corners(balls.positions - reach, balls.positions + reach, 0.0)
-        first, second = self._index.cross_pairs(boxes)
-        if len(first):
-            self._note(robots, balls, first, self._walls.take(second))
+        bounds = world.aabb_lower[walls], world.aabb_upper[walls]
+        pairs = cross_pairs(balls.positions - reach, balls.positions + reach, *bounds, compiled=world.compiled)
+        if len(pairs):
+            self._note(robots, balls, pairs[:, 0], walls.take(pairs[:, 1]))
 
     def _note(self, robots: Rows, balls: ShapeArrays, first: Rows, walls: Rows) -> None:
         """Note those of `robots` whose ball overlaps its wall; pairs are (index of a robot, row of a wall)."""
@@ -67,7 +64,9 @@ class WallPassages:
         first, rows, walls = first[mask], rows[mask], walls[mask]
         if not len(rows):
             return
-        distances, _ = distances_between(balls.take(first), shape_arrays(world, walls), reach=0.0)
+        distances, _ = distances_between(
+            balls.take(first), shape_arrays(world, walls), reach=0.0, compiled=world.compiled
+        )
         with np.errstate(invalid="ignore"):
             inside = np.unique(rows[distances < 0.0])
         self._ids = np.append(self._ids, world.object_id[inside])
@@ -94,17 +93,3 @@ class WallPassages:
         count = len(rows)
         kinds = np.full(count, ShapeKind.SPHERE, np.uint8)
         return ShapeArrays(kinds, positions, np.tile(_IDENTITY, (count, 1)), np.tile(radii[:, None], 3), radii)
-
-    def _index_walls(self) -> None:
-        """Make the index of walls anew if one was added, removed or moved."""
-        world = self._world
-        kinds = world.shape_kind
-        mask = world.collision_rules.static_mask() & world.alive & (kinds != ShapeKind.NONE) & (kinds <= _LAST_SOLID)
-        walls = np.flatnonzero(mask)
-        corners = np.concatenate((world.aabb_lower[walls], world.aabb_upper[walls]), axis=1)
-        if np.array_equal(walls, self._walls) and np.array_equal(corners, self._corners):
-            return
-        self._walls, self._corners, self._index = walls, corners, None
-        if len(walls):
-            lower, upper = corners[:, :3], corners[:, 3:]
-            self._index = BoxIndex(Boxes.from_corners(lower, upper, 0.0), auto_cell_size(lower, upper))

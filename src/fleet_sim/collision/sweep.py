@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.collision.compiled_upright import upright_distances
+from fleet_sim.collision.distances import distances_between, upright_mask
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.distances import distances_between, upright_mask
 from fleet_sim.spatial.quaternions import turned, turns_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
@@ -84,23 +83,14 @@ def _travels(start: ShapeArrays, end_positions: Floats, end_orientations: Floats
 
 @dataclass(frozen=True)
 class Measure:
-    """Measures pairs of bodies: upright ones by compiled code if that is in use, what has no formula by `solve`."""
+    """Measures pairs of bodies, by compiled code if that is in use; what has no formula is measured by `solve`."""
 
     solve: PosedDistanceSolver | None
     compiled: bool
 
     def __call__(self, first: ShapeArrays, second: ShapeArrays, rows: Ints, reach: float) -> Floats:
         """Return signed distances (K,) of pairs of bodies of `rows` (K, 2); beyond `reach` they may be infinite."""
-        if not self.compiled:
-            return self._by_arrays(first, second, rows, reach)
-        distances = np.empty(len(rows))
-        if upright_distances(first, second, reach, distances):
-            rest = np.flatnonzero(np.isnan(distances))
-            distances[rest] = self._by_arrays(first.take(rest), second.take(rest), rows[rest], reach)
-        return distances
-
-    def _by_arrays(self, first: ShapeArrays, second: ShapeArrays, rows: Ints, reach: float) -> Floats:
-        distances, open_mask = distances_between(first, second, reach=reach)
+        distances, open_mask = distances_between(first, second, reach=reach, compiled=self.compiled)
         rest = np.flatnonzero(open_mask)
         if len(rest):
             distances[rest] = np.inf

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.bounds import active_mask, refresh_bounds, refresh_by_kernels, shape_arrays
+from fleet_sim.collision.bounds import active_mask, refresh_bounds, shape_arrays
 from fleet_sim.collision.broad import BroadPhase
 from fleet_sim.collision.compiled_upright import upright_contacts
-from fleet_sim.collision.narrow import DistanceSolver, contact_pairs
+from fleet_sim.collision.distances import DistanceSolver, contact_pairs
 from fleet_sim.collision.pairs import PairSet
 from fleet_sim.config.modes import CollisionDetectionMethod, CollisionMode
 from fleet_sim.core.clock import Schedule
@@ -55,7 +55,6 @@ class CollisionSystem:
         self._world = world
         self._solve = solve
         self._contacts = contacts
-        self._refresh: Callable[[World], object] = refresh_bounds
         self._kernels = False
         self._pairs = PairSet()
         self._schedule: Schedule | None = world.clock.schedule(None)
@@ -70,7 +69,6 @@ class CollisionSystem:
     def use_kernels(self) -> None:
         """Use compiled code from now on where it is faster; results are the same. Needs the extra `fast`."""
         self.broad.use_kernels()
-        self._refresh = refresh_by_kernels
         self._kernels = True
 
     def set_frequency(self, frequency: float | None) -> None:
@@ -95,7 +93,7 @@ class CollisionSystem:
 
     def bounds(self, dt: float) -> None:
         """Update the AABBs."""
-        self._refresh(self._world)
+        refresh_bounds(self._world)
 
     def run(self, dt: float) -> None:
         """Run a check if one is due and anything moved since the last one."""
@@ -204,62 +202,42 @@ class CollisionSystem:
         # No formula covers robots made of links and meshes: they need no look at their boxes.
         open_mask = (kinds.take(pairs[:, 0]) > _LAST_SIMPLE) | (kinds.take(pairs[:, 1]) > _LAST_SIMPLE)
         if not np.count_nonzero(open_mask):
-            return self._narrow(pairs)[0]
+            return self._narrow(pairs)
         hit_mask = np.zeros(len(pairs), np.bool_)
         open_rows = np.flatnonzero(open_mask)
         hit_mask[open_rows] = self._solve(pairs[open_rows], self.margin) <= self.margin
         hits = pairs[hit_mask]
         if len(open_rows) == len(pairs):
             return hits
-        rest, _ = self._narrow(pairs[~open_mask])
+        rest = self._narrow(pairs[~open_mask])
         if not len(rest):
             return hits
         hits = np.concatenate((hits, rest))
         return hits[np.lexsort((hits[:, 1], hits[:, 0]))]
 
-    def _narrow(self, pairs: Ints) -> tuple[Ints, int]:
-        """Return those of `pairs` (K, 2) that touch, in order of rows, and how many of them the solver was asked for.
-
-        Upright bodies are compared by compiled code where it is in use; only what is left goes to the arrays.
-        """
-        if not len(pairs):
-            return pairs, 0
-        if not self._kernels:
-            return self._by_arrays(pairs)
-        hits, left = self._upright(pairs)
-        if not len(left):
-            return hits, 0
-        more, asked = self._by_arrays(left)
-        if not len(hits):
-            return more, asked
-        hits = np.concatenate((hits, more))
-        return hits[np.lexsort((hits[:, 1], hits[:, 0]))], asked
-
-    def _upright(self, pairs: Ints) -> tuple[Ints, Ints]:
-        """Return those of `pairs` that touch, and those left to be decided, both in their order."""
+    def _narrow(self, pairs: Ints) -> Ints:
+        """Return those of `pairs` (K, 2) that touch, in order of rows."""
         world = self._world
         hits, left = np.empty_like(pairs), np.empty_like(pairs)
         shapes = world.shape_kind, world.shape_centred, world.position, world.orientation
-        found, count = upright_contacts(pairs, *shapes, world.half_extents, world.radius, self.margin, hits, left)
-        return hits[:found], left[:count]
-
-    def _by_arrays(self, pairs: Ints) -> tuple[Ints, int]:
-        """Return those of `pairs` (K, 2) that touch, and how many the solver was asked for, by NumPy alone."""
-        world = self._world
-        if world.shape_centred.all():
-            # All shapes sit at their bodies' origins: the columns can be used directly, without a copy.
-            return contact_pairs(pairs, shape_arrays(world, slice(None)), self.margin, self._solve)
-        # Shapes off their origins have to be placed first: only those that occur in a pair are.
-        rows, inverse = np.unique(pairs, return_inverse=True)
-        # NumPy before 2.0 returns the inverse flat.
-        local = inverse.reshape(pairs.shape)
-        shapes = shape_arrays(world, rows)
+        kernel = upright_contacts if self._kernels else upright_contacts.in_python
+        found, count = kernel(pairs, *shapes, world.half_extents, world.radius, self.margin, hits, left)
+        hits, left = hits[:found], left[:count]
+        if not len(left):
+            return hits
+        # What is not upright, or not at the origin of its body, is placed first.
+        rows, inverse = np.unique(left, return_inverse=True)
 
         def solve(local_pairs: Ints, margin: float) -> Floats:
             return self._solve(rows[local_pairs], margin)
 
-        hits, asked = contact_pairs(local, shapes, self.margin, solve)
-        return rows[hits], asked
+        # NumPy before 2.0 returns the inverse flat.
+        local = inverse.reshape(left.shape)
+        more = rows[contact_pairs(local, shape_arrays(world, rows), self.margin, solve, compiled=self._kernels)]
+        if not len(hits):
+            return more
+        hits = np.concatenate((hits, more))
+        return hits[np.lexsort((hits[:, 1], hits[:, 0]))]
 
     def _contact_pairs(self) -> Ints:
         pairs = self._contacts()

@@ -150,7 +150,7 @@ class SimulationParams(UsedSettings):
         None, above=0, unit="m", doc="Cell size of the collision grid; required in mode constant."
     )
     multi_cell_threshold: float = setting(
-        1.5, above=0, doc="Bodies larger than this many cells are put into a coarser grid."
+        1.5, above=0, doc="Bodies larger than this many cells are sorted along an axis."
     )
 
     # Sensors

@@ -30,7 +30,13 @@ class PairFinder(Protocol):
     """Finds the pairs (M, 2) of boxes (N, 3) that touch, except pairs of two rows in `static_mask`."""
 
     def __call__(
-        self, lower: Floats, upper: Floats, *, static_mask: Bools | None = None, ignore_static: bool = True
+        self,
+        lower: Floats,
+        upper: Floats,
+        *,
+        static_mask: Bools | None = None,
+        ignore_static: bool = True,
+        compiled: bool = False,
     ) -> Ints:
         """Return the pairs, first < second, sorted."""
         ...
@@ -123,7 +129,7 @@ class AvoidanceSystem:
         for axis, values, extent in ((0, scene.x, reach), (1, scene.y, reach), (2, world.position[rows, 2], heights)):
             np.subtract(values, extent, out=low[:, axis])
             np.add(values, extent, out=high[:, axis])
-        pairs = self._near_pairs(low, high, static_mask=~scene.yields, ignore_static=False)
+        pairs = self._near_pairs(low, high, static_mask=~scene.yields, ignore_static=False, compiled=world.compiled)
         first, second = pairs[:, 0], pairs[:, 1]
         x, y = scene.x.take(second) - scene.x.take(first), scene.y.take(second) - scene.y.take(first)
         bound = reach.take(first) + reach.take(second)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
+from fleet_sim.collision.distances import distances_between
 from fleet_sim.core.world import World
 from fleet_sim.meshes.hulls import hull_planes, hull_surface
 from fleet_sim.sensors.solids import Solids, solids_of
 from fleet_sim.sensors.surfaces import surfaces_of
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.distances import distances_between
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 ExactSolver = Callable[[Ints, float], Floats]
@@ -26,7 +26,7 @@ def point_distances(world: World, point: Floats, rows: Rows) -> Floats:
     out = np.full(world.capacity, np.inf)
     solids = solids_of(world, rows)
     if len(solids.rows):
-        np.minimum.at(out, solids.rows, _to_pieces(point, solids))
+        np.minimum.at(out, solids.rows, _to_pieces(point, solids, compiled=world.compiled))
     for placed in surfaces_of(world, rows):
         found, _, _ = placed.surface.tree.nearest(point[None], np.array([np.inf]))
         out[placed.row] = min(out[placed.row], float(found[0]))
@@ -48,7 +48,8 @@ def entity_distances(world: World, row: int, others: Rows, limit: float, exact: 
     if len(mine.rows) and len(theirs.rows):
         first = np.repeat(np.arange(len(mine.rows)), len(theirs.rows))
         second = np.tile(np.arange(len(theirs.rows)), len(mine.rows))
-        distances, open_mask = distances_between(_arrays(mine.take(first)), _arrays(theirs.take(second)))
+        pairs = _arrays(mine.take(first)), _arrays(theirs.take(second))
+        distances, open_mask = distances_between(*pairs, compiled=world.compiled)
         rows = theirs.rows[second]
         rough[rows[open_mask]] = True
         np.minimum.at(out, rows[~open_mask], distances[~open_mask])
@@ -66,7 +67,7 @@ def reach_of(world: World, row: int, others: Rows) -> float:
     return float(np.sqrt((size * size).sum())) if np.isfinite(size).all() else FAR
 
 
-def _to_pieces(point: Floats, solids: Solids) -> Floats:
+def _to_pieces(point: Floats, solids: Solids, *, compiled: bool) -> Floats:
     """Return the distances (N,) in m of `point` (3,) to solids; to the box around what is made of unknown pieces."""
     count = len(solids.rows)
     here = ShapeArrays(
@@ -81,7 +82,7 @@ def _to_pieces(point: Floats, solids: Solids) -> Floats:
     # What is made of unknown pieces counts as the box around it.
     boxed_mask = (solids.kinds > ShapeKind.PLANE) & ~hull_mask
     shapes = shapes._replace(kinds=np.where(boxed_mask, np.uint8(ShapeKind.BOX), solids.kinds))
-    distances, _ = distances_between(here, shapes)
+    distances, _ = distances_between(here, shapes, compiled=compiled)
     for index in np.flatnonzero(hull_mask).tolist():
         hull = solids.hulls[index]
         turn = quaternions.conjugate(solids.orientations[[index]])

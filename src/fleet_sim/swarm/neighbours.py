@@ -7,13 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import Floats, Ints, Rows
-from fleet_sim.collision.boxes import FAR, Boxes
-from fleet_sim.collision.levels import BoxIndex
-from fleet_sim.collision.tables import radix_order
+from fleet_sim.collision.broad import radix_order
 from fleet_sim.core.columns import numbers_of
 from fleet_sim.kernels import compiled_step, inlined
+from fleet_sim.sensors.nearby import ragged_range
 from fleet_sim.swarm.agents import Group
 
+# Largest number of a cell; points farther out share the last one, which costs time but loses no pair.
+_LAST_CELL = 2.0**30
+_STRIDE = 1 << 32
+# Covers the rounding of numbers of cells up to the last one.
+_SLACK = 1.000001
 _CELLS_PER_POINT = 4
 _MIN_CELLS = 1024
 _FAR = 1e100
@@ -21,7 +25,13 @@ _FAR = 1e100
 
 def pairs_within(positions: Floats, reach: float) -> tuple[Rows, Rows]:
     """Return the pairs (first, second) of points (N, 2) at most `reach` apart: first < second, each once, sorted."""
-    first, second = _near_boxes(positions, reach).own_pairs()
+    order, keys, _ = _sorted_cells(positions, positions, reach)
+    # Each pair is found from one side: a point looks at the rest of its own and the next cell, and at the line above.
+    ahead = np.arange(1, len(keys) + 1)
+    pieces = [(ahead, np.searchsorted(keys, keys + 1, "right"))]
+    pieces.append((np.searchsorted(keys, keys + (_STRIDE - 1)), np.searchsorted(keys, keys + (_STRIDE + 1), "right")))
+    one, other = _expanded(pieces)
+    first, second = order.take(one), order.take(other)
     # The grid yields pairs in an order of its own; sorting makes sums over neighbours reproducible.
     first, second = _sorted(np.minimum(first, second), np.maximum(first, second))
     return _within(positions, first, second, positions, reach)
@@ -44,7 +54,18 @@ def targets_about(origins: Floats, points: Floats, reach: float) -> tuple[Rows, 
     """
     if not len(origins) or not len(points):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    return _near_boxes(points, reach).cross_pairs(_boxes(origins, 0.5 * reach))
+    order, keys, cells = _sorted_cells(points, origins, reach)
+    pieces = []
+    for line in (-1, 0, 1):
+        middle = cells + line * _STRIDE
+        pieces.append((np.searchsorted(keys, middle - 1), np.searchsorted(keys, middle + 1, "right")))
+    origin, place = _expanded(pieces)
+    point = order.take(place)
+    away = np.abs(points.take(point, axis=0) - origins.take(origin, axis=0))
+    # A little more, so that rounding loses no pair at exactly the reach.
+    reach *= 1.0 + 1e-12
+    near = np.flatnonzero((away[:, 0] <= reach) & (away[:, 1] <= reach))
+    return origin.take(near), point.take(near)
 
 
 def is_limited(reach: float, positions: Floats) -> bool:
@@ -81,21 +102,32 @@ def counts(owner: Rows, count: int) -> Ints:
     return np.bincount(owner, minlength=count)
 
 
-def _near_boxes(points: Floats, reach: float) -> BoxIndex:
-    # Half of the reach on each side: boxes touch where points are within the reach of each other on each axis.
-    return BoxIndex(_boxes(points, 0.5 * reach), max(reach, 1e-9))
+def _sorted_cells(points: Floats, origins: Floats, reach: float) -> tuple[Rows, Ints, Ints]:
+    """Return the order of `points` by cell, the cells in that order, and those of `origins`.
+
+    Points within the reach of each other on each axis are in the same cell, or in neighbouring ones.
+    """
+    size = max(reach, 1e-9) * _SLACK
+    lines = []
+    for axis in (1, 0):
+        low = min(points[:, axis].min(initial=np.inf), origins[:, axis].min(initial=np.inf))
+        # What is no number is put somewhere, and is near nobody.
+        both = [np.fmin((values[:, axis] - low) / size, _LAST_CELL) for values in (points, origins)]
+        lines.append([values.astype(np.int64) for values in both])
+    # One more than a cell: each has a neighbour to the left.
+    cells, others = (down * _STRIDE + along + 1 for down, along in zip(*lines, strict=True))
+    order = np.argsort(cells, kind="stable")
+    return order, cells.take(order), others
 
 
-def _boxes(points: Floats, half: float) -> Boxes:
-    """Return the squares (N,) around points (N, 2) that are `half` m to each side."""
-    # A little larger, so that rounding loses no pair at exactly the reach; `_within` decides. Infinite reaches are
-    # capped, as the grid needs finite boxes.
-    half = min(half, 0.25 * FAR) * (1.0 + 1e-12)
-    plane = np.empty((len(points), 4))
-    np.subtract(points, half, out=plane[:, :2])
-    np.add(points, half, out=plane[:, 2:])
-    flat = np.zeros(len(points))
-    return Boxes(plane, flat, flat)
+def _expanded(pieces: list[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
+    """Return (owner, place): for each owner k the places from begins[k] up to ends[k], of each piece (begins, ends)."""
+    owners, places = [], []
+    for begins, ends in pieces:
+        counts = np.maximum(ends - begins, 0)
+        owners.append(np.repeat(np.arange(len(begins)), counts))
+        places.append(ragged_range(begins, counts))
+    return np.concatenate(owners), np.concatenate(places)
 
 
 def _within(a: Floats, first: Rows, second: Rows, b: Floats, reach: float) -> tuple[Rows, Rows]:

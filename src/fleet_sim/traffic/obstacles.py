@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fleet_sim.arrays import NO_ROWS, Bools, Floats, Ints, Rows
-from fleet_sim.collision.bounds import active_mask, shape_arrays
+from fleet_sim.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.config.modes import CollisionMode
 from fleet_sim.core.world import World
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 from fleet_sim.traffic.columns import TrafficColumns
 from fleet_sim.traffic.execution.tracks import Tracks
@@ -97,7 +96,7 @@ class CoveredNodes:
             rows = rows[~passed_mask]
         if len(robots):
             # What is above or below all robots is in nobody's way.
-            lower, upper = world_aabbs(*shape_arrays(world, robots))
+            lower, upper = world_aabbs(*shape_arrays(world, robots), compiled=world.compiled)
             self._heights = (float(lower[:, 2].min()), float(upper[:, 2].max()))
         static_mask = world.collision_mode[rows] == STATIC
         # Measured once; only what can move is measured in each step.
@@ -170,7 +169,7 @@ class CoveredNodes:
 
     def _hit(self, points: Samples, shapes: ShapeArrays, reach: float) -> Ints:
         """Return the nodes (K, 2) of points that are nearer than `reach` to one of `shapes`."""
-        lowers, uppers = world_aabbs(*shapes)
+        lowers, uppers = world_aabbs(*shapes, compiled=self._world.compiled)
         low, high = self._heights
         near_mask = (lowers[:, 2] <= high) & (uppers[:, 2] >= low) & (shapes.kinds != PLANE)
         # Sorted by x, so that each body is compared with the points of its strip only.

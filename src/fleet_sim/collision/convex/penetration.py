@@ -47,11 +47,12 @@ def penetration(pieces: Pieces, one: int, two: int, scratch: Scratch) -> float:
         least = min(least, along)
         on_face = along - planes[face, 3] <= _EXACT * (1.0 + along)
         if along == least or on_face:
-            _note(scratch, face, least)
+            scratch.found[7], scratch.found[8], scratch.found[9] = x, y, z
         if on_face or least - planes[face, 3] <= _EXACT * (1.0 + least) or count == MOST_VERTICES - 1:
             break
         faces = grow(v, scratch.faces, planes, scratch.rim, faces, count, _ON * size)
         count += 1
+    _note_points(scratch, faces, least)
     return max(least, 0.0)
 
 
@@ -128,18 +129,26 @@ def _widen(pieces: Pieces, one: int, two: int, count: int, size: float, scratch:
 
 
 @compiled
-def _note(scratch: Scratch, face: int, depth: float) -> None:
-    """Write the point of a face that is nearest to the origin, as points of both cores, and its normal."""
+def _note_points(scratch: Scratch, faces: int, depth: float) -> None:
+    """Write the point of the polytope where the way out begins, as points of both cores.
+
+    Several faces may be in one plane, so it is not on the nearest one alone that it may be.
+    """
     s, v, found = scratch.simplex, scratch.vertices, scratch.found
-    for corner in range(3):
-        for column in range(6):
-            s[corner, column] = v[scratch.faces[face, corner], column]
-    nearest_on_triangle(s, 0, 1, 2)
-    for axis in range(3):
-        point, normal = 0.0, scratch.planes[face, axis]
+    x, y, z = depth * found[7], depth * found[8], depth * found[9]
+    nearest = np.inf
+    for face in range(faces):
         for corner in range(3):
-            point += s[corner, SHARE] * s[corner, 3 + axis]
-        found[1 + axis], found[4 + axis], found[7 + axis] = point, point - depth * normal, normal
+            vertex = scratch.faces[face, corner]
+            s[corner, 0], s[corner, 1], s[corner, 2] = v[vertex, 0] - x, v[vertex, 1] - y, v[vertex, 2] - z
+        square = nearest_on_triangle(s, 0, 1, 2)
+        if square < nearest:
+            nearest = square
+            for axis in range(3):
+                point = 0.0
+                for corner in range(3):
+                    point += s[corner, SHARE] * v[scratch.faces[face, corner], 3 + axis]
+                found[1 + axis], found[4 + axis] = point, point - depth * found[7 + axis]
 
 
 @compiled

@@ -8,12 +8,11 @@ import numpy as np
 from geometry_msgs.msg import Vector3
 from simulation_interfaces.msg import Bounds, EntityCategory, EntityInfo
 
-from fleet_sim.collision.bounds import refresh_bounds
+from fleet_sim.collision.bounds import refresh_bounds, world_aabbs
 from fleet_sim.core.schema import KIND_AGENT
 from fleet_sim.core.world import World
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.sensors.occupancy import immovable_rows
-from fleet_sim.spatial.aabbs import world_aabbs
 
 CATEGORIES = (
     EntityCategory.CATEGORY_OBJECT,

@@ -1,4 +1,4 @@
-"""Signed distances between posed shapes, in closed form.
+"""The narrow phase: signed distances between posed shapes, in closed form, and which pairs are within a margin.
 
 For separate shapes the distance is the Euclidean distance between the surfaces. For overlapping shapes it is negative:
 minus the shortest translation that separates them, among the directions the formula considers (for upright shapes and
@@ -7,26 +7,28 @@ spheres, all relevant ones). During straight motion without rotation the distanc
 Closed forms exist for pairs of upright shapes (rotated about z only, or upside down), spheres with everything, capsules
 with capsules, and planes with everything; all others are undecided and left to a general solver. Only additions,
 products, divisions, square roots and comparisons are used: a result is the same bit for bit, alone and in a batch.
+
+Pairs of upright shapes are measured by a kernel, `compiled_upright.py`, in Python or compiled; the others on arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints
+from fleet_sim.collision.compiled_upright import UPRIGHT, upright_distances
 from fleet_sim.spatial.quaternions import conjugate, rotate, stack
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 Vector: TypeAlias = tuple[Floats, Floats, Floats]
 Law: TypeAlias = Callable[[ShapeArrays, ShapeArrays], Floats]
+# Given pairs (K, 2) of rows at their present poses and a distance >= 0, return numbers (K,) that are at most the given
+# one where the signed distance of a pair is.
+DistanceSolver: TypeAlias = Callable[[Ints, float], Floats]
 
-# (x^2 + y^2) (z^2 + w^2) of a quaternion below this is a tilt of less than 1e-7 rad: under a micrometre on ten metres.
-_UPRIGHT = 1e-15
-_SIGNS_X = np.array([[-1.0], [-1.0], [1.0], [1.0]])
-_SIGNS_Y = np.array([[-1.0], [1.0], [-1.0], [1.0]])
 # Comparing a column with one of its own numbers is several times faster than with an enum member.
 _NONE, _BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
     np.uint8(kind)
@@ -44,30 +46,47 @@ _NONE, _BOX, _SPHERE, _CYLINDER, _CAPSULE, _PLANE = (
 def upright_mask(shapes: ShapeArrays) -> Bools:
     """Return which rows (N,) are upright: rotated about z only or upside down, or spheres, which have no direction."""
     x, y, z, w = np.ascontiguousarray(shapes.orientations.T)
-    mask = (x * x + y * y) * (z * z + w * w) < _UPRIGHT
+    mask = (x * x + y * y) * (z * z + w * w) < UPRIGHT
     return np.asarray(mask | (shapes.kinds == _SPHERE))
 
 
-def pair_distances(pairs: Ints, shapes: ShapeArrays, *, reach: float = np.inf) -> tuple[Floats, Bools]:
-    """Return (distances, undecided_mask), (M,) each, of the shapes of `pairs` (M, 2) of rows.
+def contact_pairs(
+    pairs: Ints, shapes: ShapeArrays, margin: float, solve: DistanceSolver, *, compiled: bool = False
+) -> Ints:
+    """Return those of `pairs` (M, 2) of rows within `margin`, in their order; `solve` measures what has no formula."""
+    first, second = shapes.take(pairs[:, 0]), shapes.take(pairs[:, 1])
+    distances, open_mask = distances_between(first, second, reach=margin, compiled=compiled)
+    with np.errstate(invalid="ignore"):
+        hit_mask = distances <= margin
+    open_rows = np.flatnonzero(open_mask)
+    if len(open_rows):
+        hit_mask[open_rows] = solve(pairs[open_rows], margin) <= margin
+    return pairs[hit_mask]
+
+
+def distances_between(
+    a: ShapeArrays, b: ShapeArrays, *, reach: float = np.inf, compiled: bool = False
+) -> tuple[Floats, Bools]:
+    """Return (distances, undecided_mask), (M,) each, of shape a[k] and shape b[k].
 
     The distance is NaN where undecided, and infinite where a row has no shape or both are planes. Distances
     above `reach` need not be exact: any number above `reach` that is at most the true distance may be returned.
     """
-    return distances_between(shapes.take(pairs[:, 0]), shapes.take(pairs[:, 1]), reach=reach)
+    distances, open_mask = np.empty(len(a.kinds)), np.zeros(len(a.kinds), bool)
+    kernel = upright_distances if compiled else upright_distances.in_python
+    if not kernel(a, b, reach, distances):
+        return distances, open_mask
+    rest = np.flatnonzero(np.isnan(distances))
+    distances[rest], open_mask[rest] = _other_distances(a.take(rest), b.take(rest))
+    return distances, open_mask
 
 
-def distances_between(a: ShapeArrays, b: ShapeArrays, *, reach: float = np.inf) -> tuple[Floats, Bools]:
-    """Return (distances, undecided_mask), (M,) each, of shape a[k] and shape b[k]; see `pair_distances`."""
+def _other_distances(a: ShapeArrays, b: ShapeArrays) -> tuple[Floats, Bools]:
+    """Return the same of pairs of which one is not upright, or is no number."""
     solid_a, solid_b = _solid_mask(a), _solid_mask(b)
-    both = upright_mask(a)
-    both &= upright_mask(b)
-    both &= solid_a
-    both &= solid_b
-    if both.all():
-        return _upright_distances(a, b, reach), ~both
     distances = np.full(len(a.kinds), np.nan)
-    open_mask = np.ones(len(distances), bool)
+    # What is upright here has broken numbers: it is near nothing, and no solver knows better.
+    open_mask = ~(upright_mask(a) & upright_mask(b) & solid_a & solid_b)
 
     # A pair is settled by the first formula that fits; later ones see only what is left.
     def settle(mask: Bools, first: ShapeArrays, second: ShapeArrays, law: Law) -> None:
@@ -80,7 +99,6 @@ def distances_between(a: ShapeArrays, b: ShapeArrays, *, reach: float = np.inf) 
     nothing = (a.kinds == _NONE) | (b.kinds == _NONE) | (plane_a & plane_b)
     distances[nothing] = np.inf
     open_mask[nothing] = False
-    settle(both, a, b, lambda first, second: _upright_distances(first, second, reach))
     settle(plane_a & solid_b, a, b, _plane_distances)
     settle(plane_b & solid_a, b, a, _plane_distances)
     settle((a.kinds == _SPHERE) & solid_b, a, b, _sphere_distances)
@@ -107,107 +125,6 @@ def _signed(outside: list[Floats]) -> Floats:
     distances = np.sqrt(square)
     distances += np.minimum(inner, 0.0)
     return np.asarray(distances)
-
-
-def _upright_distances(a: ShapeArrays, b: ShapeArrays, reach: float) -> Floats:
-    """Return distances of upright shapes: rectangles, widened by a radius, extruded along z, rounded by a ball."""
-    # Minkowski sums: the radii of both shapes add up, and are subtracted from the distance between what is left.
-    ax, ay, az = _columns(a.positions)
-    bx, by, bz = _columns(b.positions)
-    gap = np.abs(bz - az)
-    box_a, box_b = a.kinds == _BOX, b.kinds == _BOX
-    if box_a.all() and box_b.all():
-        rectangles_a, rectangles_b = _rectangles(a, None), _rectangles(b, None)
-        flat = _rectangle_distances(rectangles_a, rectangles_b, (bx - ax, by - ay), np.full(len(gap), reach))
-        gap -= a.half_extents[:, 2]
-        gap -= b.half_extents[:, 2]
-        return _signed([flat, gap])
-    round_a, round_b = _ball_radii(a), _ball_radii(b)
-    rounds = round_a + round_b
-    gap -= a.half_extents[:, 2] - round_a
-    gap -= b.half_extents[:, 2] - round_b
-    widths = np.where(a.kinds == _CYLINDER, a.radii, 0.0)
-    widths += np.where(b.kinds == _CYLINDER, b.radii, 0.0)
-    rectangles_a, rectangles_b = _rectangles(a, box_a), _rectangles(b, box_b)
-    flat = _rectangle_distances(rectangles_a, rectangles_b, (bx - ax, by - ay), widths + (rounds + reach))
-    flat -= widths
-    distances = _signed([flat, gap])
-    distances -= rounds
-    return distances
-
-
-def _ball_radii(shapes: ShapeArrays) -> Floats:
-    round_mask = (shapes.kinds == _SPHERE) | (shapes.kinds == _CAPSULE)
-    return np.where(round_mask, shapes.radii, 0.0)
-
-
-class _Rectangles(NamedTuple):
-    """Rectangles in the plane: half sizes, cosine and sine of their headings, (M,) each."""
-
-    half: tuple[Floats, Floats]
-    cosine: Floats
-    sine: Floats
-
-
-def _rectangles(shapes: ShapeArrays, box_mask: Bools | None) -> _Rectangles:
-    """Return the rectangles of boxes; shapes outside `box_mask` become points with heading 0."""
-    x, y, z, w = _columns(shapes.orientations)
-    cosine, sine = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w)
-    half = shapes.half_extents[:, 0], shapes.half_extents[:, 1]
-    if box_mask is None:
-        return _Rectangles(half, cosine, sine)
-    half = np.where(box_mask, half[0], 0.0), np.where(box_mask, half[1], 0.0)
-    return _Rectangles(half, np.where(box_mask, cosine, 1.0), np.where(box_mask, sine, 0.0))
-
-
-def _rectangle_distances(a: _Rectangles, b: _Rectangles, offset: tuple[Floats, Floats], reaches: Floats) -> Floats:
-    """Return signed distances in the plane between rectangles whose centres are `offset` apart.
-
-    Above `reaches` (M,) the widest gap along a side is returned instead, which is at most the distance.
-    """
-    dx, dy = offset
-    half_a, cos_a, sin_a = a
-    half_b, cos_b, sin_b = b
-    # b's centre in a's frame, a's centre in b's frame, and the rotation between the two frames. Then the separating
-    # axis test: the largest gap over the directions of all sides.
-    b_in_a = (cos_a * dx + sin_a * dy, cos_a * dy - sin_a * dx)
-    a_in_b = (-(cos_b * dx + sin_b * dy), sin_b * dx - cos_b * dy)
-    cosine, sine = cos_a * cos_b + sin_a * sin_b, cos_a * sin_b - sin_a * cos_b
-    turn_x, turn_y = np.abs(cosine), np.abs(sine)
-    distances = np.abs(b_in_a[0]) - half_a[0] - (turn_x * half_b[0] + turn_y * half_b[1])
-    for other in (
-        np.abs(b_in_a[1]) - half_a[1] - (turn_y * half_b[0] + turn_x * half_b[1]),
-        np.abs(a_in_b[0]) - half_b[0] - (turn_x * half_a[0] + turn_y * half_a[1]),
-        np.abs(a_in_b[1]) - half_b[1] - (turn_y * half_a[0] + turn_x * half_a[1]),
-    ):
-        np.maximum(distances, other, out=distances)
-    # For overlapping rectangles the largest gap is the (negative) depth. The distance of separate ones is from a corner
-    # of one to the other.
-    apart = np.flatnonzero((distances > 0.0) & (distances <= reaches))
-    if len(apart):
-        turn = (cosine[apart], sine[apart])
-        back = (turn[0], -turn[1])
-        half_a, half_b = (half_a[0][apart], half_a[1][apart]), (half_b[0][apart], half_b[1][apart])
-        b_in_a, a_in_b = (b_in_a[0][apart], b_in_a[1][apart]), (a_in_b[0][apart], a_in_b[1][apart])
-        distances[apart] = np.minimum(
-            _corner_distances(half_a, half_b, b_in_a, turn), _corner_distances(half_b, half_a, a_in_b, back)
-        )
-    return np.asarray(distances)
-
-
-def _corner_distances(
-    half: tuple[Floats, Floats],
-    other_half: tuple[Floats, Floats],
-    centre: tuple[Floats, Floats],
-    turn: tuple[Floats, Floats],
-) -> Floats:
-    """Return the smallest signed distance from the corners of the other rectangles to these."""
-    cosine, sine = turn
-    along = (cosine * other_half[0], sine * other_half[0])
-    across = (-sine * other_half[1], cosine * other_half[1])
-    x = centre[0] + _SIGNS_X * along[0] + _SIGNS_Y * across[0]
-    y = centre[1] + _SIGNS_X * along[1] + _SIGNS_Y * across[1]
-    return np.asarray(np.minimum.reduce(_signed([np.abs(x) - half[0], np.abs(y) - half[1]])))
 
 
 def _seen_from(shapes: ShapeArrays, vectors: Floats) -> Vector:

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from fleet_sim.arrays import Floats, Ints
+from fleet_sim.collision.distances import contact_pairs, distances_between, upright_mask
 from fleet_sim.core.shapes import Geometry, half_extents_of
+from fleet_sim.kernels import is_usable
 from fleet_sim.spatial import quaternions
-from fleet_sim.spatial.distances import distances_between, pair_distances, upright_mask
 from fleet_sim.spatial.shapes import ShapeArrays, ShapeKind
 
 BULLET_ROUNDING = 1.5e-3
@@ -103,7 +105,7 @@ def bullet_body(client: int, shapes: ShapeArrays, row: int) -> int:
 
 
 def assert_as_bullet(client: int, shapes: ShapeArrays) -> None:
-    (distance,), _ = pair_distances(np.array([[0, 1]]), shapes)
+    (distance,), _ = distances_between(shapes.take(np.array([0])), shapes.take(np.array([1])))
     edged = any(kind in EDGED for kind in shapes.kinds)
     measured = bullet_distance(client, shapes)
     if distance > BULLET_ROUNDING:
@@ -112,16 +114,16 @@ def assert_as_bullet(client: int, shapes: ShapeArrays) -> None:
         assert measured <= 2.0 * BULLET_ROUNDING
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(upright_shapes, upright_shapes)
 def test_upright_shapes_are_as_far_apart_as_pybullet_says(client: int, a: ShapeArrays, b: ShapeArrays) -> None:
     assert_as_bullet(client, joined(a, b))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(any_shapes, any_shapes)
 def test_tilted_shapes_with_a_closed_form_too(client: int, a: ShapeArrays, b: ShapeArrays) -> None:
-    _, (undecided,) = pair_distances(np.array([[0, 1]]), joined(a, b))
+    _, (undecided,) = distances_between(a, b)
     assume(not undecided and not (a.kinds[0] == b.kinds[0] == ShapeKind.PLANE))
     assert_as_bullet(client, joined(a, b))
 
@@ -139,9 +141,10 @@ def test_the_order_of_a_pair_does_not_matter(a: ShapeArrays, b: ShapeArrays) -> 
 def test_a_pair_has_the_same_bits_alone_and_in_a_batch(shapes: list[ShapeArrays]) -> None:
     world = joined(*shapes)
     pairs = np.array([(i, j) for i in range(len(shapes)) for j in range(i + 1, len(shapes))])
-    distances, undecided_mask = pair_distances(pairs, world)
+    first, second = pairs.T
+    distances, undecided_mask = distances_between(world.take(first), world.take(second), compiled=is_usable())
     for k in range(len(pairs)):
-        alone, open_mask = pair_distances(pairs[k : k + 1], world)
+        alone, open_mask = distances_between(world.take(first[k : k + 1]), world.take(second[k : k + 1]))
         assert open_mask[0] == undecided_mask[k]
         np.testing.assert_array_equal(alone[0], distances[k])
 
@@ -205,3 +208,18 @@ def test_upright_means_turned_about_z_or_upside_down() -> None:
     boxes = joined(*[box] * 5).at(np.zeros((5, 3)), quaternions.from_eulers(eulers))
     assert upright_mask(boxes).tolist() == [True, True, True, False, False]
     assert upright_mask(with_kind(boxes, ShapeKind.SPHERE)).all()
+
+
+def test_only_pairs_without_a_formula_reach_the_solver() -> None:
+    boxes = joined(*[one_shape(ShapeKind.BOX, BOX_SIZES, [0.0, 0.0, 0.0], LEVEL)] * 5)
+    places = np.array([[0.0, 0.0, 0.0], [1.2, 0.0, 0.0], [0.0, 1.2, 0.0], [1.09, 0.05, 0.0], [1.11, 0.0, 0.0]])
+    turns = quaternions.from_eulers(np.array([[0.0, 0, 0], [0.3, 0, 0], [0, 0.4, 0], [0, 0, 0], [0, 0, 0]]))
+    asked: list[tuple[list[list[int]], float]] = []
+
+    def solve(open_pairs: Ints, reach: float) -> Floats:
+        asked.append((open_pairs.tolist(), reach))
+        return np.array([0.05, np.inf])
+
+    pairs = np.array([[0, 1], [0, 2], [0, 3], [0, 4]])
+    assert contact_pairs(pairs, boxes.at(places, turns), 0.1, solve).tolist() == [[0, 1], [0, 3]]
+    assert asked == [([[0, 1], [0, 2]], 0.1)]
