@@ -93,17 +93,6 @@ def test_a_larger_gain_comes_to_the_same_posture() -> None:
     assert slow.values == pytest.approx(fast.values, abs=5e-3)
 
 
-def test_a_solution_has_the_same_bits_alone_and_in_company() -> None:
-    model = load_robot_model(PANDA)
-    solver = InverseKinematics(model, HAND, IKParams(rest_posture=REST))
-    start, positions, turns = reachable(model, 30)
-    together = solver.solve(start, positions, turns)
-    for robot in (0, 11, 29):
-        one = slice(robot, robot + 1)
-        alone = solver.solve(start[one], positions[one], turns[one])
-        assert np.array_equal(alone.values[0], together.values[robot])
-
-
 def test_joints_that_are_not_named_are_not_pulled() -> None:
     model = load_robot_model(PANDA)
     start = np.array([[0.3, -0.2, 0.4, -2.0, 0.2, 2.0, 0.5, 0.02, 0.02]])
