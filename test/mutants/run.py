@@ -32,9 +32,9 @@ EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 PACKAGES: dict[str, tuple[str, ...]] = {
     "motion": ("motion_laws", "motion_paths", "cars", "avoidance", "joints", "actions", "motion_table"),
     "collision": ("distances", "meetings", "blocking", "vision"),
-    "kinematics": ("descents", "kinematics", "joints", "dynamics"),
+    "kinematics": ("descents", "wheels", "kinematics", "joints", "dynamics"),
     "actions": ("actions", "blocked_goals", "blocking", "ros_goals"),
-    "entities": ("actions", "joints", "kinematics", "motion_laws", "written_columns", "dynamics"),
+    "entities": ("wheels", "actions", "joints", "kinematics", "motion_laws", "written_columns", "dynamics"),
     "sensors": ("vision", "body_sensors", "sensor_noise", "ros_sensors"),
     "traffic": ("traffic", "routes", "problem_files"),
     "orders": ("orders", "order_queues", "reports"),
