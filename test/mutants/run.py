@@ -34,7 +34,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "collision": ("distances", "meetings", "blocking", "vision"),
     "kinematics": ("descents", "wheels", "kinematics", "joints", "dynamics"),
     "actions": ("actions", "blocked_goals", "blocking", "ros_goals"),
-    "entities": ("wheels", "actions", "joints", "kinematics", "motion_laws", "written_columns", "dynamics"),
+    "entities": ("entities", "wheels", "joints", "kinematics", "actions", "motion_laws", "written_columns", "dynamics"),
     "sensors": ("vision", "body_sensors", "sensor_noise", "ros_sensors"),
     "traffic": ("traffic", "routes", "problem_files"),
     "orders": ("orders", "order_queues", "reports"),
