@@ -33,7 +33,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "motion": ("motion_laws", "motion_paths", "cars", "avoidance", "joints", "actions", "motion_table"),
     "collision": ("distances", "meetings", "blocking", "vision"),
     "kinematics": ("descents", "wheels", "kinematics", "joints", "dynamics"),
-    "actions": ("actions", "blocked_goals", "blocking", "ros_goals"),
+    "actions": ("ways", "actions", "blocked_goals", "blocking", "ros_goals"),
     "entities": ("entities", "wheels", "joints", "kinematics", "actions", "motion_laws", "written_columns", "dynamics"),
     "sensors": ("vision", "body_sensors", "sensor_noise", "ros_sensors"),
     "traffic": ("traffic", "routes", "problem_files"),
