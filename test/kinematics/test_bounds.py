@@ -112,21 +112,6 @@ def test_a_new_robot_in_the_row_of_an_old_one_has_its_own_box(sim: MultiRobotSim
     assert np.array_equal(sim.world.half_extents[row], box)
 
 
-def test_a_restored_state_has_the_boxes_it_had(sim: MultiRobotSimulationCore) -> None:
-    arm = Agent.from_urdf(PANDA, use_fixed_base=True, sim_core=sim, joint_positions=READY)
-    arm.set_joint_target(ARM_JOINTS[0], 2.0)
-    for _ in range(3):
-        sim.step_once()
-    saved = sim.save_state()
-    hashes = []
-    for _ in range(2):
-        for _ in range(5):
-            sim.step_once()
-        hashes.append(sim.state_hash())
-        sim.restore_state(saved)
-    assert hashes[0] == hashes[1]
-
-
 def test_a_robot_without_collision_geometry_touches_nothing(sim: MultiRobotSimulationCore, tmp_path: Path) -> None:
     file = tmp_path / "ghost.urdf"
     file.write_text('<robot name="ghost"><link name="base"/></robot>', encoding="utf-8")
