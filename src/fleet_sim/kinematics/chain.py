@@ -44,7 +44,7 @@ class Chain(NamedTuple):
     upper: Floats
 
 
-class Scratch(NamedTuple):
+class ChainScratch(NamedTuple):
     """Work arrays for one robot with errors of R components: 3 of the position, and 3 of the orientation if wanted.
 
     `q` (B,) are joint values, `frames` (B or 1, 3, 4) those of the bodies or of the base, `jacobian` (R, F).
@@ -91,12 +91,12 @@ def chain_of(tree: Tree, link: int, free: Ints, lower: Floats, upper: Floats) ->
     )
 
 
-def scratch_for(chain: Chain, *, turns: bool) -> Scratch:
+def scratch_for(chain: Chain, *, turns: bool) -> ChainScratch:
     """Return work arrays, with `turns` also for errors of the orientation."""
     bodies, free, rows = len(chain.still), len(chain.free), 6 if turns else 3
     # A chain without joints ends in its base.
     frames = np.empty((bodies, 3, 4)) if bodies else np.eye(3, 4)[None].copy()
-    return Scratch(
+    return ChainScratch(
         np.empty(bodies),
         frames,
         np.empty(3),
@@ -113,13 +113,13 @@ def scratch_for(chain: Chain, *, turns: bool) -> Scratch:
 
 
 def views_of(arrays: tuple[Any, ...]) -> Any:
-    """Return a Chain or Scratch with a memory view of each array, for kernels that run as Python."""
+    """Return a Chain or ChainScratch with a memory view of each array, for kernels that run as Python."""
     views = (part.data if isinstance(part, np.ndarray) else part for part in arrays)
     return type(arrays)(*views)
 
 
 @compiled_step
-def place_bodies(chain: Chain, work: Scratch) -> None:
+def place_bodies(chain: Chain, work: ChainScratch) -> None:
     """Compute the frames of all bodies, and the position of the end, for the joint values `q`."""
     still, sines, cosines = chain.still, chain.sine, chain.cosine
     q, frames, position = work.q, work.frames, work.position
@@ -153,7 +153,7 @@ def place_bodies(chain: Chain, work: Scratch) -> None:
 
 
 @compiled_step
-def turn_end(chain: Chain, wanted: Floats, robot: int, work: Scratch) -> float:
+def turn_end(chain: Chain, wanted: Floats, robot: int, work: ChainScratch) -> float:
     """Write the rotation vector that turns the end to axes `wanted[robot]` (3, 3) into `errors` 3 to 5.
 
     Returns its norm, the angle in [0, pi].
@@ -200,7 +200,7 @@ def half_turn(turn: Floats, out: Floats) -> None:
 
 
 @compiled_step
-def find_jacobian(chain: Chain, weight: float, work: Scratch) -> None:
+def find_jacobian(chain: Chain, weight: float, work: ChainScratch) -> None:
     """Compute the Jacobian of the end for the frames at hand; rows of turns, if there are any, times `weight`."""
     frames, out, along = work.frames, work.jacobian, chain.along
     px, py, pz = work.position[0], work.position[1], work.position[2]

@@ -18,7 +18,7 @@ from fleet_sim.arrays import Floats
 from fleet_sim.kernels.compiled import compiled_step
 from fleet_sim.kinematics.chain import (
     Chain,
-    Scratch,
+    ChainScratch,
     find_jacobian,
     multiply_transposed,
     place_bodies,
@@ -58,7 +58,7 @@ class Descents:
         self._compiled, self._steps, self._residual = compiled, params.max_inner_iterations, params.residual_threshold
         self._rest_gain = params.rest_gain
         self._chain: Chain = chain if compiled else views_of(chain)
-        self._work: Scratch = work if compiled else views_of(work)
+        self._work: ChainScratch = work if compiled else views_of(work)
         self._descend, self._to_rest = (descend, rest) if compiled else (descend.in_python, rest.in_python)
 
     def descend(self, starts: Floats, targets: Floats, axes: Floats | None) -> tuple[Floats, Floats]:
@@ -99,7 +99,7 @@ class Descents:
 @compiled_step
 def descend(
     chain: Chain,
-    work: Scratch,
+    work: ChainScratch,
     starts: Floats,
     targets: Floats,
     axes: Floats,
@@ -147,7 +147,7 @@ def descend(
 @compiled_step
 def rest(
     chain: Chain,
-    work: Scratch,
+    work: ChainScratch,
     starts: Floats,
     errors: Floats,
     targets: Floats,
@@ -196,7 +196,7 @@ def rest(
 
 
 @compiled_step
-def measure(chain: Chain, targets: Floats, axes: Floats, robot: int, work: Scratch) -> tuple[float, float]:
+def measure(chain: Chain, targets: Floats, axes: Floats, robot: int, work: ChainScratch) -> tuple[float, float]:
     """Compute frames and weighted errors for `q`; return the errors of position and orientation in m and rad."""
     place_bodies(chain, work)
     errors, position, size = work.errors, work.position, 0.0
@@ -210,7 +210,7 @@ def measure(chain: Chain, targets: Floats, axes: Floats, robot: int, work: Scrat
 
 
 @compiled_step
-def keep(work: Scratch, robot: int, near: float, turned: float, best: Floats, reached: Floats) -> None:
+def keep(work: ChainScratch, robot: int, near: float, turned: float, best: Floats, reached: Floats) -> None:
     """Write the joint values at hand and their errors into the row of a robot."""
     for joint in range(len(work.q)):
         best[robot, joint] = work.q[joint]
@@ -218,7 +218,7 @@ def keep(work: Scratch, robot: int, near: float, turned: float, best: Floats, re
 
 
 @compiled_step
-def move(chain: Chain, stride: float, work: Scratch) -> float:
+def move(chain: Chain, stride: float, work: ChainScratch) -> float:
     """Add `change` to `q`, scaled so that no joint moves further than `stride`; return the largest of it before."""
     q, change, largest = work.q, work.change, 0.0
     for joint in range(len(change)):
@@ -232,7 +232,7 @@ def move(chain: Chain, stride: float, work: Scratch) -> float:
 
 
 @compiled_step
-def drop_stuck(chain: Chain, work: Scratch) -> bool:
+def drop_stuck(chain: Chain, work: ChainScratch) -> bool:
     """Take joints that `change` would move beyond their limits out of the Jacobian; return whether there are any."""
     found, jacobian = False, work.jacobian
     for joint in range(len(work.change)):
@@ -247,7 +247,7 @@ def drop_stuck(chain: Chain, work: Scratch) -> bool:
 
 
 @compiled_step
-def distance_to(chain: Chain, goal: Floats, gain: Floats, work: Scratch) -> float:
+def distance_to(chain: Chain, goal: Floats, gain: Floats, work: ChainScratch) -> float:
     """Return the squared distance from the rest posture `goal` (F,), of joints with a `gain` (F,)."""
     total = 0.0
     for joint in range(len(goal)):
@@ -258,7 +258,7 @@ def distance_to(chain: Chain, goal: Floats, gain: Floats, work: Scratch) -> floa
 
 
 @compiled_step
-def pull_to_rest(chain: Chain, goal: Floats, gain: Floats, work: Scratch) -> None:
+def pull_to_rest(chain: Chain, goal: Floats, gain: Floats, work: ChainScratch) -> None:
     """Write how far the joints are pulled towards the rest posture in one step into `pull`."""
     pull, largest = work.pull, 0.0
     for joint in range(len(pull)):
@@ -270,7 +270,7 @@ def pull_to_rest(chain: Chain, goal: Floats, gain: Floats, work: Scratch) -> Non
 
 
 @compiled_step
-def project(work: Scratch) -> bool:
+def project(work: ChainScratch) -> bool:
     """Write J^+ errors + (I - J^+ J) `pull` into `change`, with J^+ the damped inverse; return whether it exists."""
     jacobian, pull, left, change = work.jacobian, work.pull, work.left, work.change
     # One solve for both terms: J^+ (errors - J pull) + pull.
