@@ -139,15 +139,18 @@ class Bullet:
         return np.array(found), (time.process_time() - begin) / len(found)
 
 
-def solve_alone(task: Task) -> tuple[Floats, float]:
+def solve_alone(task: Task, *, compiled: bool) -> tuple[Floats, float]:
     """Return our joint values for the first targets, solved one by one, and the time per target in s."""
     solver, found = InverseKinematics(task.model, task.link), []
     count = min(SINGLE, len(task.positions))
+    solver.solve(
+        task.start[None], task.positions[:1], None if task.turns is None else task.turns[:1], compiled=compiled
+    )
     begin = time.process_time()
     for index in range(count):
         one = slice(index, index + 1)
         turns = None if task.turns is None else task.turns[one]
-        found.append(solver.solve(task.start[None], task.positions[one], turns).values[0])
+        found.append(solver.solve(task.start[None], task.positions[one], turns, compiled=compiled).values[0])
     return np.array(found), (time.process_time() - begin) / count
 
 
@@ -155,8 +158,10 @@ def solve_together(task: Task) -> tuple[Floats, float]:
     """Return our joint values, solved in one call, and the time per target in s."""
     solver, count = InverseKinematics(task.model, task.link), len(task.positions)
     start = np.tile(task.start, (count, 1))
+    # Loads the compiled code.
+    solver.solve(start[:1], task.positions[:1], None if task.turns is None else task.turns[:1], compiled=True)
     begin = time.process_time()
-    values = solver.solve(start, task.positions, task.turns).values
+    values = solver.solve(start, task.positions, task.turns, compiled=True).values
     return values, (time.process_time() - begin) / count
 
 
@@ -193,7 +198,8 @@ def main() -> None:
             with Bullet(task.model) as bullet:
                 solved = {
                     "fleet_sim, in one call": solve_together(task),
-                    "fleet_sim, one by one": solve_alone(task),
+                    "fleet_sim, one by one": solve_alone(task, compiled=True),
+                    "fleet_sim, in Python": solve_alone(task, compiled=False),
                     "PyBullet": bullet.solve(task),
                 }
             if arguments.peer:

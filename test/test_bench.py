@@ -99,7 +99,7 @@ def test_every_solver_is_measured_on_the_same_targets() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("kuka_iiwa, 7 axes")]
-    assert [line.split("  ")[0] for line in lines] == ["kuka_iiwa, 7 axes"] * 6
+    assert [line.split("  ")[0] for line in lines] == ["kuka_iiwa, 7 axes"] * 8
     ours = [line for line in lines if "in one call" in line]
     assert len(ours) == 2
     assert all(float(line.split()[-2]) == 100.0 for line in ours)

@@ -46,33 +46,12 @@ def drive(config: dict[str, Any], action: FollowAction, most: int = 3000) -> tup
     return np.array(places), np.array(speeds)
 
 
-def test_a_curve_is_driven_without_a_stop() -> None:
-    action = FollowAction(path_of(arc(), np.pi), keep_height=True)
-    places, speeds = drive(scenario(), action)
-    assert action.status is ActionStatus.COMPLETED, action.error_message
-    # Six metres of curve at 1 m/s, and not a stop in it.
-    assert len(speeds) * 0.02 < 9.0
-    assert (speeds[50:-100] > 0.9).all()
-    away = np.abs(np.hypot(places[:, 0], places[:, 1] - 2.0) - 2.0)
-    assert away.max() < 0.02
-    assert places[-1] == pytest.approx([0.0, 4.0, 0.1], abs=0.04)
-
-
 @pytest.mark.parametrize("limits", [{}, {"max_linear_vel": 1e3, "max_angular_vel": 1e3}, {"max_angular_accel": 2.0}])
 def test_neither_fast_robots_nor_slow_ones_leave_the_curve(limits: dict[str, float]) -> None:
     action = FollowAction(path_of(arc(), np.pi), keep_height=True)
     places, _ = drive(scenario(controller={"type": "differential", **limits}), action)
     assert action.status is ActionStatus.COMPLETED
     assert np.abs(np.hypot(places[:, 0], places[:, 1] - 2.0) - 2.0).max() < 0.05
-
-
-def test_it_stops_at_corners_and_gets_around_them() -> None:
-    corner = np.array([[0.0, 0.0], [2.0, 0.0], [2.2, 0.05], [2.2, 2.0]])
-    action = FollowAction(path_of(corner, np.pi / 2), keep_height=True)
-    places, speeds = drive(scenario(), action)
-    assert action.status is ActionStatus.COMPLETED
-    assert np.hypot(*(places[:, :2] - (2.2, 0.05)).T).min() < 0.03
-    assert (speeds[50:-50] < 1e-6).any()
 
 
 def test_others_are_driven_as_by_a_move_action() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from fleet_sim import (
@@ -19,7 +17,6 @@ from fleet_sim import (
     ShapeParams,
     SimulationParams,
     TourAction,
-    TurnAction,
 )
 from fleet_sim.config.modes import ActionStatus
 
@@ -45,24 +42,6 @@ def run(sim: MultiRobotSimulationCore, agent: Agent, action: Action, most: int =
         if action.is_complete():
             return action
     raise AssertionError("it does not end")
-
-
-@pytest.mark.parametrize("way", [0.8, -0.8])
-def test_a_robot_drives_by_a_distance_and_stands(sim: MultiRobotSimulationCore, way: float) -> None:
-    agent = robot(sim)
-    assert run(sim, agent, DriveByAction((way, 0.0, 0.0), math.copysign(0.5, way))).cause is None
-    assert agent.get_pose().x == pytest.approx(way, abs=2e-3)
-    sim.step_once()
-    assert not agent.velocity.any()
-
-
-@pytest.mark.parametrize("angle", [1.0, -3.0, 7.5])
-def test_a_robot_turns_by_an_angle_also_more_than_once_around(sim: MultiRobotSimulationCore, angle: float) -> None:
-    agent = robot(sim)
-    action = TurnAction(angle)
-    assert run(sim, agent, action).cause is None
-    assert math.remainder(agent.get_pose().yaw - angle, 2.0 * math.pi) == pytest.approx(0.0, abs=2e-3)
-    assert action.get_duration() > abs(angle)
 
 
 @pytest.mark.parametrize(

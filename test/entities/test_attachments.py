@@ -20,15 +20,6 @@ from fleet_sim import (
 )
 
 
-def test_an_object_takes_the_offset_it_is_attached_with(robot: Agent, crate: SimObject) -> None:
-    robot.set_pose(Pose.from_yaw(2.0, 0.0, 0.0, math.pi / 2))
-    assert robot.attach_object(crate, relative_pose=Pose((1.0, 0.0, 0.5)))
-    assert close(crate.get_pose(), Pose.from_yaw(2.0, 1.0, 0.5, math.pi / 2))
-    assert crate.is_attached()
-    assert crate.attached_to == robot
-    assert robot.get_attached_objects() == [crate]
-
-
 def test_keep_world_pose_leaves_the_object_where_it_is(
     sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject
 ) -> None:
@@ -36,16 +27,6 @@ def test_keep_world_pose_leaves_the_object_where_it_is(
     assert close(crate.get_pose(), Pose((1, 0, 0)))
     robot.set_pose(Pose.from_yaw(0.0, 0.0, 0.0, math.pi / 2))
     assert close(crate.get_pose(), Pose.from_yaw(0.0, 1.0, 0.0, math.pi / 2))
-
-
-def test_what_is_carried_follows_in_the_same_step(
-    sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject
-) -> None:
-    robot.attach_object(crate, relative_pose=Pose((0, 0, 0.5)))
-    robot.set_velocity(1.0)
-    for _ in range(5):
-        sim.step_once()
-        assert crate.get_pose().x == robot.get_pose().x > 0.0
 
 
 def test_carrying_nests(sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject) -> None:
@@ -169,15 +150,3 @@ def test_dynamic_objects_fall_only_while_nobody_carries_them(make_sim) -> None:
     for _ in range(10):
         sim.step_once()
     assert ball.get_pose().z == pytest.approx(height)
-
-
-def test_the_nearest_free_pickable_object_is_found(
-    sim: MultiRobotSimulationCore, robot: Agent, crate: SimObject
-) -> None:
-    high = sim.spawn(SimObjectSpawnParams(BOX, BOX, Pose((0.2, 0, 5))))
-    assert robot.find_nearest_pickable() == crate
-    assert robot.find_nearest_pickable(0.5) is None
-    assert robot.find_nearest_pickable(0.5, use_2d_search=True) == high
-    assert robot.find_nearest_pickable(0.5, position=[1, 0.2, 0]) == crate
-    crate.pickable = False
-    assert robot.find_nearest_pickable() is None

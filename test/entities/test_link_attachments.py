@@ -43,23 +43,6 @@ def bend(agent: Agent, joint: int, value: float) -> None:
     set_joints(agent.world, np.array([agent.row]), values)
 
 
-@pytest.mark.parametrize("link", [HAND, "panda_hand"])
-def test_an_object_follows_the_link_it_is_attached_to(
-    sim: MultiRobotSimulationCore, crate: SimObject, link: int | str
-) -> None:
-    arm = add_arms(sim)[0]
-    assert arm.attach_object(crate, parent_link_index=link, relative_pose=Pose((0.0, 0.0, 0.1)))
-    offset = Pose((0.0, 0.0, 0.1))
-    assert close(crate.get_pose(), link_pose(arm, HAND) * offset)
-    start = crate.get_pose()
-    sim.register_callback(lambda core, dt: bend(arm, 3, -1.0), None)
-    sim.step_once()
-    assert close(crate.get_pose(), link_pose(arm, HAND) * offset)
-    assert crate.get_pose().distance_to(start) > 0.1
-    arm.set_pose(Pose.from_yaw(3.0, 1.0, 0.5, 1.0))
-    assert close(crate.get_pose(), link_pose(arm, HAND) * offset)
-
-
 def test_an_object_taken_by_a_link_may_keep_its_place(sim: MultiRobotSimulationCore, crate: SimObject) -> None:
     arm = add_arms(sim)[0]
     place = Pose.from_euler(0.5, 0.1, 0.4, 0.3, 0.2, 0.1)
@@ -98,19 +81,6 @@ def test_a_link_that_is_not_there_is_refused(sim: MultiRobotSimulationCore, crat
     assert not crate.is_attached()
 
 
-def test_detaching_from_a_link_puts_the_object_where_it_is_told(
-    sim: MultiRobotSimulationCore, crate: SimObject
-) -> None:
-    arm = add_arms(sim)[0]
-    arm.attach_object(crate, "panda_hand")
-    held = crate.get_pose()
-    assert arm.detach_object(crate, drop_relative_pose=Pose((0.0, 0.0, 0.05)))
-    assert close(crate.get_pose(), held * Pose((0.0, 0.0, 0.05)))
-    sim.register_callback(lambda core, dt: bend(arm, 3, -1.0), None)
-    sim.step_once()
-    assert close(crate.get_pose(), held * Pose((0.0, 0.0, 0.05)))
-
-
 def test_what_is_carried_has_the_velocity_of_its_place(sim: MultiRobotSimulationCore, robot: Agent) -> None:
     crate = sim.spawn(SimObjectSpawnParams(BOX, BOX))
     robot.attach_object(crate, relative_pose=Pose((2.0, 0.0, 0.0)))
@@ -123,20 +93,6 @@ def test_what_is_carried_has_the_velocity_of_its_place(sim: MultiRobotSimulation
     sim.step_once()
     sim.step_once()
     assert not crate.velocity.any()
-
-
-def test_an_object_moves_the_same_whoever_else_is_carried(make_sim) -> None:
-    def pose_of(count: int) -> list[object]:
-        sim = make_sim()
-        arms = add_arms(sim, count)
-        crates = [sim.spawn(SimObjectSpawnParams(BOX, BOX)) for _ in arms]
-        for arm, crate in zip(arms, crates, strict=True):
-            arm.attach_object(crate, "panda_hand", Pose.from_euler(0.1, 0.0, 0.1, 0.1, 0.2, 0.3))
-        sim.register_callback(lambda core, dt: [bend(arm, 3, -1.0) for arm in arms], None)
-        sim.step_once()
-        return [*crates[0].get_pose().as_tuple()]
-
-    assert pose_of(1) == pose_of(7)
 
 
 def test_a_hundred_carried_objects_and_a_restored_state(make_sim) -> None:

@@ -29,12 +29,6 @@ CRATE = SimObjectSpawnParams(BOX, BOX)
 GRID = GridSpawnParams(0, 3, 0, 2, [1.0, 2.0, 0.0], [10.0, 0.0, 0.1])
 
 
-def test_named_grids_fill_along_x_then_y(sim: MultiRobotSimulationCore) -> None:
-    robots = AgentManager(sim).spawn_agents_grid(6, GRID, ROBOT, name_prefix="r")
-    assert [robot.name for robot in robots] == [f"r_{index}" for index in range(6)]
-    assert [robot.get_pose().as_position() for robot in robots[3:5]] == [[13, 0, 0.1], [10, 2, 0.1]]
-
-
 def test_unnamed_grids_are_shuffled_by_the_seed(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
     def positions(seed: int) -> list[list[float]]:
         robots = AgentManager(make_sim(seed=seed)).spawn_agents_grid(8, GRID, ROBOT)
@@ -70,16 +64,6 @@ def test_bad_grids_are_refused(config: dict) -> None:
         GridSpawnParams.from_dict(config)
 
 
-def test_more_than_fit_are_refused(sim: MultiRobotSimulationCore) -> None:
-    manager = AgentManager(sim)
-    before = sim.state_hash()
-    with pytest.raises(InvalidValueError, match="13 objects do not fit on a grid of 12 cells"):
-        manager.spawn_agents_grid(13, GRID, ROBOT)
-    with pytest.raises(InvalidValueError, match="do not fit"):
-        manager.spawn_agent_grid_counts(GRID, [(ROBOT, 7), (ROBOT, 6)])
-    assert (sim.state_hash(), len(manager)) == (before, 0)
-
-
 def test_counts_are_exact_and_cells_differ(sim: MultiRobotSimulationCore) -> None:
     fast, slow = AgentSpawnParams(BOX, BOX, max_linear_vel=9.0, name="fast"), AgentSpawnParams(BOX, BOX, name="slow")
     robots = AgentManager(sim).spawn_agent_grid_counts(GRID, [(fast, 3), (slow, 2), (fast, 1)])
@@ -99,37 +83,6 @@ def test_a_failing_group_spawns_nothing(sim: MultiRobotSimulationCore) -> None:
     with pytest.raises(InvalidValueError, match="counts"):
         manager.spawn_agent_grid_counts(GRID, [(ROBOT, -1)])
     assert (sim.state_hash(), len(manager)) == (before, 0)
-
-
-def test_mixed_types_follow_their_probabilities(sim: MultiRobotSimulationCore) -> None:
-    grid = GridSpawnParams.from_count(2000)
-    heavy, light = SimObjectSpawnParams(BOX, BOX, mass=2.0), SimObjectSpawnParams(BOX, BOX, mass=1.0)
-    objects = SimObjectManager(sim).spawn_grid_mixed(2000, grid, [(heavy, 0.5), (light, 0.25)])
-    masses = [obj.mass for obj in objects]
-    assert 900 < masses.count(2.0) < 1100
-    assert 400 < masses.count(1.0) < 600
-    for weights in ([(heavy, 0.9), (light, 0.2)], [(heavy, -0.1)], [], [(heavy, float("nan"))]):
-        with pytest.raises(InvalidValueError, match="probabilit"):
-            SimObjectManager(sim).spawn_grid_mixed(5, grid, weights)
-
-
-def test_a_batch_equals_one_by_one(make_sim: Callable[..., MultiRobotSimulationCore]) -> None:
-    params = [
-        AgentSpawnParams(BOX, BOX, Pose((index, 0, 0)), name=f"r{index}", max_linear_vel=1.0 + index % 3)
-        for index in range(20)
-    ]
-    batch, single, grid = make_sim(), make_sim(), make_sim()
-    AgentManager(batch).spawn_objects_batch(params)
-    for entry in params:
-        single.spawn(entry)
-    grid.spawn_all(list(reversed(params)))
-    for sim in (batch, single, grid):
-        for agent in sorted(sim.agents, key=lambda agent: agent.name or ""):
-            agent.set_goal(Pose((agent.get_pose().x, 5, 0)))
-    for _ in range(30):
-        for sim in (batch, single, grid):
-            sim.step_once()
-        assert batch.state_hash() == single.state_hash() == grid.state_hash()
 
 
 def test_a_batch_is_all_or_nothing(sim: MultiRobotSimulationCore) -> None:
@@ -212,15 +165,6 @@ def test_goals_and_actions_for_all(sim: MultiRobotSimulationCore) -> None:
         manager.set_goal_pose_by_object_id(999, Pose((0, 0, 0)))
 
 
-def test_manager_callbacks_run_at_the_managers_rate(sim: MultiRobotSimulationCore) -> None:
-    manager = AgentManager(sim, update_frequency=5.0)
-    calls: list[tuple[AgentManager, float]] = []
-    manager.register_callback(lambda group, dt: calls.append((group, dt)))
-    for _ in range(10):
-        sim.step_once()
-    assert calls == [(manager, pytest.approx(0.2))] * 5
-
-
 def test_poses_of_all_can_be_set(sim: MultiRobotSimulationCore) -> None:
     manager = SimObjectManager(sim)
     manager.spawn_objects_grid(3, GRID, CRATE, name_prefix="c")
@@ -241,13 +185,6 @@ def test_entries_from_yaml(sim: MultiRobotSimulationCore, tmp_path) -> None:
     with pytest.raises(ConfigError, match=r"\[1\]"):
         manager.spawn_from_config([{"name": "d"}, {"name": "a"}])
     assert sim.state_hash() == before
-
-
-def test_spawning_positions_of_large_grids(sim: MultiRobotSimulationCore) -> None:
-    robots = AgentManager(sim).spawn_agents_grid(10_000, GridSpawnParams.from_count(10_000), ROBOT, name_prefix="r")
-    positions = sim.world.position[[robot.row for robot in robots]]
-    assert len(np.unique(positions, axis=0)) == 10_000
-    assert positions.max() == 99.0
 
 
 def test_a_mixed_list_spawns_in_order(sim: MultiRobotSimulationCore) -> None:

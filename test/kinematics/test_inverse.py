@@ -6,6 +6,7 @@ import numpy as np
 import pybullet_data
 import pytest
 
+from fleet_sim import AgentSpawnParams, MultiRobotSimulationCore
 from fleet_sim.core.robot_model import RobotModel
 from fleet_sim.errors import ConfigError, UnknownNameError
 from fleet_sim.kinematics.forward import ORIGIN, Forward, orientations
@@ -66,16 +67,30 @@ def test_what_an_arm_can_reach_is_reached_within_its_limits(name: str, turned: b
         assert np.abs(angles - solution.orientation_errors).max() < 1e-6
 
 
-def test_a_solution_has_the_same_bits_alone_and_in_company() -> None:
+@pytest.mark.parametrize("rested", [False, True])
+def test_a_solution_has_the_same_bits_alone_in_company_and_compiled(rested: bool) -> None:
     model = model_of("franka_panda/panda")
-    solver = InverseKinematics(model, 8)
-    start, positions, turns = targets(model, 8, 40)
-    together = solver.solve(start, positions, turns)
-    for robot in (0, 7, 39):
+    params = IKParams(rest_posture={"panda_joint1": 0.2, "panda_joint4": -2.1} if rested else None)
+    solver = InverseKinematics(model, 8, params)
+    start, positions, turns = targets(model, 8, 20)
+    positions[3] += 50.0
+    together = solver.solve(start, positions, turns, compiled=True)
+    assert 0 < together.reachable_mask.sum() < 20
+    for robot in (0, 3, 19):
         one = slice(robot, robot + 1)
-        alone = InverseKinematics(model, 8).solve(start[one], positions[one], turns[one])
-        assert np.array_equal(alone.values[0], together.values[robot])
-        assert alone.position_errors[0] == together.position_errors[robot]
+        alone = InverseKinematics(model, 8, params).solve(start[one], positions[one], turns[one])
+        assert [part.tobytes() for part in alone] == [part[one].tobytes() for part in together]
+
+
+def test_after_many_solutions_a_simulation_uses_compiled_code(sim: MultiRobotSimulationCore) -> None:
+    arm = sim.spawn(AgentSpawnParams(urdf_path="arm6", use_fixed_base=True))
+    sim.step_once()
+    place = arm.get_end_effector_pose().position
+    for _ in range(201):
+        assert not sim.world.compiled
+        arm.find_reach(place)
+    sim.step_once()
+    assert sim.world.compiled
 
 
 def test_what_is_out_of_reach_is_approached_as_far_as_possible() -> None:

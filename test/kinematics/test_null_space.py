@@ -83,47 +83,6 @@ def test_the_posture_does_not_depend_on_where_the_arm_comes_from() -> None:
         assert solver.solve(start[None], target, down).values[0] == pytest.approx(expected, abs=2e-3)
 
 
-def test_a_larger_gain_comes_to_the_same_posture() -> None:
-    model = load_robot_model(PANDA)
-    start, positions, turns = reachable(model, 10)
-    slow, fast = (
-        InverseKinematics(model, HAND, IKParams(rest_posture=REST, rest_gain=gain)).solve(start, positions, turns)
-        for gain in (0.2, 1.0)
-    )
-    assert slow.values == pytest.approx(fast.values, abs=5e-3)
-
-
-def test_a_solution_has_the_same_bits_alone_and_in_company() -> None:
-    model = load_robot_model(PANDA)
-    solver = InverseKinematics(model, HAND, IKParams(rest_posture=REST))
-    start, positions, turns = reachable(model, 30)
-    together = solver.solve(start, positions, turns)
-    for robot in (0, 11, 29):
-        one = slice(robot, robot + 1)
-        alone = solver.solve(start[one], positions[one], turns[one])
-        assert np.array_equal(alone.values[0], together.values[robot])
-
-
-def test_joints_that_are_not_named_are_not_pulled() -> None:
-    model = load_robot_model(PANDA)
-    start = np.array([[0.3, -0.2, 0.4, -2.0, 0.2, 2.0, 0.5, 0.02, 0.02]])
-    position, turn = hand_pose(model, start[0])
-    elbow = InverseKinematics(model, HAND, IKParams(rest_posture={"panda_joint3": 0.0}))
-    solved = elbow.solve(start, position[None], turn[None]).values[0]
-    assert solved[2] == pytest.approx(0.0, abs=1e-3)
-    assert np.abs(errors_at(model, solved, position, turn)).max() < 1.1e-4
-
-
-def test_what_is_out_of_reach_is_approached_as_without_it() -> None:
-    model = load_robot_model(PANDA)
-    start = np.array([[*REST.values(), 0.0, 0.0]])
-    far = np.array([[2.0, 0.5, 0.4]])
-    plain = InverseKinematics(model, HAND).solve(start, far)
-    pulled = InverseKinematics(model, HAND, IKParams(rest_posture=REST)).solve(start, far)
-    assert not pulled.reachable_mask.any()
-    assert pulled.position_errors[0] <= plain.position_errors[0] + 1e-6
-
-
 def test_agents_use_it_one_by_one_and_together() -> None:
     with MultiRobotSimulationCore(SimulationParams(gui=False, monitor=False, target_rtf=0)) as sim:
         arms = AgentManager(sim, name="arms")

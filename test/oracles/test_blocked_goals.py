@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from oracle_rows import holds
 from outlines import HEIGHT, build, robot, wall
@@ -13,6 +14,8 @@ from outlines import HEIGHT, build, robot, wall
 import fleet_sim as fs
 from fleet_sim.cli.main import main
 from fleet_sim.record.recording import Recording
+from fleet_sim.sites import Grid, Site, build_walls
+from fleet_sim.traffic import offer_routes
 
 
 @holds("api:MoveTo.blocked_timeout", "api:Action.cause", fault="entities/drive.py: is_blocked_too_long is always false")
@@ -134,3 +137,56 @@ def test_recordings_and_snapshots_name_what_blocks(tmp_path: Path) -> None:
             snapshot = recording.snapshot_at(time)
             found = [int(snapshot.blockers[snapshot.index_of(name)]) for name in ("amr", "other")]
             assert [snapshot.names[index] if index >= 0 else "" for index in found] == live[round(time, 6)]
+
+
+@pytest.mark.parametrize(("starts", "mover", "patience"), [((1.2, 8.1), "b", 6.0), ((1.2, 6.9), "a", 2.0)])
+@holds(
+    "api:MoveTo.progress",
+    fault="actions/giving_way.py: a robot aside keeps 0.1 m less from the ways of others",
+)
+def test_of_two_that_meet_the_one_nearer_to_room_for_both_makes_way(
+    starts: tuple[float, float], mover: str, patience: float
+) -> None:
+    """Between two rooms is a passage of 2 m, 0.8 m wide, from x = 4 to x = 6; the first one looks after 2 s, not 6."""
+    step = 0.05
+    sim = fs.MultiRobotSimulationCore(
+        fs.SimulationParams(gui=False, timestep=step, target_rtf=0, collision_margin=0.0, compiled_code="never")
+    )
+    free = np.ones((60, 100), bool)
+    free[:, 40:60] = False
+    free[26:34, 40:60] = True
+    site = Site("rooms", Grid(free, 0.1))
+    build_walls(sim, site)
+    offer_routes(sim, site, 0.02)
+    robots, moves = {}, {}
+    ways = {"a": (0.28, (starts[0], 2.7), (8.6, 3.6)), "b": (0.24, (starts[1], 3.1), (1.4, 2.2))}
+    for name, (radius, start, goal) in ways.items():
+        shape = fs.ShapeParams("cylinder", radius=radius, height=0.4)
+        params = fs.AgentSpawnParams(shape, shape, fs.Pose((*start, 0.2)), block_on_collision=True, max_linear_vel=1.0)
+        robots[name] = sim.spawn(params)
+        moves[name] = fs.MoveTo(fs.Pose((*goal, 0.2)), 0.0, False, route=True)
+        robots[name].add_action(moves[name])
+    phases: dict[str, list[str]] = {"a": [], "b": []}
+    places: dict[str, list[Any]] = {"a": [], "b": []}
+    while not all(move.is_complete() for move in moves.values()) and sim.sim_time < 60.0:
+        sim.step_once()
+        for name, move in moves.items():
+            phases[name].append("" if move.is_complete() else move.progress(robots[name])["phase"])
+            places[name].append(robots[name].position[:2])
+    sim.close()
+    assert {move.status for move in moves.values()} == {"completed"}
+    other = "b" if mover == "a" else "a"
+    assert "giving way" not in phases[other]
+    held = next(n for n in range(len(phases["a"])) if phases["a"][n] == phases["b"][n] == "waiting")
+    begin, end = phases[mover].index("giving way"), len(phases[mover]) - phases[mover][::-1].index("giving way")
+    # It looks each 0.5 s whether it still stands.
+    assert patience - 1e-9 <= (begin - held) * step <= patience + 0.5 + 2 * step
+    mine, theirs = np.array(places[mover]), np.array(places[other])
+    apart = np.linalg.norm(mine - theirs, axis=1)
+    assert apart.min() >= 0.28 + 0.24 - 1e-6
+    # Aside it is 0.1 m from where the other one drives, as near to that as cells and their corners let it.
+    room = np.linalg.norm(theirs[begin:] - mine[end - 1], axis=1).min() - 0.28 - 0.24
+    assert 0.1 - 0.01 <= room <= 0.25
+    # It goes on when the other one is so far from its way, and not later.
+    left = np.linalg.norm(mine[end:] - theirs[end - 1], axis=1).min() - 0.28 - 0.24
+    assert 0.1 - 0.05 <= left <= 0.1 + 1.0 * (0.5 + 2 * step)

@@ -13,7 +13,7 @@ from fleet_sim.core.joints import DEFAULT_FORCE
 from fleet_sim.entities.joint_handle import JointHandle
 from fleet_sim.errors import InvalidValueError
 from fleet_sim.geometry import Pose
-from fleet_sim.kinematics.null_space import check_ik_params
+from fleet_sim.kinematics.inverse import check_ik_params
 from fleet_sim.kinematics.params import ORIENTATION_TOLERANCE, IKParams
 from fleet_sim.kinematics.reaching import DEFAULT_PARAMS, Reach, default_end_effector, reach
 from fleet_sim.spatial import quaternions

@@ -18,7 +18,7 @@ from fleet_sim.entities.motor_params import MotorPlan, plan_motors
 from fleet_sim.entities.spawn_params import AgentSpawnParams
 from fleet_sim.entities.wheels import TURNING, Wheels, find_wheels, turns_wheels
 from fleet_sim.errors import InvalidValueError
-from fleet_sim.kinematics.null_space import check_ik_params
+from fleet_sim.kinematics.inverse import check_ik_params
 
 log = logging.getLogger(__name__)
 

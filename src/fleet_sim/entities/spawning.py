@@ -125,7 +125,7 @@ def spawn_each_row(world: World, cls: type[SimObject] | None, params_list: Seque
         check_params(kind, params)
         values = all_but_place(params)
         # A copy with another name and pose: it holds the very same values.
-        if runs and len(values) == len(last) and all(map(is_, values, last)):
+        if runs and all(map(is_, values, last)):
             runs[-1] = runs[-1]._replace(size=runs[-1].size + 1)
             continue
         last = values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,6 @@ from fleet_sim.models.scaling import scaled_model
 from fleet_sim.settings import Checked, check_fields
 from fleet_sim.settings.fields import fields_of
 
-MANY = 64
-"""Rows from which on it is worth while to look whether a value is the default."""
-
 
 @dataclass(frozen=True)
 class Template:
@@ -50,6 +47,8 @@ class Template:
     plugins: Sequence[tuple[Any, Any]] = ()
     sensors: Sequence[Any] = ()
     robot: RobotPlan | None = None
+    unusual: list[tuple[str, str, Any]] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Table, column and value of what is not the column's default, found when it is written for the first time."""
 
     @property
     def has_python_parts(self) -> bool:
@@ -60,16 +59,20 @@ class Template:
         """Fill the columns of `rows`."""
         # A number in place of an array of one: spawning one by one takes a tenth less time.
         chosen = int(rows[0]) if len(rows) == 1 else rows
-        for name, values in self.columns.items():
+        if not self.unusual:
+            self.unusual.extend(
+                (name, column, value)
+                for name, values in self.columns.items()
+                for column, value in values.items()
+                if not np.array_equal(value, world.tables[name].schema[column].default)
+            )
+        for name in self.columns:
+            world.tables[name].use()
+        # The rows hold the defaults already: many of them need no memory for a column that has no other value.
+        for name, column, value in self.unusual:
             table = world.tables[name]
-            table.use()
-            for column, value in values.items():
-                # The rows hold the defaults already: many of them need no memory for a column that has no other value.
-                if not table.owns(column) or len(rows) >= MANY:
-                    if np.array_equal(value, table.schema[column].default):
-                        continue
-                    table.own(column)
-                getattr(table, column)[chosen] = value
+            table.own(column)
+            getattr(table, column)[chosen] = value
         if self.robot is not None:
             # Joints are in a separate pool, as the number of their rows depends on the robot.
             self.robot.write(world, rows)
@@ -155,10 +158,10 @@ def _refuse_joints(params: SimObjectSpawnParams) -> None:
 def declared_columns(params: Checked) -> dict[str, dict[str, Any]]:
     """Return the values of settings declared with a column, by table and column; None keeps the column's default."""
     columns: dict[str, dict[str, Any]] = {}
-    for field in fields_of(type(params)).values():
-        value = getattr(params, field.name) if field.rules.column else None
+    for declared in fields_of(type(params)).values():
+        value = getattr(params, declared.name) if declared.rules.column else None
         if value is not None:
-            table, _, column = field.rules.column.partition(".")
+            table, _, column = declared.rules.column.partition(".")
             columns.setdefault(table, {})[column] = value
     return columns
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fleet_sim.arrays import Bools, Floats, Ints, Rows
-from fleet_sim.collision.bounds import active_mask, shape_arrays
+from fleet_sim.collision.bounds import active_mask, shape_arrays, world_aabbs
 from fleet_sim.config.modes import Mode
 from fleet_sim.core.acknowledgement import CommandAck
 from fleet_sim.core.columns import FeatureColumns, column
@@ -32,7 +32,6 @@ from fleet_sim.gate.bounds import LARGEST_EXTENT, LARGEST_SIZE
 from fleet_sim.settings import Checked, setting, time_setting
 from fleet_sim.spatial import quaternions
 from fleet_sim.spatial import trigonometry as trig
-from fleet_sim.spatial.aabbs import world_aabbs
 from fleet_sim.spatial.shapes import ShapeArrays
 
 NARROWEST = 0.05
@@ -415,7 +414,7 @@ def obstructed_mask(world: World, table: DoorColumns, leaves: Rows) -> Bools:
     bodies = np.flatnonzero(mask)
     if not len(bodies):
         return obstructed
-    lower, upper = world_aabbs(*shape_arrays(world, bodies))
+    lower, upper = world_aabbs(*shape_arrays(world, bodies), compiled=world.compiled)
     middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
     for index, leaf in enumerate(leaves.tolist()):
         place, sides, height = _swept(world, table, leaf)

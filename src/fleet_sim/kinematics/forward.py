@@ -20,25 +20,21 @@ CHUNK = 1024
 """Robots computed at once, few enough that the temporary arrays stay in the processor's cache."""
 
 
-FEW = 32
-"""Up to this many robots, fewer NumPy calls are faster; above it, less memory is."""
-
-
 class _Level(NamedTuple):
     """Bodies of one depth: views of their frames, of their parents' frames, and of the steps from parent to body.
 
     `gathered` is the buffer for the frames of several parents, None for a single parent, whose frame is a view.
-    `products` is the buffer for all products of steps with the parents' frames, where robots are few.
+    `products` is the buffer for all products of steps with the parents' frames.
     """
 
     parents: Ints
     gathered: Floats | None
-    above: tuple[Floats, ...]
-    steps: tuple[Floats, ...]
+    axes: Floats
+    origin: Floats
+    steps: Floats
     frames: Floats
     origins: Floats
-    work: Floats
-    products: Floats | None
+    products: Floats
 
 
 class Forward:
@@ -78,25 +74,15 @@ class Forward:
             self._view(robots)
         np.take(values, self.tree.slots, axis=0, out=self._turned)
         self._step()
-        for depth, (parents, gathered, above, steps, frames, origins, work, products) in enumerate(self._levels):
+        for depth, (parents, gathered, axes, origin, steps, frames, origins, products) in enumerate(self._levels):
             if depth == 0:
-                frames[:] = steps[3]
+                frames[:] = steps
                 continue
             if gathered is not None:
                 # Parent -1 is the base, the last body. NumPy buffers `out` in its default mode, but not with "wrap".
                 np.take(self._placed, parents, axis=2, out=gathered, mode="wrap")
-            x, y, z, origin, axes = above
-            along_x, along_y, along_z, along = steps
-            if products is None:
-                np.multiply(x, along_x, out=frames)
-                np.multiply(y, along_y, out=work)
-                np.add(frames, work, out=frames)
-                np.multiply(z, along_z, out=work)
-                np.add(frames, work, out=frames)
-            else:
-                # Fewer calls. The three terms are added in the same order, so the results are equal bit for bit.
-                np.multiply(axes, along, out=products)
-                np.add.reduce(products, axis=1, out=frames)
+            np.multiply(axes, steps, out=products)
+            np.add.reduce(products, axis=1, out=frames)
             np.add(origins, origin, out=origins)
 
     def _step(self) -> None:
@@ -131,12 +117,12 @@ class Forward:
                 _Level(
                     parents,
                     gathered,
-                    (above[:, 0, None], above[:, 1, None], above[:, 2, None], above[:, ORIGIN], above[:, :3, None]),
-                    (step[0], step[1], step[2], step),
+                    above[:, :3, None],
+                    above[:, ORIGIN],
+                    step,
                     here,
                     here[:, ORIGIN],
-                    self._work[:, :, level],
-                    np.empty((3, 3, 4, len(parents), robots)) if robots <= FEW else None,
+                    np.empty((3, 3, 4, len(parents), robots)),
                 )
             )
 

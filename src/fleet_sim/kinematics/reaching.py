@@ -17,6 +17,8 @@ from fleet_sim.models.profile import profile_of
 from fleet_sim.spatial import poses, quaternions
 
 DEFAULT_PARAMS = IKParams()
+RAYS = 500
+"""Rays on arrays that take as long as one solution without compiled code: after many of either it is loaded."""
 
 
 class Reach(NamedTuple):
@@ -57,6 +59,8 @@ def reach(
         # Any orientation will do where none is wanted: the result of it is not used.
         quaternions.stack(*[np.zeros(len(rows))] * 3, np.ones(len(rows))) if orientations is None else orientations,
     )
+    if not world.compiled:
+        world.rays_on_arrays += RAYS * len(rows)
     reachable_mask, errors = np.zeros(len(rows), bool), np.zeros((2, len(rows)))
     slots: list[Ints] = []
     values: list[Floats] = []

@@ -21,7 +21,7 @@ ONE_DESCENT = IKParams(max_outer_iterations=1, seed_quartiles=())
 """One descent from where the arm is, and if that fails one from its rest posture. Others may reach the target too, but
 the arm would sweep through the bin on its way to them."""
 MANY = 100
-"""Solutions from which on compiled code is loaded: so many without take as long as loading it."""
+"""Solutions of a process from which on compiled code is loaded: so many without take as long as loading it."""
 
 
 def joints_for(

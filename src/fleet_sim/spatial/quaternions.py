@@ -6,8 +6,6 @@ the same bit for bit, alone and in a batch of 100,000.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from fleet_sim.arrays import AnyArray, Floats
@@ -17,8 +15,8 @@ from fleet_sim.spatial import trigonometry as trig
 IDENTITY: Floats = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.flags.writeable = False
 
-FEW = 512
-"""Rotations up to which fewer calls of NumPy count for more than smaller arrays."""
+_CHUNK = 1024
+"""Vectors rotated at once, few enough that the temporary arrays stay in the processor's cache."""
 _TINY = 1e-12
 
 
@@ -74,37 +72,36 @@ def conjugate(quaternions: Floats) -> Floats:
 
 
 def rotate(quaternions: Floats, vectors: Floats) -> Floats:
-    """Return `vectors` (N, 3) rotated by `quaternions` (N, 4)."""
-    # v + w t + q x t with t = 2 q x v: cheaper than building the matrix.
-    if len(quaternions) == len(vectors) <= FEW:
-        return _rotate_few(quaternions, vectors)
-    return stack(*rotate_parts(_parts(quaternions), _parts(vectors)))
+    """Return `vectors` (N, 3) rotated by `quaternions` (N, 4); one of either serves for all of the others."""
+    count = len(vectors) if len(quaternions) == 1 else len(quaternions)
+    if len(quaternions) != len(vectors):
+        quaternions, vectors = np.broadcast_to(quaternions, (count, 4)), np.broadcast_to(vectors, (count, 3))
+    rotated = np.empty((count, 3))
+    rotate_rows(quaternions.T, vectors.T, rotated.T)
+    return rotated
 
 
-def rotate_parts(quaternions: Sequence[Floats], vectors: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-    """Return the components of what `rotate` returns, given those of quaternions and vectors, which are broadcast."""
-    qx, qy, qz, qw = quaternions
-    vx, vy, vz = vectors
-    tx = 2.0 * (qy * vz - qz * vy)
-    ty = 2.0 * (qz * vx - qx * vz)
-    tz = 2.0 * (qx * vy - qy * vx)
-    return (
-        vx + qw * tx + (qy * tz - qz * ty),
-        vy + qw * ty + (qz * tx - qx * tz),
-        vz + qw * tz + (qx * ty - qy * tx),
-    )
-
-
-def _rotate_few(quaternions: Floats, vectors: Floats) -> Floats:
-    """As `rotate`, with the same bits and half as many calls of NumPy, which is what few vectors take."""
-    q, v, t = np.empty((3, 5, len(vectors)))
-    # x, y, z, x, y: the components that a vector product takes next are one row further.
-    q[:3], q[3:] = quaternions.T[:3], quaternions.T[:2]
-    v[:3], v[3:] = vectors.T, vectors.T[:2]
-    t[:3] = 2.0 * (q[1:4] * v[2:] - q[2:] * v[1:4])
-    t[3:] = t[:2]
-    out = v[:3] + quaternions.T[3] * t[:3] + (q[1:4] * t[2:] - q[2:] * t[1:4])
-    return np.ascontiguousarray(out.T)
+def rotate_rows(quaternions: Floats, vectors: Floats, rotated: Floats) -> None:
+    """Write `vectors` (3, N) rotated by `quaternions` (4, N) into `rotated` (3, N)."""
+    for start in range(0, vectors.shape[1], _CHUNK):
+        part = slice(start, start + _CHUNK)
+        turn, vector = quaternions[:, part], vectors[:, part]
+        # x, y, z, x, y: the components that a vector product takes next are one row further.
+        q, v, t = np.empty((3, 5, vector.shape[1]))
+        q[:3], q[3:], v[:3], v[3:] = turn[:3], turn[:2], vector, vector[:2]
+        # v + w t + q x t with t = 2 q x v: cheaper than building the matrix.
+        out = t[:3]
+        np.multiply(q[1:4], v[2:], out=out)
+        product = q[2:] * v[1:4]
+        out -= product
+        out *= 2.0
+        t[3:] = t[:2]
+        np.multiply(q[1:4], t[2:], out=product)
+        product -= q[2:] * t[1:4]
+        out *= turn[3]
+        out += v[:3]
+        out += product
+        rotated[:, part] = out
 
 
 def cross(a: Floats, b: Floats) -> Floats:

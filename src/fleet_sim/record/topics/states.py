@@ -90,10 +90,10 @@ def motion_of(snapshot: Snapshot, motion: Floats) -> Bools:
     # Those that stand have nothing to turn, and they are often most.
     if len(moving) < len(motion):
         turns, speeds = turns.take(moving, axis=1), speeds.take(moving, axis=2)
-    x, y, z, w = turns
+    np.negative(turns[:3], out=turns[:3])
     turned = np.empty_like(speeds)
-    parts = quaternions.rotate_parts((-x, -y, -z, w), (speeds[:, 0], speeds[:, 1], speeds[:, 2]))
-    turned[:, 0], turned[:, 1], turned[:, 2] = parts
+    quaternions.rotate_rows(turns, speeds[0], turned[0])
+    quaternions.rotate_rows(turns, speeds[1], turned[1])
     turned *= STEPS_PER_SPEED
     np.rint(turned, out=turned)
     turned *= 1.0 / STEPS_PER_SPEED
