@@ -20,12 +20,12 @@ def touched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
 
 def test_oracles_of_a_part_come_first_then_its_folder_then_who_imports_it(touched: Callable[..., list[str]]) -> None:
-    files = touched("src/fleet_sim/motion/turn.py")
-    folders = [Path(file).parts[1] for file in files]
-    own = folders.index("motion")
-    assert own > 3 and set(folders[:own]) == {"oracles"}
-    after = own + folders.count("motion")
-    assert set(folders[own:after]) == {"motion"}
+    files = touched("src/fleet_sim/motion/path.py")
+    folders, part = [Path(file).parent.as_posix() for file in files], "test/motion"
+    own = folders.index(part)
+    assert own > 3 and set(folders[:own]) == {"test/oracles"}
+    after = own + folders.count(part)
+    assert set(folders[own:after]) == {part}
     assert "test/test_determinism.py" in files[after:], "by the names that fleet_sim passes on"
     assert "test/meshes/test_formats.py" not in files
 
