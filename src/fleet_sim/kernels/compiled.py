@@ -26,6 +26,8 @@ R = TypeVar("R")
 
 PURPOSE = "compiled code (of traffic, and of large worlds)"
 EXTRA = "fast"
+HOME = "fleet_sim"
+"""The module that kept machine code names and imports."""
 log = logging.getLogger("fleet_sim.kernels")
 _FORM = 2
 """Changed where kept machine code of an earlier form of this file cannot be used any more."""
@@ -95,14 +97,14 @@ class Kernel(Generic[P, R]):
         linked = FunctionType(code, names, function.__name__, function.__defaults__)
         # Where the source could not be kept, numba would take its own file as the only one that matters.
         # Machine code imports the module that it names: one that is always there, as files get other names.
-        linked.__qualname__, linked.__module__ = f"{function.__qualname__}_{self.fingerprint}", __package__
+        linked.__qualname__, linked.__module__ = f"{function.__qualname__}_{self.fingerprint}", HOME
         return linked
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """What the machine code is made of: code, constants and the kernels that the function uses."""
         function = self._source()
-        content = hashlib.sha256(f"{_FORM} {sorted(self._options)} {function.__defaults__}".encode())
+        content = hashlib.sha256(f"{HOME} {_FORM} {sorted(self._options)} {function.__defaults__}".encode())
         for code in _codes(function.__code__):
             constants = [
                 value for value in code.co_consts if not isinstance(value, CodeType) and value != function.__doc__
